@@ -35,7 +35,7 @@ def test_a_function_has_its_own_folder_variables_output_and_status(tmp_path: Pat
 @pytest.mark.slow
 def test_a_signal_or_a_time_out_ends_it(tmp_path: Path) -> None:
     stopped, late = Started(tmp_path, sleeps), Started(tmp_path, sleeps)
-    while not all("awake" in process.said()[0] for process in (stopped, late)):
+    while not all("awake" in process.output()[0] for process in (stopped, late)):
         time.sleep(0.05)
     assert stopped.poll() is None
     stopped.send_signal(signal.SIGINT)

@@ -51,7 +51,7 @@ def chosen(group: str, choices: Choices, seed: int, noun: str, example: str) -> 
         )
     if not isinstance(choices, Mapping):
         choices = dict(
-            zip(_numbered([name_of(one, noun) for one in choices]), choices, strict=True)
+            zip(_numbered([name_of(metric, noun) for metric in choices]), choices, strict=True)
         )
     return {
         name: seeded(builder(group, choice, noun, example), seed)
@@ -85,7 +85,7 @@ def seeded(build: Builder, seed: int) -> Builder:
     """The builder with a seed, if its class takes a seed that is not set yet."""
     cls = build.func if isinstance(build, functools.partial) else build
     takes = isinstance(cls, type) and "seed" in inspect.signature(cls).parameters
-    if not takes or "seed" in _given(build):
+    if not takes or "seed" in _settings_of(build):
         return build
     return functools.partial(build, seed=seed)
 
@@ -97,12 +97,18 @@ def settings(build: Builder, part: object, filled_in: int) -> dict[str, Any]:
     """
     cls = type(part)
     parameters = list(inspect.signature(cls.__init__).parameters.values())[1:]
-    leading = {one.name for one in parameters[:filled_in]}
-    defaults = {one.name: one.default for one in parameters if one.default is not one.empty}
-    merged = defaults | _given(build)
+    leading = {parameter.name for parameter in parameters[:filled_in]}
+    defaults = {
+        parameter.name: parameter.default
+        for parameter in parameters
+        if parameter.default is not parameter.empty
+    }
+    merged = defaults | _settings_of(build)
     return {
         "class_path": f"{cls.__module__}.{cls.__qualname__}",
-        "init_args": {key: _plain(one) for key, one in merged.items() if key not in leading},
+        "init_args": {
+            key: _plain(parameter) for key, parameter in merged.items() if key not in leading
+        },
     }
 
 
@@ -122,9 +128,9 @@ def versions() -> dict[str, str]:
 def version_of(distribution: str) -> str:
     """The installed version of a distribution, with its build if known, or `unknown`."""
     # for PyTorch's default wheel, pip's version lacks the CUDA release; torch.__version__ has it
-    own = getattr(sys.modules.get(distribution), "__version__", None)
+    declared = getattr(sys.modules.get(distribution), "__version__", None)
     try:
-        return version(distribution) if own is None else str(own)
+        return version(distribution) if declared is None else str(declared)
     except PackageNotFoundError:
         return "unknown"
 
@@ -133,9 +139,9 @@ def _numbered(names: Sequence[str]) -> list[str]:
     """Makes names unique: a repeated name gets a number."""
     different: dict[str, None] = {}
     for name in names:
-        free, number = name, 2
+        free, count = name, 2
         while free in different:
-            free, number = f"{name}_{number}", number + 1
+            free, count = f"{name}_{count}", count + 1
         different[free] = None
     return list(different)
 
@@ -143,10 +149,12 @@ def _numbered(names: Sequence[str]) -> list[str]:
 # Reading metadata takes longer than most scores, and does not change while a process runs.
 @functools.cache
 def _declared(group: str) -> dict[str, dict[str, str]]:
-    return {one.value: {one.distribution: one.version} for one in plugins.available(group)}
+    return {
+        plugin.value: {plugin.distribution: plugin.version} for plugin in plugins.available(group)
+    }
 
 
-def _given(build: Builder) -> dict[str, Any]:
+def _settings_of(build: Builder) -> dict[str, Any]:
     return build.keywords if isinstance(build, functools.partial) else {}
 
 

@@ -80,15 +80,15 @@ class Plugin:
     @property
     def summary(self) -> str:
         """First line of the docstring, read from the source without an import."""
-        found = self._definition()
-        return (ast.get_docstring(found) or "").partition("\n")[0] if found else ""
+        definition = self._definition()
+        return (ast.get_docstring(definition) or "").partition("\n")[0] if definition else ""
 
     @property
     def constants(self) -> dict[str, str | int | None]:
         """Annotated class attributes that are strings or integers, read like the summary."""
-        found = self._definition()
+        definition = self._definition()
         constants: dict[str, str | int | None] = {}
-        for node in found.body if found else ():
+        for node in definition.body if definition else ():
             if not isinstance(node, ast.AnnAssign) or not isinstance(node.target, ast.Name):
                 continue
             if isinstance(node.value, ast.Constant) and (
@@ -100,10 +100,12 @@ class Plugin:
     def _definition(self) -> _Definition | None:
         module, _, attribute = self.value.partition(":")
         statements = _statements(module)
-        if found := _defined(statements, attribute):
-            return found
+        if definition := _defined(statements, attribute):
+            return definition
         for node in statements:  # a package re-exports the class from one of its modules
-            if isinstance(node, ast.ImportFrom) and attribute in {one.name for one in node.names}:
+            if isinstance(node, ast.ImportFrom) and attribute in {
+                alias.name for alias in node.names
+            }:
                 return _defined(_statements(node.module or ""), attribute)
         return None
 
@@ -117,7 +119,7 @@ def available(group: str) -> list[Plugin]:
     Raises:
         InputError: The group does not exist, or two distributions declare the same name.
     """
-    return _declared(_known(group))
+    return _declared(_supported(group))
 
 
 def commands() -> dict[str, Plugin]:
@@ -153,7 +155,7 @@ def load_object(plugin: Plugin) -> Any:
     try:
         return _object(plugin)
     except _BROKEN as error:
-        raise InputError(f"{_where(plugin)} cannot be used: {_said(error)}") from error
+        raise InputError(f"{_where(plugin)} cannot be used: {_reason(error)}") from error
 
 
 def load_command(plugin: Plugin) -> Callable[[list[str]], int]:
@@ -165,24 +167,24 @@ def load_command(plugin: Plugin) -> Callable[[list[str]], int]:
     Raises:
         InputError: The function cannot be imported, or is no function.
     """
-    found = load_object(plugin)
-    if not callable(found) or isinstance(found, type):
+    value = load_object(plugin)
+    if not callable(value) or isinstance(value, type):
         raise InputError(f"{_where(plugin)} cannot be used: {plugin.value} is no function")
-    function: Callable[[list[str]], int] = found
+    function: Callable[[list[str]], int] = value
     return function
 
 
 def _declared(group: str, installed: "_Installed | None" = None) -> list[Plugin]:
-    found: dict[str, Plugin] = {}
+    plugins: dict[str, Plugin] = {}
     for plugin in (installed or _Installed()).plugins(group):
-        other = found.setdefault(plugin.name, plugin)
-        if other.distribution != plugin.distribution:
+        first = plugins.setdefault(plugin.name, plugin)
+        if first.distribution != plugin.distribution:
             raise InputError(
                 f"{plugin.name} in dislab.{group} is declared by two distributions, "
-                f"{other.distribution} {other.version} and {plugin.distribution} {plugin.version}; "
+                f"{first.distribution} {first.version} and {plugin.distribution} {plugin.version}; "
                 "uninstall one of them"
             )
-    return sorted(found.values(), key=lambda plugin: plugin.name)
+    return sorted(plugins.values(), key=lambda plugin: plugin.name)
 
 
 def packages() -> list[str]:
@@ -211,15 +213,17 @@ def load_all(groups: Iterable[str] = GROUPS) -> dict[str, dict[str, type]]:
         InputError: Two distributions declare the same name in a group.
     """
     installed = _Installed()
-    by_group = {group: _declared(_known(group), installed) for group in groups}
+    by_group = {group: _declared(_supported(group), installed) for group in groups}
     errors = faults(plugin for plugins in by_group.values() for plugin in plugins)
     failures: dict[tuple[str, str], list[Plugin]] = {}
     for plugin, error in errors.items():
         failures.setdefault((plugin.distribution, error), []).append(plugin)
     for (distribution, error), (first, *others) in failures.items():
         more = f"{len(others)} more part{'s' if len(others) > 1 else ''} of {distribution}"
-        rest = f"; so were {more}, which `dislab plugins` lists" if others else ""
-        warnings.warn(f"{_where(first)} was left out: {error}{rest}", PluginWarning, stacklevel=2)
+        further = f"; so were {more}, which `dislab plugins` lists" if others else ""
+        warnings.warn(
+            f"{_where(first)} was left out: {error}{further}", PluginWarning, stacklevel=2
+        )
     return {
         group: {plugin.name: _load(plugin) for plugin in plugins if plugin not in errors}
         for group, plugins in by_group.items()
@@ -236,15 +240,15 @@ def load(group: str, name: str) -> type:
     Raises:
         InputError: The part does not exist or cannot be imported.
     """
-    found = {plugin.name: plugin for plugin in available(group)}
-    if name not in found:
-        hint = suggestion(name, found)
-        listing = ", ".join(found) or "none"
+    installed = {plugin.name: plugin for plugin in available(group)}
+    if name not in installed:
+        hint = suggestion(name, installed)
+        listing = ", ".join(installed) or "none"
         raise InputError(f"none of the {group} is named {name!r}{hint}; available: {listing}")
     try:
-        return _load(found[name])
+        return _load(installed[name])
     except _BROKEN as error:
-        raise InputError(f"{_where(found[name])} cannot be used: {_said(error)}") from error
+        raise InputError(f"{_where(installed[name])} cannot be used: {_reason(error)}") from error
 
 
 def faults(plugins: Iterable[Plugin]) -> dict[Plugin, str]:
@@ -253,23 +257,23 @@ def faults(plugins: Iterable[Plugin]) -> dict[Plugin, str]:
     Args:
         plugins: Declared parts.
     """
-    found: dict[Plugin, str] = {}
+    reasons: dict[Plugin, str] = {}
     broken: dict[str, str] = {}  # by module, to import each one only once
     for plugin in plugins:
         module = plugin.value.partition(":")[0]
         if module in broken:
-            found[plugin] = broken[module]
+            reasons[plugin] = broken[module]
             continue
         try:
             _load(plugin)
         except _BROKEN as error:
-            found[plugin] = _said(error)
+            reasons[plugin] = _reason(error)
             if module not in sys.modules:
-                broken[module] = found[plugin]
-    return found
+                broken[module] = reasons[plugin]
+    return reasons
 
 
-def _known(group: str) -> str:
+def _supported(group: str) -> str:
     if group not in GROUPS:
         hint = suggestion(group, GROUPS)
         raise InputError(
@@ -341,9 +345,9 @@ def _where(plugin: Plugin) -> str:
     return f"dislab.{plugin.group}: {plugin.name} of {plugin.distribution} {plugin.version}"
 
 
-def _said(error: BaseException) -> str:
-    said = one_line(error)
-    return said if isinstance(error, InputError) else f"{type(error).__name__}: {said}"
+def _reason(error: BaseException) -> str:
+    message = one_line(error)
+    return message if isinstance(error, InputError) else f"{type(error).__name__}: {message}"
 
 
 def _defined(statements: list[ast.stmt], name: str) -> _Definition | None:
@@ -366,15 +370,15 @@ def _source(module: str) -> Path | None:
     """The file that defines a module, found without importing the module or its parents."""
     if not module:
         return None
-    top, *rest = module.split(".")
+    top, *inner = module.split(".")
     loaded = sys.modules.get(top)
     spec = loaded.__spec__ if loaded is not None else importlib.util.find_spec(top)
     if spec is None:
         return None
-    if not rest:
+    if not inner:
         return Path(spec.origin) if spec.origin else None
     for root in spec.submodule_search_locations or ():
-        path = Path(root, *rest)
+        path = Path(root, *inner)
         for candidate in (path.with_suffix(".py"), path / "__init__.py"):
             if candidate.is_file():
                 return candidate

@@ -29,9 +29,9 @@ def handle(handler: Callable[[int, FrameType | None], None]) -> Handlers:
         return {}
     numbers = [getattr(signal, name) for name in _NAMES if hasattr(signal, name)]
     return {
-        number: signal.signal(number, handler)
-        for number in numbers
-        if number == signal.SIGINT or signal.getsignal(number) is not signal.SIG_IGN
+        signum: signal.signal(signum, handler)
+        for signum in numbers
+        if signum == signal.SIGINT or signal.getsignal(signum) is not signal.SIG_IGN
     }
 
 
@@ -41,14 +41,14 @@ def give_back(previous: Handlers) -> None:
     Args:
         previous: Result of `handle`.
     """
-    for number, handler in previous.items():
-        signal.signal(number, handler)
+    for signum, handler in previous.items():
+        signal.signal(signum, handler)
 
 
-def interrupt(number: int, frame: FrameType | None) -> NoReturn:
+def interrupt(signum: int, frame: FrameType | None) -> NoReturn:
     """Raises a KeyboardInterrupt that names the signal, as Python does for Ctrl-C."""
     leave_closed_terminal()
-    raise KeyboardInterrupt(signal.Signals(number).name)
+    raise KeyboardInterrupt(signal.Signals(signum).name)
 
 
 @contextmanager
@@ -65,8 +65,8 @@ def leave_closed_terminal() -> None:
     """Discards later output to a closed terminal, where printing would raise an error."""
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError, AttributeError):  # no stream, or a stream without a file
-            number = stream.fileno()
-            if stat.S_ISCHR(os.fstat(number).st_mode) and not os.isatty(number):
+            descriptor = stream.fileno()
+            if stat.S_ISCHR(os.fstat(descriptor).st_mode) and not os.isatty(descriptor):
                 nothing = os.open(os.devnull, os.O_WRONLY)
-                os.dup2(nothing, number)
+                os.dup2(nothing, descriptor)
                 os.close(nothing)

@@ -219,25 +219,25 @@ class _Walk:
             inside = [value for _, value in node.value]
         elif isinstance(node, SequenceNode):
             inside = node.value
-        extents = [self.extent(one) for one in inside]
-        values = 1 + sum(one.values for one in extents)
-        depth = 1 + max((one.depth for one in extents), default=0) if inside else 0
+        extents = [self.extent(child) for child in inside]
+        values = 1 + sum(child.values for child in extents)
+        depth = 1 + max((child.depth for child in extents), default=0) if inside else 0
         if depth > DEPTH:
             raise _too_deep(self.origin, _line(node))
-        self._extents[id(node)] = found = _Extent(values, depth)
-        return found
+        self._extents[id(node)] = extent = _Extent(values, depth)
+        return extent
 
     def _alias(self, node: Node) -> _Extent:
-        known = self._extents[id(node)]
-        if known is None:
+        extent = self._extents[id(node)]
+        if extent is None:
             raise InputError(f"{self._at(node)}: an alias stands for a value that holds the alias")
-        self._copies += known.values
+        self._copies += extent.values
         if self._copies > COPIES:
             raise InputError(
                 f"{self._at(node)}: aliases of this value and others add more than {COPIES:,} "
                 "values; use fewer"
             )
-        return known
+        return extent
 
     def _check_keys(self, node: MappingNode) -> None:
         first: dict[Any, Node] = {}
@@ -273,8 +273,8 @@ def _explained(error: yaml.YAMLError, origin: str) -> str:
     mark = getattr(error, "problem_mark", None)
     if mark is None:  # an invalid character
         return f"{origin} is no YAML: {' '.join(str(error).split())}"
-    said = ", ".join(filter(None, (getattr(error, name) for name in ("context", "problem"))))
-    return f"{origin}, line {mark.line + 1}, column {mark.column + 1}: no YAML: {said}"
+    problem = ", ".join(filter(None, (getattr(error, name) for name in ("context", "problem"))))
+    return f"{origin}, line {mark.line + 1}, column {mark.column + 1}: no YAML: {problem}"
 
 
 def _only(content: object) -> str:

@@ -30,7 +30,7 @@ class InARow:
         self.length = length
 
     def draw(
-        self, generator: np.random.Generator, count: int, number: int, batches: int = 1
+        self, generator: np.random.Generator, count: int, step: int, batches: int = 1
     ) -> Drawn:
         first = generator.integers(len(self.states) - self.length, size=count * batches)
         return Drawn(self.states[first + np.arange(self.length)[:, None]])

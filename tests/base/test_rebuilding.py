@@ -13,7 +13,7 @@ from torch import nn
 
 from dislab.base import Dataset, Encoder, EncoderBuilder, Regularizer, RegularizerBuilder
 from dislab.base.named_classes import ForeignNameError, find_class, packages
-from dislab.base.rebuilding import arguments_of, check_names, made
+from dislab.base.rebuilding import arguments_of, built_part, check_names
 from dislab.datasets import GaussianBlob
 from dislab.encoders import MLPEncoder
 from dislab.errors import InputError
@@ -254,12 +254,12 @@ def test_a_default_that_is_a_function_may_be_stored_by_its_name() -> None:
 
 
 def test_a_class_is_made_with_its_arguments() -> None:
-    blob = made(Dataset, {"class_path": "GaussianBlob", "init_args": {}}, "data")
+    blob = built_part(Dataset, {"class_path": "GaussianBlob", "init_args": {}}, "data")
     assert type(blob) is GaussianBlob
     with pytest.raises(ForeignNameError, match=r"data names os\.system"):
-        made(Dataset, SYSTEM, "data")
+        built_part(Dataset, SYSTEM, "data")
     with pytest.raises(InputError, match="data is 3; it holds class_path and init_args"):
-        made(Dataset, 3, "data")
+        built_part(Dataset, 3, "data")
 
 
 def test_classes_are_found_where_parts_are() -> None:

@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.func import vmap
 
 from dislab.functional.random import GOLDEN, finalise, signed
-from dislab.functional.streams import Stream, _number
+from dislab.functional.streams import Stream, _hash
 
 MASK = 2**64 - 1
 
@@ -84,7 +84,7 @@ def test_words_are_the_published_generators() -> None:
 )
 def test_names_are_hashed_by_fnv_1a(name: str, number: int) -> None:
     """Test vectors of http://www.isthe.com/chongo/src/fnv/test_fnv.c."""
-    assert _number(name) == number
+    assert _hash(name) == number
 
 
 def test_recorded_numbers() -> None:

@@ -66,7 +66,7 @@ def test_a_kill_at_new_columns_loses_no_row(tmp_path: Path) -> None:
         folder = tmp_path / str(number)
         folder.mkdir()
         process = Started(tmp_path, keep_logging, folder)
-        while process.said()[0].count("\n") < 60 + 7 * number:
+        while process.output()[0].count("\n") < 60 + 7 * number:
             assert process.poll() is None
         process.send_signal(signal.SIGKILL)
         said = process.communicate()[0].splitlines()

@@ -16,12 +16,12 @@ def check_batches(method: str, accepted: tuple[type, ...], data: DataModule) -> 
         return
     fitting = [
         name
-        for name, one in load_all(("datamodules",))["datamodules"].items()
-        if issubclass(getattr(one, "batch_type", object), accepted)
+        for name, cls in load_all(("datamodules",))["datamodules"].items()
+        if issubclass(getattr(cls, "batch_type", object), accepted)
     ]
-    wanted = " or ".join(one.__name__ for one in accepted)
+    types = " or ".join(cls.__name__ for cls in accepted)
     raise InputError(
-        f"{method} learns from {wanted}, and {type(data).__name__} delivers "
+        f"{method} learns from {types}, and {type(data).__name__} delivers "
         f"{data.batch_type.__name__}; data modules that fit: {', '.join(fitting) or 'none'}"
     )
 
@@ -44,9 +44,9 @@ def received(accepted: tuple[type, ...], batch: Any) -> Any:
     becomes an `ImageBatch`: bytes are divided by 255, booleans become 0 and 1, and an integer
     tensor in second place becomes the factors. Any other batch is returned unchanged.
     """
-    named = hasattr(batch, "_fields")
+    has_names = hasattr(batch, "_fields")
     parts = batch if isinstance(batch, list | tuple) else [batch]
-    if named or ImageBatch not in accepted or not parts or not isinstance(parts[0], Tensor):
+    if has_names or ImageBatch not in accepted or not parts or not isinstance(parts[0], Tensor):
         return batch
     image = parts[0]
     if image.dtype in (torch.uint8, torch.bool):

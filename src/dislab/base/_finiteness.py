@@ -23,7 +23,7 @@ class Watch:
         """Keeps the terms of a step, scalars by name; checks them after a thousand steps."""
         self._names = tuple(terms)
         self._steps.append(step)
-        self._values.append([one.detach() for one in terms.values()])
+        self._values.append([value.detach() for value in terms.values()])
         if len(self._steps) >= _MOST:
             self.look()
 
@@ -31,13 +31,15 @@ class Watch:
         """Raises a DivergenceError that names the first step with non-finite terms, and these."""
         if not self._values:
             return
-        values = torch.stack([one.float() for step in self._values for one in step])
+        values = torch.stack([value.float() for step in self._values for value in step])
         wrong = ~values.view(len(self._steps), -1).isfinite()
         if not wrong.any():
             self._steps, self._values = [], []
             return
         first = int(wrong.any(1).nonzero()[0])
-        bad = [name for name, one in zip(self._names, wrong[first].tolist(), strict=True) if one]
+        bad = [
+            name for name, value in zip(self._names, wrong[first].tolist(), strict=True) if value
+        ]
         names = ", ".join([name for name in bad if name not in ("objective", "loss")] or bad)
         raise DivergenceError(
             f"training stopped: {names} became NaN or infinite at optimiser step "

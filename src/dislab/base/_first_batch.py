@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from dislab.base.datamodule import DataModule
-from dislab.base.failures import named, parts_named
+from dislab.base.failures import described, parts_named
 from dislab.base.parts import Decoder, Encoder, ImageShape, Penalty, Regularizer
 from dislab.base.pixels import pixel_fault
 from dislab.errors import InputError
@@ -46,11 +46,11 @@ def first_batch(
 
 
 def _check_batch(method: str, accepted: tuple[type, ...], data: object, batch: Any) -> None:
-    source = named(data) if isinstance(data, DataModule) else "the data loader"
+    source = described(data) if isinstance(data, DataModule) else "the data loader"
     if not isinstance(batch, accepted):
-        wanted = " or ".join(one.__name__ for one in accepted)
+        types = " or ".join(batch_type.__name__ for batch_type in accepted)
         raise InputError(
-            f"{source} delivers a {type(batch).__name__}, and {method} learns from {wanted}, a "
+            f"{source} delivers a {type(batch).__name__}, and {method} learns from {types}, a "
             "named tuple of dislab.base; return one from the loader"
         )
     fields = _fields(batch)
@@ -96,8 +96,10 @@ def _check_images(source: str, name: str, image: Tensor, shape: ImageShape | Non
 
 
 def _check_factors(source: str, factors: Tensor, columns: int | None) -> None:
-    whole = not (factors.is_floating_point() or factors.is_complex() or factors.dtype == torch.bool)
-    if whole and factors.ndim == 2 and columns in (None, factors.shape[1]):
+    integral = not (
+        factors.is_floating_point() or factors.is_complex() or factors.dtype == torch.bool
+    )
+    if integral and factors.ndim == 2 and columns in (None, factors.shape[1]):
         return
     raise InputError(
         f"{source} delivers factors as {factors.dtype} of shape {tuple(factors.shape)}; they are "
@@ -112,11 +114,11 @@ def _fields(batch: Any) -> dict[str, Any]:
 
 def _shapes(batch: Any) -> str:
     fields = _fields(batch) or {type(batch).__name__: batch}
-    shown = (
-        f"{name} {tuple(one.shape)} {one.dtype}" if isinstance(one, Tensor) else name
-        for name, one in fields.items()
+    texts = (
+        f"{name} {tuple(value.shape)} {value.dtype}" if isinstance(value, Tensor) else name
+        for name, value in fields.items()
     )
-    return ", ".join(shown).replace("torch.", "")
+    return ", ".join(texts).replace("torch.", "")
 
 
 def _checking(
@@ -124,45 +126,45 @@ def _checking(
 ) -> Callable[[nn.Module, tuple[Any, ...], Any], None]:
     """A forward hook that raises an error naming the part if its output is wrong."""
 
-    def hook(part: nn.Module, given: tuple[Any, ...], output: Any) -> None:
-        rows = next((one for one in given if isinstance(one, Tensor)), None)
+    def hook(part: nn.Module, inputs: tuple[Any, ...], output: Any) -> None:
+        rows = next((value for value in inputs if isinstance(value, Tensor)), None)
         if rows is None:
             return
         if wrong := check(part, rows, output):
             returned, expected = wrong
             raise InputError(
-                f"{named(part)}, {name} of the model, returns {returned} for "
+                f"{described(part)}, {name} of the model, returns {returned} for "
                 f"{tuple(rows.shape)}; it returns {expected}"
             )
 
     return hook
 
 
-def _check_vectors(part: nn.Module, given: Tensor, output: Any) -> tuple[str, str] | None:
+def _check_vectors(part: nn.Module, vectors: Tensor, output: Any) -> tuple[str, str] | None:
     expected = getattr(part, "output_shape", None) or ("output",)
-    return _check_rows(expected, given, output)
+    return _check_rows(expected, vectors, output)
 
 
-def _check_pictures(part: nn.Module, given: Tensor, output: Any) -> tuple[str, str] | None:
+def _check_pictures(part: nn.Module, pictures: Tensor, output: Any) -> tuple[str, str] | None:
     expected = getattr(part, "output_shape", None) or ("channel", "height", "width")
-    return _check_rows(expected, given, output)
+    return _check_rows(expected, pictures, output)
 
 
-def _check_rows(row: tuple[int | str, ...], given: Tensor, output: Any) -> tuple[str, str] | None:
-    sizes = ", ".join(map(str, (len(given), *row)))
-    expected = f"a float tensor of shape ({sizes}) on {given.device}"
+def _check_rows(row: tuple[int | str, ...], inputs: Tensor, output: Any) -> tuple[str, str] | None:
+    sizes = ", ".join(map(str, (len(inputs), *row)))
+    expected = f"a float tensor of shape ({sizes}) on {inputs.device}"
     if not isinstance(output, Tensor):
         return f"a {type(output).__name__}", expected
     fits = len(output.shape) == len(row) + 1 and all(
-        isinstance(size, str) or size == found
-        for size, found in zip((len(given), *row), output.shape, strict=True)
+        isinstance(size, str) or size == length
+        for size, length in zip((len(inputs), *row), output.shape, strict=True)
     )
-    if fits and output.is_floating_point() and output.device == given.device:
+    if fits and output.is_floating_point() and output.device == inputs.device:
         return None
     return f"{output.dtype} of shape {tuple(output.shape)} on {output.device}", expected
 
 
-def _check_penalty(part: nn.Module, given: Tensor, output: Any) -> tuple[str, str] | None:
+def _check_penalty(part: nn.Module, inputs: Tensor, output: Any) -> tuple[str, str] | None:
     expected = "a dislab.base.Penalty of scalar tensors, with the terms by name"
     if not isinstance(output, Penalty):
         return f"a {type(output).__name__}", expected
@@ -175,7 +177,7 @@ def _check_penalty(part: nn.Module, given: Tensor, output: Any) -> tuple[str, st
     for name, value in scalars.items():
         if not isinstance(value, Tensor):
             return f"{name} as {type(value).__name__}", expected
-        if value.ndim or not value.is_floating_point() or value.device != given.device:
+        if value.ndim or not value.is_floating_point() or value.device != inputs.device:
             return (
                 f"{name} as {value.dtype} of shape {tuple(value.shape)} on {value.device}",
                 expected,

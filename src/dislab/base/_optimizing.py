@@ -16,12 +16,12 @@ _FUSABLE: Final = (torch.optim.Adam, torch.optim.AdamW)
 
 def groups_of(module: nn.Module) -> list[dict[str, Any]]:
     """Groups of the trainable parameters: the model's first, then those of its regularisers."""
-    parts = [one for one in module.modules() if isinstance(one, Regularizer)]
+    parts = [part for part in module.modules() if isinstance(part, Regularizer)]
     groups = [group for part in parts for group in part.parameter_groups()]
-    asked = [group for group in groups if any(one.requires_grad for one in group["params"])]
-    theirs = {id(parameter) for group in asked for parameter in group["params"]}
-    rest = [one for one in module.parameters() if one.requires_grad and id(one) not in theirs]
-    return [{"params": rest}, *asked]
+    trainable = [group for group in groups if any(p.requires_grad for p in group["params"])]
+    theirs = {id(parameter) for group in trainable for parameter in group["params"]}
+    others = [p for p in module.parameters() if p.requires_grad and id(p) not in theirs]
+    return [{"params": others}, *trainable]
 
 
 def optimizer_of(make: OptimizerCallable, groups: list[dict[str, Any]]) -> Optimizer:

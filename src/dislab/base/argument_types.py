@@ -41,14 +41,17 @@ class Option(NamedTuple):
 def signature_of(cls: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """Types and defaults of a class's constructor arguments, including those for its bases."""
     try:
-        shown = dict(inspect.signature(cls.__init__).parameters)
+        parameters = dict(inspect.signature(cls.__init__).parameters)
         listed = typing.is_typeddict(cls) or hasattr(cls, "_fields")
-        known = typing.get_type_hints(cls if listed else cls.__init__)
+        annotations = typing.get_type_hints(cls if listed else cls.__init__)
     except (NameError, TypeError, ValueError, AttributeError):  # third-party annotations
         return {}, {}
-    hints = {**dict.fromkeys(shown, Unseen), **known}
-    defaults = {name: one.default for name, one in shown.items()}
-    if any(one.kind is one.VAR_KEYWORD for one in shown.values()) and cls.__base__ is not object:
+    hints = {**dict.fromkeys(parameters, Unseen), **annotations}
+    defaults = {name: parameter.default for name, parameter in parameters.items()}
+    if (
+        any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
+        and cls.__base__ is not object
+    ):
         inherited, their_defaults = signature_of(cls.__base__)
         return {**inherited, **hints}, {**their_defaults, **defaults}
     return hints, defaults
@@ -56,7 +59,7 @@ def signature_of(cls: Any) -> tuple[dict[str, Any], dict[str, Any]]:
 
 def options_of(hint: Any) -> list[Option]:
     """Ways in which a value of a type may name a class."""
-    return [option for one in alternatives(hint) for option in _of_one_type(one)]
+    return [option for alternative in alternatives(hint) for option in _of_one_type(alternative)]
 
 
 def _of_one_type(hint: Any) -> list[Option]:
@@ -76,7 +79,7 @@ def _of_one_type(hint: Any) -> list[Option]:
         return [Option("builder", bases, count) if bases else Option("unseen", known_bases())]
     if origin is type or hint is type:
         return [Option("class", (_classes(inner[0]) if inner else ()) or known_bases())]
-    return [Option("instance", found)] if (found := _classes(hint)) else []
+    return [Option("instance", classes)] if (classes := _classes(hint)) else []
 
 
 def alternatives(hint: Any) -> list[Any]:
@@ -88,43 +91,47 @@ def alternatives(hint: Any) -> list[Any]:
         if not isinstance(hint, type) and hasattr(hint, alias):
             return alternatives(getattr(hint, alias))
     if origin in (typing.Union, types.UnionType):
-        return [found for one in get_args(hint) for found in alternatives(one)]
+        return [
+            alternative for argument in get_args(hint) for alternative in alternatives(argument)
+        ]
     return [hint]
 
 
 def _classes(hint: Any) -> tuple[type, ...]:
     """The classes in a type hint whose instances plain data cannot hold."""
-    found: list[type] = []
-    for one in alternatives(hint):
-        cls = get_origin(one) or one
+    classes: list[type] = []
+    for alternative in alternatives(hint):
+        cls = get_origin(alternative) or alternative
         if not isinstance(cls, type) or cls is Unseen or issubclass(cls, _PLAIN):
             continue
         if cls.__module__ in ("collections.abc", "typing"):  # containers
             continue
-        found += known_bases() if getattr(cls, "_is_protocol", False) else [cls]
-    return tuple(found)
+        classes += known_bases() if getattr(cls, "_is_protocol", False) else [cls]
+    return tuple(classes)
 
 
 def is_container(hint: Any) -> bool:
     """Whether values of a type are containers; strings do not count."""
-    origins = [get_origin(one) or one for one in alternatives(hint)]
+    origins = [get_origin(origin) or origin for origin in alternatives(hint)]
     return any(
-        isinstance(one, type) and issubclass(one, Iterable) and not issubclass(one, str | bytes)
-        for one in origins
+        isinstance(origin, type)
+        and issubclass(origin, Iterable)
+        and not issubclass(origin, str | bytes)
+        for origin in origins
     )
 
 
 def item_type(hint: Any, key: object) -> Any:
     """The type of a container's element at a key."""
-    found: list[Any] = []
-    for one in alternatives(hint):
-        origin, inner = get_origin(one), get_args(one)
-        if one is Unseen:
-            found.append(Unseen)
+    types: list[Any] = []
+    for alternative in alternatives(hint):
+        origin, inner = get_origin(alternative), get_args(alternative)
+        if alternative is Unseen:
+            types.append(Unseen)
         elif isinstance(origin, type) and issubclass(origin, Mapping) and len(inner) == 2:
-            found.append(inner[1])
+            types.append(inner[1])
         elif isinstance(origin, type) and issubclass(origin, Iterable):
-            found += [each for each in inner if each is not ...]
-        elif isinstance(one, type) and one.__module__ not in ("builtins", "typing"):
-            found.append(signature_of(one)[0].get(str(key), Unseen))
-    return typing.Union[tuple(found)] if found else Any  # noqa: UP007  # a list
+            types += [each for each in inner if each is not ...]
+        elif isinstance(alternative, type) and alternative.__module__ not in ("builtins", "typing"):
+            types.append(signature_of(alternative)[0].get(str(key), Unseen))
+    return typing.Union[tuple(types)] if types else Any  # noqa: UP007  # a list

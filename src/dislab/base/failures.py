@@ -36,10 +36,10 @@ _NOT_OF_PARTS: Final = (InputError, TrainingError, MemoryError, torch.OutOfMemor
 
 
 @contextmanager
-def parts_named(given: str = "") -> Iterator[None]:
+def parts_named(arguments: str = "") -> Iterator[None]:
     """Turns an error raised in a part of another distribution into a message about that part.
 
-    The message names the part, the error, the line that raised it, and `given`, the arguments of
+    The message names the part, the error, the line that raised it, and `arguments`, those of
     the part. Errors in dislab's own parts are bugs of dislab and keep their traceback.
     """
     try:
@@ -49,10 +49,10 @@ def parts_named(given: str = "") -> Iterator[None]:
     except Exception as error:  # third-party code may raise anything
         if cannot_write(error) or (message := failure(error)) is None:
             raise
-        raise InputError(message + given) from error
+        raise InputError(message + arguments) from error
 
 
-def said(error: BaseException) -> str:
+def message_of(error: BaseException) -> str:
     """Class and message of an error, in one line.
 
     Args:
@@ -62,27 +62,27 @@ def said(error: BaseException) -> str:
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
-def named(part: object) -> str:
+def described(part: object) -> str:
     """Group, class and module of a part, such as `the encoder TinyEncoder (mykit.parts)`."""
     cls = type(part)
     return f"the {_noun(part) or 'part'} {cls.__name__} ({cls.__module__})"
 
 
-def failure(error: BaseException, own: bool = False) -> str | None:
+def failure(error: BaseException, with_dislab: bool = False) -> str | None:
     """A message about the innermost part in an error's traceback; None if there is none.
 
-    Parts of dislab are named only if `own` is set.
+    Parts of dislab are named only if `with_dislab` is set.
     """
-    left_out = _LIBRARIES if own else ("dislab", *_LIBRARIES)
-    while not (found := list(_parts_in(error, left_out))):
+    left_out = _LIBRARIES if with_dislab else ("dislab", *_LIBRARIES)
+    while not (parts := list(_parts_in(error, left_out))):
         if error.__cause__ is None or isinstance(error.__cause__, _NOT_OF_PARTS):
             return None
         error = error.__cause__  # a library wrapped the original error
-    part, frame, line = found[-1]
-    place = f"{Path(frame.f_code.co_filename).name}, line {line}"
+    part, frame, line = parts[-1]
+    location = f"{Path(frame.f_code.co_filename).name}, line {line}"
     doing = frame.f_code.co_name
     how = f"cannot be made with {_settings(frame)}" if doing == "__init__" else f"failed in {doing}"
-    return f"{named(part)} {how}: {said(error)} ({place})"
+    return f"{described(part)} {how}: {message_of(error)} ({location})"
 
 
 def _parts_in(
@@ -106,5 +106,5 @@ def _noun(part: object) -> str | None:
 
 def _settings(frame: FrameType) -> str:
     names, _, _, values = getargvalues(frame)
-    shown = [f"{name}={repr(values.get(name))[:_LONGEST]}" for name in names[1:]]
-    return ", ".join(shown) or "no settings"
+    texts = [f"{name}={repr(values.get(name))[:_LONGEST]}" for name in names[1:]]
+    return ", ".join(texts) or "no settings"

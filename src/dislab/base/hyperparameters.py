@@ -66,8 +66,8 @@ def describe(value: Any, name: str = "the argument") -> Any:
         return {"class_path": _path(value)}
     if isinstance(value, Ready):
         return {"class_path": _path(type(value.module)), "ready": True}
-    if isinstance(value, functools.partial) and (made := _made_by(value)) is not None:
-        return {"class_path": _path(made), "init_args": describe(value.keywords, name)}
+    if isinstance(value, functools.partial) and (cls := _made_by(value)) is not None:
+        return {"class_path": _path(cls), "init_args": describe(value.keywords, name)}
     raise InputError(
         f"{name}: {value!r} cannot be stored in a checkpoint; pass a class or a functools.partial "
         "of a class with keyword arguments instead of a function or an object"
@@ -80,18 +80,18 @@ def classes_in(values: Iterable[Any]) -> dict[str, type]:
     Args:
         values: Classes, partials, and containers of them; other values are skipped.
     """
-    found: dict[str, type] = {}
+    classes: dict[str, type] = {}
     for value in values:
         if isinstance(value, Mapping):
-            found |= classes_in(value.values())
+            classes |= classes_in(value.values())
         elif isinstance(value, list | tuple):
-            found |= classes_in(value)
+            classes |= classes_in(value)
         elif isinstance(value, type):
-            found[_path(value)] = value
-        elif isinstance(value, functools.partial) and (made := _made_by(value)) is not None:
-            found[_path(made)] = made
-            found |= classes_in(value.keywords.values())
-    return found
+            classes[_path(value)] = value
+        elif isinstance(value, functools.partial) and (cls := _made_by(value)) is not None:
+            classes[_path(cls)] = cls
+            classes |= classes_in(value.keywords.values())
+    return classes
 
 
 def warn_of_lost(cls: type, hparams: Mapping[str, Any]) -> None:
@@ -113,28 +113,28 @@ def warn_of_lost(cls: type, hparams: Mapping[str, Any]) -> None:
         )
 
 
-def _lost(value: Any, place: str) -> list[str]:
+def _lost(value: Any, key_path: str) -> list[str]:
     """Arguments of `load_run` for the classes that cannot be imported by name."""
     if not isinstance(value, Mapping):
         return []
     if isinstance(path := value.get("class_path"), str):
         if _is_lost(path):
-            return [handed_over(place, path.rpartition(".")[2])]
-        return _lost(value.get("init_args"), place)
+            return [handed_over(key_path, path.rpartition(".")[2])]
+        return _lost(value.get("init_args"), key_path)
     return [
-        one
+        entry_path
         for key, inner in value.items()
-        for one in _lost(inner, f"{place}.{key}" if place else str(key))
+        for entry_path in _lost(inner, f"{key_path}.{key}" if key_path else str(key))
     ]
 
 
-def handed_over(place: str, part: str) -> str:
+def handed_over(key_path: str, part: str) -> str:
     """The argument of `load_run` that passes a part for a setting, such as `regularizers.tc`.
 
     >>> handed_over("regularizers.tc", "MyPenalty")
     "regularizers={'tc': MyPenalty}"
     """
-    name, _, entry = place.partition(".")
+    name, _, entry = key_path.partition(".")
     return f"{name}={{{entry!r}: {part}}}" if entry else f"{name}={part}"
 
 

@@ -126,7 +126,7 @@ class Metric(torchmetrics.Metric, ABC):
         """
         # torchmetrics concatenates a list into one tensor when it synchronises processes
         codes, factors = (
-            [one] if isinstance(one, Tensor) else one for one in (self.codes, self.factors)
+            [state] if isinstance(state, Tensor) else state for state in (self.codes, self.factors)
         )
         return self.score(checked(codes, factors, self.space, least=self.least))
 
@@ -145,18 +145,20 @@ class Metric(torchmetrics.Metric, ABC):
         from matplotlib.figure import Figure
         from torchmetrics.utilities.plot import plot_single_or_multi_val
 
-        given = self.compute() if val is None else val
-        results = [given] if isinstance(given, Tensor | Mapping) else list(given)
-        scalars = [one if isinstance(one, Tensor) else one[primary(one)] for one in results]
-        named = next((primary(one) for one in results if isinstance(one, Mapping)), None)
+        computed = self.compute() if val is None else val
+        results = [computed] if isinstance(computed, Tensor | Mapping) else list(computed)
+        scalars = [
+            result if isinstance(result, Tensor) else result[primary(result)] for result in results
+        ]
+        name = next((primary(result) for result in results if isinstance(result, Mapping)), None)
         axes = Figure().subplots() if ax is None else ax
         plot_single_or_multi_val(
-            scalars[0] if isinstance(given, Tensor | Mapping) else scalars,
+            scalars[0] if isinstance(computed, Tensor | Mapping) else scalars,
             ax=axes,
             higher_is_better=self.higher_is_better,
             lower_bound=self.plot_lower_bound,
             upper_bound=self.plot_upper_bound,
-            name=named or type(self).__name__,
+            name=name or type(self).__name__,
         )
         return cast("Figure", axes.get_figure(root=True)), axes
 

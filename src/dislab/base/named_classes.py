@@ -23,10 +23,10 @@ class ForeignNameError(InputError):
     `place` is the setting; `found` is false if nothing has the name.
     """
 
-    def __init__(self, message: str, place: str, found: bool) -> None:
+    def __init__(self, message: str, key_path: str, exists: bool) -> None:
         super().__init__(message)
-        self.place = place
-        self.found = found
+        self.key_path = key_path
+        self.exists = exists
 
 
 def packages() -> list[str]:
@@ -56,25 +56,28 @@ def known_bases() -> tuple[type, ...]:
 
 
 def find_class(
-    name: object, bases: tuple[type, ...], place: str, own: Mapping[str, type] | None = None
+    name: object,
+    bases: tuple[type, ...],
+    key_path: str,
+    module_classes: Mapping[str, type] | None = None,
 ) -> type:
     """The class of a dotted path or of an imported bare name, if it derives from a base class.
 
-    `own` holds further classes by their dotted paths.
+    `module_classes` holds further classes by their dotted paths.
 
     Raises:
         ForeignNameError: The name refers to no such class.
         InputError: An allowed module fails to be imported.
     """
-    found = (own or {}).get(str(name)) or find_object(name, bases)
-    if isinstance(found, type) and issubclass(found, bases):
-        return found
+    value = (module_classes or {}).get(str(name)) or find_object(name, bases)
+    if isinstance(value, type) and issubclass(value, bases):
+        return value
     kind = "part" if bases == known_bases() else " or ".join(base.__name__ for base in bases)
     reason = plugins.missing_package(name) or (
         f"which is no {kind} of dislab, torch, lightning or an installed plugin; nothing else may "
         "be named"
     )
-    raise ForeignNameError(f"{place} names {name}, {reason}", place, found is not None)
+    raise ForeignNameError(f"{key_path} names {name}, {reason}", key_path, value is not None)
 
 
 def find_object(name: object, bases: tuple[type, ...] = ()) -> Any:
@@ -83,14 +86,14 @@ def find_object(name: object, bases: tuple[type, ...] = ()) -> Any:
     Raises:
         InputError: An allowed module fails to be imported.
     """
-    if not isinstance(name, str) or not all(one.isidentifier() for one in name.split(".")):
+    if not isinstance(name, str) or not all(part.isidentifier() for part in name.split(".")):
         return None
     if "." not in name:
-        named = {cls for cls in _subclasses(bases) if cls.__name__ == name}
-        return named.pop() if len(named) == 1 else None
+        classes = {cls for cls in _subclasses(bases) if cls.__name__ == name}
+        return classes.pop() if len(classes) == 1 else None
     parts = name.split(".")
-    if (found := _imported(parts)) is not None:
-        return found
+    if (value := _imported(parts)) is not None:
+        return value
     # importing a module `__main__` may run its program
     allowed = parts[0] in packages() and "__main__" not in parts
     return _import(parts) if allowed else None
@@ -99,11 +102,11 @@ def find_object(name: object, bases: tuple[type, ...] = ()) -> Any:
 def _imported(parts: list[str]) -> Any:
     """The object of a dotted path if its module is already imported; triggers no lazy import."""
     for cut in range(len(parts) - 1, 0, -1):
-        found: Any = sys.modules.get(".".join(parts[:cut]))
+        value: Any = sys.modules.get(".".join(parts[:cut]))
         for part in parts[cut:]:
-            found = getattr(found, "__dict__", {}).get(part)
-        if found is not None:
-            return found
+            value = getattr(value, "__dict__", {}).get(part)
+        if value is not None:
+            return value
     return None
 
 
@@ -112,7 +115,7 @@ def _import(parts: list[str]) -> Any:
     for cut in range(len(parts) - 1, 0, -1):
         path = ".".join(parts[:cut])
         try:
-            found: Any = importlib.import_module(path)
+            value: Any = importlib.import_module(path)
         except ImportError as error:
             if isinstance(error, ModuleNotFoundError) and f"{path}.".startswith(f"{error.name}."):
                 continue
@@ -120,8 +123,8 @@ def _import(parts: list[str]) -> Any:
         except (Exception, SystemExit) as error:  # a module may raise anything on import
             raise InputError(f"{path} cannot be imported: {error!r}") from error
         for part in parts[cut:]:
-            found = getattr(found, part, None)
-        return found
+            value = getattr(value, part, None)
+        return value
     return None
 
 

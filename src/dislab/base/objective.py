@@ -134,17 +134,17 @@ class Objective(pl.LightningModule, Representation):
         """The same as `codes`."""
         return self.codes(image)
 
-    def terms_of(self, batch: Any, stage: Stage, number: int | Int[Tensor, ""]) -> Terms:
+    def terms_of(self, batch: Any, stage: Stage, index: int | Int[Tensor, ""]) -> Terms:
         """The loss of one batch, with the random numbers of that batch.
 
         Args:
             batch: A batch of the data module.
             stage: Split of the batch.
-            number: Number of the batch; a scalar tensor if it stays on the device.
+            index: Number of the batch; a scalar tensor if it stays on the device.
         """
-        stream = Stream(self._seed, number, self.device).of(stage)
-        drawn = self.draw(batch[0].shape[0] * world()[1], stream)
-        draws = {name: own_rows(rows) for name, rows in drawn.items()}
+        stream = Stream(self._seed, index, self.device).of(stage)
+        global_draws = self.draw(batch[0].shape[0] * world()[1], stream)
+        draws = {name: own_rows(rows) for name, rows in global_draws.items()}
         return self.losses(batch, draws, self.steps)
 
     def watch(self, terms: dict[str, Tensor]) -> None:
@@ -343,23 +343,23 @@ class Objective(pl.LightningModule, Representation):
         """Logs the loss of a whole batch, computed in one process; repeated ones get weight 0."""
         batch = self._received(batch)
         rank, size = world()
-        number = batch_idx * size + rank
+        index = batch_idx * size + rank
         data = getattr(self.trainer, "datamodule", None)
         batches = data.eval_batches(stage) if isinstance(data, DataModule) else None
         # times the number of processes, because Lightning rounds the mean of their weights down
-        weight = count_of(batch) * size if batches is None or number < batches else 0
+        weight = count_of(batch) * size if batches is None or index < batches else 0
         with alone():
-            self._step(batch, stage, number, weight)
+            self._step(batch, stage, index, weight)
 
-    def _step(self, batch: Any, stage: Stage, number: int, weight: int) -> Tensor:
+    def _step(self, batch: Any, stage: Stage, index: int, weight: int) -> Tensor:
         if stage not in self._tried:  # only the first batch is checked
             self._tried.add(stage)
             data = getattr(self.trainer, "datamodule", None)
             with first_batch(self, self.batch_types, data, batch):
                 if stage == "train":
                     check_batch_size(self, count_of(batch) * world()[1])
-                return self._step(batch, stage, number, weight)
-        terms = self.terms_of(batch, stage, number)
+                return self._step(batch, stage, index, weight)
+        terms = self.terms_of(batch, stage, index)
         if stage == "train":
             self.watch({**terms.log, "loss": terms.loss})
         # Lightning would hold values of other steps until the next log row

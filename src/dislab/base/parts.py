@@ -192,7 +192,10 @@ def make_decoder(build: DecoderBuilder, latents: int, image_shape: ImageShape) -
 def _check_sized(part: nn.Module) -> None:
     """Refuses lazy layers: optimisers and checkpoints need all weights before the first batch."""
     for name, layer in part.named_modules():
-        if any(isinstance(one, UninitializedParameter) for one in layer.parameters(recurse=False)):
+        if any(
+            isinstance(parameter, UninitializedParameter)
+            for parameter in layer.parameters(recurse=False)
+        ):
             raise InputError(
                 f"{type(part).__name__}.{name} is a {type(layer).__name__}, whose size is unknown "
                 "before the first batch; give its size, or call the part on an example in its "

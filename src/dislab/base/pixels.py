@@ -43,8 +43,8 @@ def pixel_fault(
         return f"are {dtype}; give pixels from 0 to 255 as uint8, or fractions in [0, 1] as floats"
     is_byte = str(dtype).endswith("uint8")
     fits = kind == "b" or is_byte or (kind == "f" and low >= -_MARGIN and high <= 1 + _MARGIN)
-    one = 1 if is_byte else 1 / 255
-    dark = kind != "b" and low == 0 and math.isclose(high, one, rel_tol=1e-3) and count >= _SOME
+    white = 1 if is_byte else 1 / 255
+    dark = kind != "b" and low == 0 and math.isclose(high, white, rel_tol=1e-3) and count >= _SOME
     if fits and not dark:
         return ""
     return f"are {dtype} from {low:g} to {high:g}: {_remedy(dtype, low, high, count)}"
@@ -98,15 +98,15 @@ def check_contents(images: str, blocks: Iterable[npt.NDArray[np.uint8]]) -> None
     if high == 1:
         raise InputError(f"{images} {pixel_fault(np.dtype(np.uint8), 0.0, 1.0)}")
     if equal and count > 1:
-        said = f"all {count:,} {images} are equal: nothing can be learned from them"
+        message = f"all {count:,} {images} are equal: nothing can be learned from them"
     elif high < _DARK and not equal:
-        said = (
+        message = (
             f"{images} are almost black, with pixels from 0 to {high} of 255: if {high} is white, "
             f"multiply them by 255 / {high}"
         )
     else:
         return
-    warnings.warn(said, PixelWarning, stacklevel=3)
+    warnings.warn(message, PixelWarning, stacklevel=3)
 
 
 def blocks_of(images: npt.NDArray[Any]) -> Iterator[npt.NDArray[Any]]:

@@ -32,13 +32,13 @@ class TorchImages(torch.utils.data.Dataset[Item]):
         """Number of states, one per image."""
         return len(self.factors)
 
-    def __getitem__(self, number: int) -> Item:
+    def __getitem__(self, index: int) -> Item:
         """Image and positions of a state; a negative number counts from the end.
 
         Raises:
             IndexError: There is no such state.
         """
-        return self.__getitems__([number])[0]
+        return self.__getitems__([index])[0]
 
     def __getitems__(self, numbers: Sequence[int]) -> list[Item]:
         """Images and positions of several states, gathered together.
@@ -47,10 +47,10 @@ class TorchImages(torch.utils.data.Dataset[Item]):
             IndexError: There is no such state.
         """
         count = len(self)
-        for number in numbers:
-            if not -count <= number < count:
-                raise IndexError(f"state {number} of {count}")
-        index = torch.tensor([int(number) % count for number in numbers], dtype=torch.int64)
+        for state in numbers:
+            if not -count <= state < count:
+                raise IndexError(f"state {state} of {count}")
+        index = torch.tensor([int(state) % count for state in numbers], dtype=torch.int64)
         images = self.dataset.scaled(self.dataset.tables(), index)
         positions = torch.from_numpy(self.factors.positions(index.numpy()))
         return list(zip(images, positions, strict=True))

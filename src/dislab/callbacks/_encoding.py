@@ -65,13 +65,13 @@ def draw_correlated(data: DataModule, split: Split, points: int, seed: int) -> I
     generator = host_generator(seed)
     count, order = min(points, len(states)), generator.permutation(likely)
     parts = np.split(order, [train_count(len(order), TEST_FRACTION)])
-    learnt = train_count(count, TEST_FRACTION)
-    drawn = [
+    train = train_count(count, TEST_FRACTION)
+    rows = [
         generator.choice(part, size=size, p=weights[part] / weights[part].sum())
-        for part, size in zip(parts, (learnt, count - learnt), strict=True)
+        for part, size in zip(parts, (train, count - train), strict=True)
     ]
-    found: Indices = states[np.concatenate(drawn)]
-    return found
+    indices: Indices = states[np.concatenate(rows)]
+    return indices
 
 
 def standard_noise(points: int, seed: int) -> Callable[[Tensor], Tensor]:

@@ -26,7 +26,7 @@ class RunFolder(pl.Callback):
         return self._path
 
     @property
-    def shown(self) -> str:
+    def display_path(self) -> str:
         """The folder for messages; `RUN` until this process receives it."""
         return "RUN" if self._path is None else str(self._path)
 
@@ -65,9 +65,9 @@ def data_of(trainer: pl.Trainer, who: str) -> DataModule:
     """The trainer's `DataModule`; rejects other data, with callback `who` in the message."""
     data = getattr(trainer, "datamodule", None)
     if not isinstance(data, DataModule):
-        given = "data loaders" if data is None else type(data).__name__
+        source = "data loaders" if data is None else type(data).__name__
         raise InputError(
-            f"{who} draws images of its own and needs a DataModule, not {given}; pass "
+            f"{who} draws images of its own and needs a DataModule, not {source}; pass "
             "datamodule=… to the trainer"
         )
     return data

@@ -63,14 +63,14 @@ class Progress(pl.Callback):
         folder = None if is_rehearsal(trainer) else run_folder(trainer)  # every process asks
         self._first = self._last = trainer.global_step
         self._began, self._total, self._loss = time.monotonic(), _total(trainer), ""
-        shown = self._shown(trainer)
-        if shown == "nothing":
+        display = self._display(trainer)
+        if display == "nothing":
             return
-        place = f", in {folder}" if folder else ""
+        location = f", in {folder}" if folder else ""
         changes = f": {self.changes}" if self.changes else ""
         headline = _headline(trainer, pl_module, self._first, self._total)
-        rank_zero_info(headline + place + changes)
-        if shown == "bar":
+        rank_zero_info(headline + location + changes)
+        if display == "bar":
             self._open("training", self._total, self._first, " steps")
 
     def on_train_batch_end(
@@ -82,8 +82,8 @@ class Progress(pl.Callback):
         batch_idx: int,
     ) -> None:
         """Updates the bar, or prints a line if one is due."""
-        shown = self._shown(trainer)
-        if shown == "nothing":
+        display = self._display(trainer)
+        if display == "nothing":
             return
         logs = logs_now(trainer)
         interval: int = trainer.log_every_n_steps  # type: ignore[attr-defined]  # set by name
@@ -100,7 +100,7 @@ class Progress(pl.Callback):
         """Closes the bar, and prints the training time."""
         self._close()
         steps, seconds = trainer.global_step - self._first, time.monotonic() - self._began
-        if self._shown(trainer) != "nothing" and steps:
+        if self._display(trainer) != "nothing" and steps:
             rank_zero_info(
                 f"Trained {steps:,} steps in "
                 f"{tqdm.format_interval(int(seconds))} ({_rate(steps, seconds)})"
@@ -157,7 +157,7 @@ class Progress(pl.Callback):
             self._close()
             self._print_losses(trainer)
 
-    def _shown(self, trainer: pl.Trainer) -> Show:
+    def _display(self, trainer: pl.Trainer) -> Show:
         """The form of display in the first process; `nothing` in the others."""
         if not trainer.is_global_zero:
             return "nothing"
@@ -178,8 +178,8 @@ class Progress(pl.Callback):
         parts += [f"loss {loss}"] if loss else []
         parts.append(_rate(done, seconds))
         if self._total is not None:
-            left = (self._total - step) * seconds / max(done, 1)
-            parts.append(f"{tqdm.format_interval(int(left))} left")
+            remaining = (self._total - step) * seconds / max(done, 1)
+            parts.append(f"{tqdm.format_interval(int(remaining))} left")
         return ", ".join(parts)
 
     def _print_losses(self, trainer: pl.Trainer) -> None:
@@ -189,7 +189,7 @@ class Progress(pl.Callback):
             for name, value in trainer.callback_metrics.items()
             if name.startswith(f"{split}/")
         }
-        if not values or self._shown(trainer) == "nothing":
+        if not values or self._display(trainer) == "nothing":
             return
         if values.get("objective") == values.get("loss"):
             values.pop("objective", None)
@@ -198,7 +198,7 @@ class Progress(pl.Callback):
         rank_zero_info(f"{split} split: {listed}")
 
     def _open_batches(self, trainer: pl.Trainer, name: str, batches: Any) -> None:
-        if self._shown(trainer) == "bar":
+        if self._display(trainer) == "bar":
             total = sum(batches)
             self._open(name, int(total) if math.isfinite(total) else None, 0, " batches")
 
@@ -238,7 +238,7 @@ def _headline(
 def _method(module: pl.LightningModule) -> str:
     """The class of a method, with its regularisers, which make a VAE a FactorVAE."""
     parts = getattr(module, "regularizers", None) or {}
-    names = " and ".join(type(one).__name__ for one in parts.values())
+    names = " and ".join(type(part).__name__ for part in parts.values())
     return f"{type(module).__name__} with {names}" if names else type(module).__name__
 
 

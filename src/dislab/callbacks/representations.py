@@ -82,11 +82,11 @@ class Representations(pl.Callback):
         rank_zero_info(f"Representations: {path}")
 
 
-def _shares(own: Share) -> list[Share]:
+def _shares(local: Share) -> list[Share]:
     """Rows of all processes, in the order of their ranks."""
     size = world()[1]
     if size == 1:
-        return [own]
+        return [local]
     gathered: list[Share | None] = [None] * size
-    dist.all_gather_object(gathered, own)
+    dist.all_gather_object(gathered, local)
     return [share for share in gathered if share is not None]

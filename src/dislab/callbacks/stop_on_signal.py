@@ -70,21 +70,21 @@ class StopOnSignal(pl.Callback):
         batch_idx: int,
     ) -> None:
         """Writes the checkpoint and stops at the end of a step."""
-        whole, self._step = trainer.global_step > self._step, trainer.global_step
-        if whole and self._is_to_stop(trainer):
+        complete, self._step = trainer.global_step > self._step, trainer.global_step
+        if complete and self._is_to_stop(trainer):
             self._leaves = True
             if not validation_follows(trainer):
                 # Lightning logs a step only after this hook, and the resumed run would skip it
                 log_step(trainer)
-                for one in trainer.checkpoint_callbacks:  # which come after this callback
-                    one.on_train_batch_end(trainer, pl_module, outputs, batch, batch_idx)
+                for callback in trainer.checkpoint_callbacks:  # which come after this callback
+                    callback.on_train_batch_end(trainer, pl_module, outputs, batch, batch_idx)
                 self._leave(trainer)
 
     def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Stops after the validation of the last step."""
         if self._leaves:
-            for one in trainer.checkpoint_callbacks:
-                one.on_validation_end(trainer, pl_module)
+            for callback in trainer.checkpoint_callbacks:
+                callback.on_validation_end(trainer, pl_module)
             self._leave(trainer)
 
     def on_train_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
@@ -110,17 +110,17 @@ class StopOnSignal(pl.Callback):
             trainer.save_checkpoint(path, weights_only=False)
         raise KeyboardInterrupt
 
-    def _receive(self, trainer: pl.Trainer, number: int, frame: FrameType | None) -> None:
+    def _receive(self, trainer: pl.Trainer, signum: int, frame: FrameType | None) -> None:
         if self.received is not None:
             self._give_back()
             raise KeyboardInterrupt
-        self.received = number
+        self.received = signum
         # all processes must stop at the same step, which they agree on only in Lightning's steps
         if (loop := installed(trainer)) is not None and trainer.world_size == 1:
             loop.is_wanted = True
         leave_closed_terminal()
         rank_zero_info(
-            f"\n{signal.Signals(number).name}: stopping after this step; once more to stop at once"
+            f"\n{signal.Signals(signum).name}: stopping after this step; once more to stop at once"
         )
 
     def _is_to_stop(self, trainer: pl.Trainer) -> bool:

@@ -383,7 +383,7 @@ class TrainingCLI(LightningCLI):
 
     def _run(self) -> str:
         """The run folder for messages; a rehearsal has none."""
-        return "RUN" if self._is_rehearsal() else self._run_folder.shown
+        return "RUN" if self._is_rehearsal() else self._run_folder.display_path
 
     def _finish(self) -> None:
         """Writes the final configuration and checkpoint of a finished run."""
@@ -523,7 +523,7 @@ def built(build: Callable[[], _Built]) -> _Built:
     except InputError:
         raise
     except Exception as error:  # a part may reject its settings with any error
-        message = failure(error, own=True)
+        message = failure(error, with_dislab=True)
         if message is None and isinstance(error, ValueError):
             message = explain(str(error))
         if message is None:

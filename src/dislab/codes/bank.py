@@ -85,8 +85,8 @@ class CodeBank:
         measured: Measured | None = None,
         factor_bins: int = FACTOR_BINS,
     ) -> None:
-        self._given = (codes, factors, varied)
-        self._drawn = resampled
+        self._arrays = (codes, factors, varied)
+        self._resampled = resampled
         self._measured = measured
         self._factor_bins = factor_bins
         self._rebinned: dict[int, CodeBank] = {}
@@ -98,8 +98,8 @@ class CodeBank:
     @cached_property
     def codes(self) -> Float[Tensor, "image latent"]:
         """Finite codes in float64."""
-        codes = self._given[0]
-        return codes if self._drawn is None else codes[self._drawn.rows]
+        codes = self._arrays[0]
+        return codes if self._resampled is None else codes[self._resampled.rows]
 
     @cached_property
     def factors(self) -> Int[Tensor, "image factor"]:
@@ -108,11 +108,11 @@ class CodeBank:
         The bins divide the range from the smallest to the largest value among the images; drawn
         rows keep the bins of the original bank.
         """
-        if self._drawn is not None:
-            return self._drawn.bank.factors[self._drawn.rows]
+        if self._resampled is not None:
+            return self._resampled.bank.factors[self._resampled.rows]
         if self._measured is None:
-            return self._given[1]
-        factors = self._given[1].clone()
+            return self._arrays[1]
+        factors = self._arrays[1].clone()
         columns = list(self._measured.columns)
         factors[:, columns] = bin_numbers(self._measured.places, self._factor_bins)
         return factors
@@ -120,9 +120,9 @@ class CodeBank:
     @cached_property
     def numbers(self) -> Float[Tensor, "image factor"]:
         """Factors as numbers: continuous ones scaled to [0, 1], others as positions."""
-        if self._drawn is not None:
-            return self._drawn.bank.numbers[self._drawn.rows]
-        numbers = self._given[1].to(self.codes.dtype)
+        if self._resampled is not None:
+            return self._resampled.bank.numbers[self._resampled.rows]
+        numbers = self._arrays[1].to(self.codes.dtype)
         if self._measured is not None:
             numbers[:, list(self._measured.columns)] = self._measured.places
         return numbers
@@ -135,13 +135,13 @@ class CodeBank:
     @cached_property
     def varied(self) -> Bool[Tensor, " factor"]:
         """Which factors take more than one value and are not nuisance factors."""
-        if self._drawn is None:
-            return self._given[2]
-        return (self.factors != self.factors[:1]).any(0) & self._given[2]
+        if self._resampled is None:
+            return self._arrays[2]
+        return (self.factors != self.factors[:1]).any(0) & self._arrays[2]
 
     def __len__(self) -> int:
         """Number of images."""
-        return len(self._given[0] if self._drawn is None else self._drawn.rows)
+        return len(self._arrays[0] if self._resampled is None else self._resampled.rows)
 
     @cached_property
     def std(self) -> Float[Tensor, " latent"]:
@@ -176,7 +176,7 @@ class CodeBank:
             bins: Number of bins per latent.
         """
         if bins not in self._binned:
-            resampled = self._drawn
+            resampled = self._resampled
             self._binned[bins] = (
                 bin_numbers(self.codes, bins)
                 if resampled is None
@@ -201,7 +201,7 @@ class CodeBank:
             bins: Number of bins per latent.
         """
         if bins not in self._information:
-            resampled = self._drawn
+            resampled = self._resampled
             self._information[bins] = (
                 gaps_of_counts(self.counts(bins))
                 if resampled is None or resampled.information is None
@@ -225,9 +225,9 @@ class CodeBank:
         Args:
             codes: Finite codes in float64.
         """
-        if self._drawn is not None:
-            return self._drawn.bank.in_order(self._drawn.rows).with_codes(codes)
-        return CodeBank(codes, self._given[1], self.varied, measured=self._measured)
+        if self._resampled is not None:
+            return self._resampled.bank.in_order(self._resampled.rows).with_codes(codes)
+        return CodeBank(codes, self._arrays[1], self.varied, measured=self._measured)
 
     def rows(self, index: Int[Tensor, " image"]) -> "CodeBank":
         """The bank of some rows, such as a resample; codes are gathered on first use.
@@ -250,7 +250,7 @@ class CodeBank:
         """
         resampled = Resampled(self, index, information)
         return CodeBank(
-            self.codes, self._given[1], self.varied, resampled, self._measured, self._factor_bins
+            self.codes, self._arrays[1], self.varied, resampled, self._measured, self._factor_bins
         )
 
     def in_order(self, index: Int[Tensor, " image"]) -> "CodeBank":
@@ -262,7 +262,7 @@ class CodeBank:
         measured = self._measured
         if measured is not None:
             measured = Measured(measured.columns, measured.places[index])
-        factors = self._given[1][index]
+        factors = self._arrays[1][index]
         return CodeBank(self.codes[index], factors, self.varied, measured=measured)
 
     def of_factors(self, chosen: Sequence[int]) -> "CodeBank":
@@ -277,7 +277,7 @@ class CodeBank:
             columns = tuple(list(chosen).index(measured.columns[index]) for index in indices)
             measured = Measured(columns, measured.places[:, indices]) if columns else None
         columns_kept = list(chosen)
-        factors, varied = self._given[1][:, columns_kept], self.varied[columns_kept]
+        factors, varied = self._arrays[1][:, columns_kept], self.varied[columns_kept]
         return CodeBank(self.codes, factors, varied, measured=measured)
 
     def with_factor_bins(self, bins: int) -> "CodeBank":
@@ -289,10 +289,10 @@ class CodeBank:
         if self._measured is None or bins == self._factor_bins:
             return self
         if bins not in self._rebinned:
-            resampled = self._drawn
+            resampled = self._resampled
             if resampled is not None:
                 resampled = resampled._replace(bank=resampled.bank.with_factor_bins(bins))
-            rebinned = CodeBank(*self._given, resampled, self._measured, bins)
+            rebinned = CodeBank(*self._arrays, resampled, self._measured, bins)
             rebinned._binned = self._binned
             self._rebinned[bins] = rebinned
         return self._rebinned[bins]

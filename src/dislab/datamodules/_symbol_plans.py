@@ -129,7 +129,7 @@ class DescriptionPlan:
         self._sampler = Sampler(len(states), weights)
 
     def draw(
-        self, generator: np.random.Generator, count: int, number: int, batches: int = 1
+        self, generator: np.random.Generator, count: int, step: int, batches: int = 1
     ) -> Drawn:
         """Draws consecutive batches."""
         examples = count * batches
@@ -192,7 +192,7 @@ class ConceptPlan:
         return len(self._rows)
 
     def draw(
-        self, generator: np.random.Generator, count: int, number: int, batches: int = 1
+        self, generator: np.random.Generator, count: int, step: int, batches: int = 1
     ) -> Drawn:
         """Draws consecutive batches: a description size, a concept of that size, an example."""
         size = generator.integers(len(self._sets) - 1, size=count * batches)
@@ -229,7 +229,7 @@ class HeldOutPlan:
                 )
 
     def draw(
-        self, generator: np.random.Generator, count: int, number: int, batches: int = 1
+        self, generator: np.random.Generator, count: int, step: int, batches: int = 1
     ) -> Drawn:
         """Draws consecutive batches; all combinations are equally likely."""
         concept = generator.integers(len(self.held_out), size=count * batches)

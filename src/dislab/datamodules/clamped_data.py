@@ -167,14 +167,14 @@ class ClampedPlan:
         ]
 
     def draw(
-        self, generator: np.random.Generator, count: int, number: int, batches: int = 1
+        self, generator: np.random.Generator, count: int, step: int, batches: int = 1
     ) -> Drawn:
         """Draws consecutive batches of `count` images.
 
-        Without shares the groups alternate, starting from `number`, that of the first batch.
+        Without shares the groups alternate, starting from `step`, that of the first batch.
         """
         if self._groups is None:
-            active = np.arange(number, number + batches) % len(self._varied)
+            active = np.arange(step, step + batches) % len(self._varied)
         else:
             active = self._groups.draw(generator, batches)
         reference = np.empty(batches, dtype=np.int64)

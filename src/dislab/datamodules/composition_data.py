@@ -171,9 +171,9 @@ class CompositionPlan:
         self.impossible = [column for (column,) in self._pairs.impossible]
 
     def draw(
-        self, generator: np.random.Generator, count: int, number: int, batches: int = 1
+        self, generator: np.random.Generator, count: int, step: int, batches: int = 1
     ) -> Drawn:
-        """Draws consecutive batches of `count` triplets; `number` is not used."""
+        """Draws consecutive batches of `count` triplets; `step` is not used."""
         target, reference = self._pairs.attempt(generator, count * batches)
         differs = self._look.take(target, axis=0) != self._look.take(reference, axis=0)
         action = differs[:, self._columns].argmax(axis=1)

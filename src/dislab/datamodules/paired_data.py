@@ -172,9 +172,9 @@ class PairPlan:
         self.names = names
 
     def draw(
-        self, generator: np.random.Generator, count: int, number: int, batches: int = 1
+        self, generator: np.random.Generator, count: int, step: int, batches: int = 1
     ) -> Drawn:
-        """Draws consecutive batches of `count` pairs; `number` is not used.
+        """Draws consecutive batches of `count` pairs; `step` is not used.
 
         Raises:
             InputError: Hardly any state has a partner.

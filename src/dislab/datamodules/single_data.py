@@ -38,7 +38,7 @@ class SinglePlan:
         self._sampler = Sampler(len(states), weights)
 
     def draw(
-        self, generator: np.random.Generator, count: int, number: int, batches: int = 1
+        self, generator: np.random.Generator, count: int, step: int, batches: int = 1
     ) -> Drawn:
-        """Draws consecutive batches of `count` images; `number` is not used."""
+        """Draws consecutive batches of `count` images; `step` is not used."""
         return Drawn(self.states[self._sampler.draw(generator, count * batches)])

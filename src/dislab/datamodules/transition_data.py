@@ -126,9 +126,9 @@ class TransitionPlan:
         self._sampler = Sampler(len(which), None if weights is None else weights[self._row])
 
     def draw(
-        self, generator: np.random.Generator, count: int, number: int, batches: int = 1
+        self, generator: np.random.Generator, count: int, step: int, batches: int = 1
     ) -> Drawn:
-        """Draws consecutive batches of `count` transitions; `number` is not used."""
+        """Draws consecutive batches of `count` transitions; `step` is not used."""
         action = self._possible[generator.integers(len(self._possible), size=count * batches)]
         low, high = self._ends[action], self._ends[action + 1]
         row = self._row[self._sampler.between(generator, low, high)]

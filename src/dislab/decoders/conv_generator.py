@@ -40,8 +40,8 @@ class ConvGenerator(Decoder):
         super().__init__()
         check_count("hidden", hidden, 1)
         check_halvings(image_shape, len(channels), "ConvGenerator")
-        for one in channels:
-            check_count("channels", one, 1)
+        for count in channels:
+            check_count("channels", count, 1)
         final_channels, height, width = image_shape
         small = (channels[0], height >> len(channels), width >> len(channels))
         features = small[0] * small[1] * small[2]

@@ -49,10 +49,10 @@ class ConvCritic(Encoder):
         check_count("hidden", hidden, 1)
         check_halvings(image_shape, len(channels), "ConvCritic")
         layers: list[nn.Module] = []
-        for number, out in enumerate(channels):
+        for layer, out in enumerate(channels):
             check_count("channels", out, 1)
             layers.append(nn.Conv2d(features, out, 4, stride=2, padding=1))
-            if normalize and number:
+            if normalize and layer:
                 layers.append(nn.GroupNorm(1, out))
             layers.append(nn.LeakyReLU(0.1))
             features = out

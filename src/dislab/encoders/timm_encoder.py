@@ -50,8 +50,8 @@ class TimmEncoder(Encoder):
             )
         channels, height, width = image_shape
         settings: dict[str, Any] = {"in_chans": channels, "num_classes": outputs}
-        known = timm.get_pretrained_cfg(backbone)
-        if known is not None and known.fixed_input_size:
+        weights = timm.get_pretrained_cfg(backbone)
+        if weights is not None and weights.fixed_input_size:
             settings["img_size"] = (height, width)
         try:
             self.network: nn.Module = timm.create_model(backbone, pretrained, **settings)

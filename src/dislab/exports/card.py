@@ -57,12 +57,12 @@ def described(run: Path, model: Objective) -> About:
     if not (run / CONFIG).is_file():
         facts = {"method": method, "steps": f"{int(model.steps):,}"}
         return About(run.stem or method, method, penalties, facts, None, [], "", versions())
-    found = read_run(run, draw=False)
-    facts = {"method": method, **found.facts}
+    record = read_run(run, draw=False)
+    facts = {"method": method, **record.facts}
     # the versions at the time of scoring, else the current ones
-    used = found.versions or versions()
+    used = record.versions or versions()
     return About(
-        found.name, method, penalties, facts, found.scores, found.notes, found.settings, used
+        record.name, method, penalties, facts, record.scores, record.notes, record.settings, used
     )
 
 

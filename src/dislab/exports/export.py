@@ -66,13 +66,13 @@ def export(
         InputError: The run cannot be read, a package is missing, the folder cannot be made, or a
             network cannot be translated.
     """
-    for one in formats:
-        check_choice("--to", one, FORMATS)
+    for kind in formats:
+        check_choice("--to", kind, FORMATS)
     if half and "safetensors" not in formats:
         raise InputError("--half is for weights in safetensors; add --to safetensors, or leave out")
     with new_folder("--out", Path(out)) as folder:
         model = load_run(checkpoint or run).float()
-        needed = [one for one in formats if one != "safetensors"]
+        needed = [kind for kind in formats if kind != "safetensors"]
         networks = networks_of(model) if needed or "image_shape" in model.hparams else []
         if needed and not networks:
             raise InputError(
@@ -91,7 +91,7 @@ def export(
                 files.append(Exported(path.name, difference(network, program, path.name)))
         files += write_records(Path(run), folder)
         about = described(Path(run), model)
-        text = card(about, networks, {one.file: one.difference for one in files}, half)
+        text = card(about, networks, {kind.file: kind.difference for kind in files}, half)
         (folder / CARD).write_text(text, encoding="utf-8")
     return [*files, Exported(CARD, None)]
 
@@ -111,10 +111,10 @@ def _safetensors(
                 "report this as an issue"
             )
     largest = 0.0
-    for mine, other in zip(networks, networks_of(loaded) if networks else [], strict=True):
-        same = other._replace(example=mine.example)
-        for one, two in zip(mine.outputs(), same.outputs(), strict=True):
-            largest = max(largest, float((one - two).abs().max()))
+    for mine, stored in zip(networks, networks_of(loaded) if networks else [], strict=True):
+        same = stored._replace(example=mine.example)
+        for value, stored_value in zip(mine.outputs(), same.outputs(), strict=True):
+            largest = max(largest, float((value - stored_value).abs().max()))
     return [Exported(WEIGHTS, largest if networks else None), Exported(SETTINGS, None)]
 
 

@@ -95,8 +95,8 @@ def pull(repository: str, out: str | Path, revision: str | None = None) -> Path:
         try:
             load_run(folder)
         except InputError as error:
-            said = str(error).replace(f"{folder}", repository)
-            raise InputError(said) from error
+            reason = str(error).replace(f"{folder}", repository)
+            raise InputError(reason) from error
     return Path(out)
 
 
@@ -120,7 +120,7 @@ def _explained(deed: str) -> Iterator[None]:
         advice = "check the name and the network"
         if status in _NOT_ALLOWED or isinstance(error, errors.LocalTokenNotFoundError):
             advice = "check the name; for writing and for private ones log in by `hf auth login`"
-        said = one_line(error)[:300] or type(error).__name__
-        raise InputError(f"{deed} failed: {said}; {advice}") from error
+        reason = one_line(error)[:300] or type(error).__name__
+        raise InputError(f"{deed} failed: {reason}; {advice}") from error
     finally:
         bars.enable_progress_bars()

@@ -53,9 +53,9 @@ class Network(NamedTuple):
             return listed(self.module(self.example))
 
 
-def listed(found: Tensor | tuple[Tensor, ...]) -> list[Tensor]:
+def listed(outputs: Tensor | tuple[Tensor, ...]) -> list[Tensor]:
     """The outputs of a network as a list, even if there is only one."""
-    return [found] if isinstance(found, Tensor) else list(found)
+    return [outputs] if isinstance(outputs, Tensor) else list(outputs)
 
 
 def networks_of(model: Objective) -> list[Network]:
@@ -76,17 +76,18 @@ def networks_of(model: Objective) -> list[Network]:
         ) from error
     generator = torch.Generator().manual_seed(0)
     images = torch.rand((_EXAMPLES, *shape), generator=generator)
-    found = []
+    networks = []
     if model.has_codes or not lacks(model, "encode"):
-        found.append(_encoder(model, images))
+        networks.append(_encoder(model, images))
     if not lacks(model, "render"):
-        found.append(_renderer(model, shape, generator))
-    elif not lacks(model, "decode") and found:
+        networks.append(_renderer(model, shape, generator))
+    elif not lacks(model, "decode") and networks:
         outputs = {
-            one.name: row for one, row in zip(found[0].results, found[0].outputs(), strict=True)
+            port.name: row
+            for port, row in zip(networks[0].results, networks[0].outputs(), strict=True)
         }
-        found.append(_decoder(model, outputs))
-    return found
+        networks.append(_decoder(model, outputs))
+    return networks
 
 
 def _encoder(model: Objective, images: Tensor) -> Network:
@@ -102,8 +103,8 @@ def _encoder(model: Objective, images: Tensor) -> Network:
         "log_var": "logarithms of its variances",
     }
     results = tuple(
-        Port(name, tuple(one.shape[1:]), "float32", meanings[name])
-        for name, one in zip(names, outputs, strict=True)
+        Port(name, tuple(output.shape[1:]), "float32", meanings[name])
+        for name, output in zip(names, outputs, strict=True)
     )
     source = Port("image", tuple(images.shape[1:]), "float32", "pixels in [0, 1]")
     return Network("encoder", module, images, source, results)
@@ -148,8 +149,8 @@ class _Encoder(nn.Module):
         """The outputs in the order of the ports."""
         outputs = [self.model.codes(image)] if self.codes else []
         if self.posterior:
-            found = self.model.encode(image)
-            outputs += [found.mean, found.log_var]
+            posterior = self.model.encode(image)
+            outputs += [posterior.mean, posterior.log_var]
         return tuple(outputs)
 
 

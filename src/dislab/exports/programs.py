@@ -37,7 +37,7 @@ def write_onnx(network: Network, folder: Path) -> Path:
             program,
             (network.example,),
             input_names=[network.source.name],
-            output_names=[one.name for one in network.results],
+            output_names=[port.name for port in network.results],
             verbose=False,
         )
         if exported is None:
@@ -57,7 +57,9 @@ def read_onnx(path: Path) -> Callable[[Tensor], list[Tensor]]:
     [source] = session.get_inputs()
 
     def compute(rows: Tensor) -> list[Tensor]:
-        return [torch.from_numpy(one) for one in session.run(None, {source.name: rows.numpy()})]
+        return [
+            torch.from_numpy(output) for output in session.run(None, {source.name: rows.numpy()})
+        ]
 
     return compute
 
@@ -110,10 +112,12 @@ def difference(network: Network, compute: Callable[[Tensor], Sequence[Tensor]], 
     largest = 0.0
     for rows in (len(network.example), 1):
         part = network._replace(example=network.example[:rows])
-        for port, mine, other in zip(
+        for port, mine, computed in zip(
             network.results, part.outputs(), compute(part.example), strict=True
         ):
-            worst = float((mine - other).abs().max()) if mine.shape == other.shape else torch.inf
+            worst = (
+                float((mine - computed).abs().max()) if mine.shape == computed.shape else torch.inf
+            )
             if not worst <= _TOLERANCE * max(1.0, float(mine.abs().max())):
                 raise InputError(
                     f"{file} was exported, but loaded again its {port.name} differs by {worst:.3g} "
@@ -138,9 +142,10 @@ def _explained(network: Network, target: str) -> Iterator[None]:
     try:
         yield
     except RuntimeError as error:  # base class of torch's tracing and translation errors
-        said = one_line(error)[:300]
+        reason = one_line(error)[:300]
         raise InputError(
-            f"torch cannot translate the {network.name} to {target} ({said}); use --to safetensors"
+            f"torch cannot translate the {network.name} to {target} ({reason}); use --to "
+            "safetensors"
         ) from error
 
 

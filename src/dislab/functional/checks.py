@@ -144,14 +144,14 @@ def check_halvings(image_shape: tuple[int, int, int], times: int, name: str) -> 
         )
 
 
-def check_sides(image_shape: tuple[int, int, int], side: int, name: str, other: str) -> None:
+def check_sides(image_shape: tuple[int, int, int], side: int, name: str, alternative: str) -> None:
     """Refuses images of another size than a network expects.
 
     Args:
         image_shape: Channels, height and width.
         side: Height and width that the network expects.
         name: The network, for messages.
-        other: A network for images of any size.
+        alternative: A network for images of any size.
 
     Raises:
         InputError: The images have another size.
@@ -160,5 +160,6 @@ def check_sides(image_shape: tuple[int, int, int], side: int, name: str, other: 
     if (height, width) != (side, side):
         raise InputError(
             f"{name} is for {side}×{side} images, not {height}×{width}; set resize: {side} of the "
-            f"data module, or side: {side} of a data set that has it, or use {other}, for any size"
+            f"data module, or side: {side} of a data set that has it, or use {alternative}, for "
+            "any size"
         )

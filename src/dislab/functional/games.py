@@ -94,7 +94,7 @@ def draw_codes(
         stream: Source of the random numbers, on its device.
     """
     categories = [
-        stream.integers(f"category.{number}", size, count) for number, size in enumerate(sizes)
+        stream.integers(f"category.{index}", size, count) for index, size in enumerate(sizes)
     ]
     empty = torch.zeros(count, 0, dtype=torch.int64, device=stream.device)
     uniform = stream.uniform("continuous", count, continuous)
@@ -147,8 +147,8 @@ def recovered(
     logits, means, log_std = split_outputs(outputs, sizes, continuous.shape[1])
     zero = outputs.new_zeros(())
     bounds = [
-        math.log(size) - F.cross_entropy(one, column)
-        for one, column, size in zip(logits, category.unbind(1), sizes, strict=True)
+        math.log(size) - F.cross_entropy(scores, column)
+        for scores, column, size in zip(logits, category.unbind(1), sizes, strict=True)
     ]
     density = -0.5 * ((continuous - means) / log_std.exp()).square() - log_std
     density = density - 0.5 * math.log(2 * math.pi) + math.log(2)
@@ -166,7 +166,7 @@ def read_codes(
         continuous: Number of continuous codes.
     """
     logits, means, _ = split_outputs(outputs, sizes, continuous)
-    likely = [one.argmax(1, keepdim=True).to(outputs.dtype) for one in logits]
+    likely = [scores.argmax(1, keepdim=True).to(outputs.dtype) for scores in logits]
     return torch.cat([*likely, means], dim=1)
 
 

@@ -46,15 +46,17 @@ def full_precision(function: Callable[P, R]) -> Callable[P, R]:
     def widened(*args: P.args, **kwargs: P.kwargs) -> R:
         wide: list[Any] = list(args)
         device = ""
-        for place, value in enumerate(args):
+        for index, value in enumerate(args):
             if isinstance(value, Tensor):
                 device = device or value.device.type
-                wide[place] = widen(value)
-        named: Any = {name: _widen(value) for name, value in kwargs.items()} if kwargs else kwargs
+                wide[index] = widen(value)
+        keywords: Any = (
+            {name: _widen(value) for name, value in kwargs.items()} if kwargs else kwargs
+        )
         if not torch.is_autocast_enabled(device):  # disabling it takes longer than a small loss
-            return function(*wide, **named)
+            return function(*wide, **keywords)
         with torch.autocast(device, enabled=False):
-            return function(*wide, **named)
+            return function(*wide, **keywords)
 
     return widened
 

@@ -30,7 +30,7 @@ Words = TypeVar("Words", Tensor, npt.NDArray[np.int64])
 """64-bit integers: a torch tensor or a NumPy array."""
 
 
-def absorb(state: int, number: int) -> int:
+def absorb(state: int, counter: int) -> int:
     """Combine a state with a further number into 64 bits that depend on every bit of both.
 
     The result is one step of SplitMix64 on the exclusive or of both (Steele, Lea & Flood 2014,
@@ -38,9 +38,9 @@ def absorb(state: int, number: int) -> int:
 
     Args:
         state: 64 bits.
-        number: Any integer; its lowest 64 bits count.
+        counter: Any integer; its lowest 64 bits count.
     """
-    state = (state ^ (number & MASK)) + GOLDEN & MASK
+    state = (state ^ (counter & MASK)) + GOLDEN & MASK
     state = (state ^ (state >> 30)) * _FIRST & MASK
     state = (state ^ (state >> 27)) * _SECOND & MASK
     return state ^ (state >> 31)
@@ -54,8 +54,8 @@ def mix(seed: int, *counters: int) -> int:
         counters: Numbers that identify a draw, such as the step and a stream number.
     """
     state = 0
-    for number in (seed, *counters):
-        state = absorb(state, number)
+    for counter in (seed, *counters):
+        state = absorb(state, counter)
     return state >> 1
 
 

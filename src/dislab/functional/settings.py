@@ -56,15 +56,15 @@ def checks_settings(cls: Class) -> Class:
 
     @functools.wraps(init)
     def checked(self: Any, *args: Any, **kwargs: Any) -> None:
-        given = signature.bind(self, *args, **kwargs).arguments
-        for name, value in list(given.items())[1:]:
+        arguments = signature.bind(self, *args, **kwargs).arguments
+        for name, value in list(arguments.items())[1:]:
             check_kind(f"{type(self).__name__}.{name}", value, annotations().get(name, Any))
         try:
             init(self, *args, **kwargs)
         except (MemoryError, RuntimeError, ValueError) as error:
             if isinstance(error, InputError) or not lacks_memory(error):
                 raise
-            raise InputError(_too_large(type(self).__name__, given)) from error
+            raise InputError(_too_large(type(self).__name__, arguments)) from error
 
     cls.__init__ = checked  # type: ignore[misc]
     return cls
@@ -84,13 +84,13 @@ def check_kind(name: str, value: Any, annotation: Any) -> None:
     """
     if _fits(value, annotation):
         return
-    shown = reprlib.repr(value)
+    text = reprlib.repr(value)
     if choices := _choices(annotation):
         hint = suggestion(value, choices) if isinstance(value, str) else ""
-        raise InputError(f"{name} is {shown}{hint}; choose one of {', '.join(choices)}")
+        raise InputError(f"{name} is {text}{hint}; choose one of {', '.join(choices)}")
     if is_number(value, Integral) and not -_LARGEST <= value <= _LARGEST:
-        raise InputError(f"{name} is {shown}, which is too large for any number here")
-    raise InputError(f"{name} is {shown}; it must be {_allowed(annotation)}")
+        raise InputError(f"{name} is {text}, which is too large for any number here")
+    raise InputError(f"{name} is {text}; it must be {_allowed(annotation)}")
 
 
 def _fits(value: Any, annotation: Any) -> bool:
@@ -110,19 +110,19 @@ def _fits(value: Any, annotation: Any) -> bool:
     if is_typeddict(annotation):
         hints = get_type_hints(annotation)
         return isinstance(value, Mapping) and all(
-            _fits(one, hints.get(key, Any)) for key, one in value.items()
+            _fits(inner, hints.get(key, Any)) for key, inner in value.items()
         )
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin in (Union, types.UnionType):
-        return any(_fits(value, one) for one in arguments)
+        return any(_fits(value, inner) for inner in arguments)
     if origin is Literal:
-        return any(type(value) is type(one) and value == one for one in arguments)
+        return any(type(value) is type(inner) and value == inner for inner in arguments)
     if origin is Callable:
         return callable(value)
     if isinstance(origin, type) and issubclass(origin, Mapping):
         keys, values = arguments
         return isinstance(value, Mapping) and all(
-            _fits(key, keys) and _fits(one, values) for key, one in value.items()
+            _fits(key, keys) and _fits(inner, values) for key, inner in value.items()
         )
     if isinstance(origin, type) and issubclass(origin, Sequence):
         return _fits_sequence(value, origin, arguments)
@@ -134,7 +134,7 @@ def _fits_sequence(value: Any, origin: type, arguments: tuple[Any, ...]) -> bool
         return False
     if origin is tuple and Ellipsis not in arguments:
         return len(value) == len(arguments) and all(map(_fits, value, arguments))
-    return all(_fits(one, arguments[0]) for one in value)
+    return all(_fits(inner, arguments[0]) for inner in value)
 
 
 def _is_instance(value: object, cls: type) -> bool:
@@ -146,7 +146,11 @@ def _is_instance(value: object, cls: type) -> bool:
 
 def _choices(annotation: Any) -> list[str]:
     """The values of a `Literal`; empty for other annotations."""
-    return [str(one) for one in get_args(annotation)] if get_origin(annotation) is Literal else []
+    return (
+        [str(choice) for choice in get_args(annotation)]
+        if get_origin(annotation) is Literal
+        else []
+    )
 
 
 def _allowed(annotation: Any) -> str:
@@ -175,13 +179,13 @@ def _article(noun: str) -> str:
     return f"{'an' if noun[0] in 'AEIOU' else 'a'} {noun}"
 
 
-def _too_large(part: str, given: Mapping[str, Any]) -> str:
+def _too_large(part: str, arguments: Mapping[str, Any]) -> str:
     """The message for a part that needs too much memory; it names the part's largest setting."""
     sizes = {
         name: max(map(int, value if isinstance(value, list | tuple) else [value]), default=0)
-        for name, value in given.items()
+        for name, value in arguments.items()
         if _fits(value, int | Sequence[int])
     }
     largest = max(sizes, key=lambda name: sizes[name], default="")
-    shown = f".{largest} is {reprlib.repr(given[largest])}" if sizes else " is too large"
-    return f"{part}{shown}; there is not enough memory for that, choose a smaller number"
+    text = f".{largest} is {reprlib.repr(arguments[largest])}" if sizes else " is too large"
+    return f"{part}{text}; there is not enough memory for that, choose a smaller number"

@@ -76,7 +76,7 @@ class Stream:
         """
         path = self.path
         for name in names:
-            path = absorb(path, _number(name))
+            path = absorb(path, _hash(name))
         return replace(self, path=path)
 
     def uniform(self, name: str, *shape: int) -> Float[Tensor, "..."]:
@@ -102,12 +102,12 @@ class Stream:
             name: Name of the draw.
             shape: Shape of the result.
         """
-        own, count = self.of(name), math.prod(shape)
-        if not own._looks_ahead(count):
-            return _normals(own, count).view(shape)
-        block, place = divmod(cast("int", own.step), _AHEAD)
-        ahead = _normals_ahead(own.seed, own.path, block, count, torch.get_default_dtype())
-        return ahead[place].clone().view(shape)
+        stream, count = self.of(name), math.prod(shape)
+        if not stream._looks_ahead(count):
+            return _normals(stream, count).view(shape)
+        block, row = divmod(cast("int", stream.step), _AHEAD)
+        ahead = _normals_ahead(stream.seed, stream.path, block, count, torch.get_default_dtype())
+        return ahead[row].clone().view(shape)
 
     def integers(self, name: str, bound: int, *shape: int) -> Int[Tensor, "..."]:
         """Integers from 0 to below a bound, each the top 63 bits of a word modulo the bound.
@@ -151,11 +151,11 @@ class Stream:
         return HostGenerator(self)
 
     def _words(self, name: str, count: int) -> Int[Tensor, " count"]:
-        own = self.of(name)
-        if not own._looks_ahead(count):
-            return _words(own, count)
-        block, place = divmod(cast("int", own.step), _AHEAD)
-        return _words_ahead(own.seed, own.path, block, count)[place]
+        stream = self.of(name)
+        if not stream._looks_ahead(count):
+            return _words(stream, count)
+        block, row = divmod(cast("int", stream.step), _AHEAD)
+        return _words_ahead(stream.seed, stream.path, block, count)[row]
 
     def _looks_ahead(self, count: int) -> bool:
         """Whether a draw of this size is made for several steps at once."""
@@ -211,8 +211,8 @@ class HostGenerator(np.random.Generator):
         if np.any(span < 1):
             raise ValueError(f"low {low} must lie below high {high}")
         size = np.broadcast(low, high).shape or None if size is None else size
-        drawn = (self._words(size) >> np.uint64(1)).astype(np.int64) % span + low
-        return drawn.astype(dtype) if np.ndim(drawn) else dtype(drawn)
+        values = (self._words(size) >> np.uint64(1)).astype(np.int64) % span + low
+        return values.astype(dtype) if np.ndim(values) else dtype(values)
 
     def permutation(self, x: Any, axis: int = 0) -> Any:
         """Numbers below x, or the rows of an array, sorted by their words as signed numbers."""
@@ -245,7 +245,7 @@ def _normals(stream: Stream, count: int) -> Float[Tensor, "*steps count"]:
     radius = shifted(words, 32).to(wide).add_(0.5).mul_(2.0**-32).log_().mul_(-2).sqrt_()
     angle = (words & _LOW).to(wide).mul_(2 * math.pi * 2.0**-32)
     pair = angle.cos().mul_(radius), angle.sin_().mul_(radius)
-    numbers = torch.stack([one.to(torch.get_default_dtype()) for one in pair], dim=-1)
+    numbers = torch.stack([half.to(torch.get_default_dtype()) for half in pair], dim=-1)
     return numbers.flatten(-2)[..., :count]
 
 
@@ -272,13 +272,13 @@ def _absorbed(state: int | Tensor, part: int | Tensor) -> int | Tensor:
     """`absorb` for a state and a number of which either may be a tensor on a device."""
     if isinstance(state, int) and isinstance(part, int):
         return absorb(state, part)
-    first, second = (signed(one) if isinstance(one, int) else one for one in (state, part))
+    first, second = (signed(value) if isinstance(value, int) else value for value in (state, part))
     return finalise(cast("Tensor", first ^ second) + GOLDEN)
 
 
-def _number(name: str) -> int:
+def _hash(name: str) -> int:
     """FNV-1a in 64 bits, in Python that torch.compile can follow."""
-    number = 0xCBF29CE484222325
+    digest = 0xCBF29CE484222325
     for byte in name.encode():
-        number = (number ^ byte) * 0x100000001B3 & MASK
-    return number
+        digest = (digest ^ byte) * 0x100000001B3 & MASK
+    return digest

@@ -118,7 +118,7 @@ def combined(
 
 def recombination(
     symbol: Float[Tensor, "batch symbol"],
-    known: Float[Tensor, " symbol"],
+    allowed: Float[Tensor, " symbol"],
     factor: Int[Tensor, " symbol"],
     draws: RecombinationDraws,
 ) -> Recombination:
@@ -137,23 +137,23 @@ def recombination(
 
     Args:
         symbol: Descriptions, k-hot, with at most one attribute per factor.
-        known: Mask of the attributes that may be added, 0 or 1.
+        allowed: Mask of the attributes that may be added, 0 or 1.
         factor: Number of the factor that each attribute belongs to.
         draws: Result of `draw_recombination` for as many descriptions.
     """
     belongs = one_hot(factor, draws.lot.shape[1]).to(symbol.dtype)
-    asked = draws.operator[:, None]
-    full = (symbol @ belongs > 0).all(1, keepdim=True) & (asked != 0) & (belongs.shape[1] > 1)
+    operation = draws.operator[:, None]
+    full = (symbol @ belongs > 0).all(1, keepdim=True) & (operation != 0) & (belongs.shape[1] > 1)
     left_open = one_hot(draws.left_open, belongs.shape[1]).to(symbol.dtype) @ belongs.T
     result = torch.where(full, symbol * (1.0 - left_open), symbol)
     lot = draws.lot.to(symbol.dtype) @ belongs.T
-    named = (result @ belongs > 0).to(symbol.dtype) @ belongs.T
-    one, another = _two_of_each(known * (1.0 - result), belongs, draws.order)
-    added = one * (1.0 - named)
+    open_or_named = (result @ belongs > 0).to(symbol.dtype) @ belongs.T
+    first_added, second_added = _two_of_each(allowed * (1.0 - result), belongs, draws.order)
+    added = first_added * (1.0 - open_or_named)
     pairs = (
         _united(result, lot),
-        _in_common(result, added, another * (1.0 - named), lot),
-        _ignored(result, added, one * named, lot),
+        _in_common(result, added, second_added * (1.0 - open_or_named), lot),
+        _ignored(result, added, first_added * open_or_named, lot),
     )
     nothing = ~(added > 0).any(1)
     operator = torch.where(nothing & (draws.operator == 2), 1, draws.operator)
@@ -179,21 +179,23 @@ def _in_common(
     return result + added * first, result + added * second + another * disagree
 
 
-def _ignored(result: Tensor, added: Tensor, other: Tensor, lot: Tensor) -> tuple[Tensor, Tensor]:
+def _ignored(
+    result: Tensor, added: Tensor, alternative: Tensor, lot: Tensor
+) -> tuple[Tensor, Tensor]:
     """Two descriptions with the given difference; at least one attribute is ignored."""
     both = added * (lot < 0.5)
     some = (both > 0).any(1)[:, None]
     both = torch.where(some, both, added)
     alone = torch.where(some, added, 0.0) * ((lot >= 0.5) & (lot < 0.75))
-    return result + both, both + alone + other * (lot >= 0.75)
+    return result + both, both + alone + alternative * (lot >= 0.75)
 
 
 def _two_of_each(candidates: Tensor, belongs: Tensor, order: Tensor) -> tuple[Tensor, Tensor]:
     """The first and the second candidate of each factor in a random order, k-hot each."""
-    place = torch.arange(len(belongs), device=order.device)
-    number = torch.where(candidates > 0, order, -1.0)
-    higher = number[:, None, :] > number[:, :, None]
-    tied = (number[:, None, :] == number[:, :, None]) & (place[None, :] < place[:, None])
+    position = torch.arange(len(belongs), device=order.device)
+    rank = torch.where(candidates > 0, order, -1.0)
+    higher = rank[:, None, :] > rank[:, :, None]
+    tied = (rank[:, None, :] == rank[:, :, None]) & (position[None, :] < position[:, None])
     same = belongs @ belongs.T > 0
     ahead = ((higher | tied) & same).sum(2)
     return candidates * (ahead == 0), candidates * (ahead == 1)

@@ -58,9 +58,9 @@ def decompose_kl(
         train_size: Number of training images.
         first_row: Number of this process's first row in the global batch.
     """
-    own = slice(first_row, first_row + len(z))
-    log_q_zx = log_density(z, mean[own], log_var[own]).sum(1)
-    weights = log_weights(len(mean), train_size, estimator, z)[own]
+    batch = slice(first_row, first_row + len(z))
+    log_q_zx = log_density(z, mean[batch], log_var[batch]).sum(1)
+    weights = log_weights(len(mean), train_size, estimator, z)[batch]
     joint, marginals = [], []
     for start in range(0, len(z), ROWS_AT_ONCE):
         rows = slice(start, start + ROWS_AT_ONCE)
@@ -101,10 +101,10 @@ def log_weights(
         return weights  # a single posterior estimates q(z)
     others = count - 1
     row = torch.arange(count, device=like.device)[:, None]
-    rest = max(train_size - others, 0) / (train_size * others)
+    remainder = max(train_size - others, 0) / (train_size * others)
     weights = weights - math.log(others)
     # not by indexing, which first copies a number to the device
-    weights.scatter_(1, (row + 1) % count, math.log(rest) if rest else -math.inf)
+    weights.scatter_(1, (row + 1) % count, math.log(remainder) if remainder else -math.inf)
     return weights.scatter_(1, row, -math.log(train_size))
 
 
@@ -206,8 +206,8 @@ class _Judge(torch.autograd.Function):
     def backward(ctx: Any, *gradients: Tensor | None) -> tuple[Tensor | None, ...]:
         """The gradient of `tc` for the rows, and of the loss for the parameters."""
         of_tc, of_loss = gradients[:2]
-        log_ratio, *kept = ctx.saved_tensors
-        inputs, parameters, count = kept[: ctx.layers], kept[ctx.layers :], ctx.count
+        log_ratio, *saved = ctx.saved_tensors
+        inputs, parameters, count = saved[: ctx.layers], saved[ctx.layers :], ctx.count
         size = len(log_ratio)
         signs = _signs(log_ratio, count)
         share = None
@@ -218,9 +218,9 @@ class _Judge(torch.autograd.Function):
         flow = flow.to(parameters[-1].dtype)
         for layer in reversed(range(ctx.layers)):
             if share is not None:
-                own = (flow * share).to(flow.dtype)
-                of_parameters[2 * layer] = own.T @ inputs[layer]
-                of_parameters[2 * layer + 1] = own.sum(0)
+                layer_flow = (flow * share).to(flow.dtype)
+                of_parameters[2 * layer] = layer_flow.T @ inputs[layer]
+                of_parameters[2 * layer + 1] = layer_flow.sum(0)
             flow = (flow if layer else flow[:count]) @ parameters[2 * layer]
             if layer:
                 flow = torch.where(inputs[layer] > 0, flow, ctx.slope * flow)

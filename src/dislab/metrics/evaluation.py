@@ -8,7 +8,7 @@ from torch import Tensor
 from tqdm import tqdm
 
 from dislab.base import Metric, MetricBuilder, Sample
-from dislab.base.failures import named, parts_named
+from dislab.base.failures import described, parts_named
 from dislab.base.metric import primary, reason_against
 from dislab.builders import origins, settings, versions
 from dislab.codes.bank import CodeBank
@@ -170,8 +170,8 @@ def _result(key: str, metric: Metric, bank: CodeBank, sample: Sample) -> dict[st
         )
     if wrong or not any(value.ndim == 0 for value in result.values()):
         raise InputError(
-            f"{named(metric)}, {key} of the scores, returns {wrong or 'no scalar'}; it returns a "
-            "dictionary of tensors by name, at least one of them a scalar"
+            f"{described(metric)}, {key} of the scores, returns {wrong or 'no scalar'}; it returns "
+            "a dictionary of tensors by name, at least one of them a scalar"
         )
     return cast("dict[str, Tensor]", result)
 

@@ -44,9 +44,9 @@ def checked_noise(owner: Objective, draws: Draws, mean: Tensor) -> Tensor:
     """The noise of draws; refuses other shapes than that of the means."""
     noise = draws.get("noise")
     if noise is None or noise.shape != mean.shape:
-        found = "no noise" if noise is None else f"noise of shape {tuple(noise.shape)}"
+        got = "no noise" if noise is None else f"noise of shape {tuple(noise.shape)}"
         raise InputError(
-            f"draws has {found}, and {tuple(mean.shape)} is asked for; pass what "
+            f"draws has {got}, and {tuple(mean.shape)} is asked for; pass what "
             f"{type(owner).__name__}.draw({len(mean)}, stream) returns"
         )
     return noise
@@ -54,11 +54,13 @@ def checked_noise(owner: Objective, draws: Draws, mean: Tensor) -> Tensor:
 
 def check_as_many(rows: Mapping[str, Tensor]) -> None:
     """Refuses tensors with unequal numbers of rows."""
-    counts = {name: one.shape[0] for name, one in rows.items()}  # `len` would fix an export's rows
+    counts = {
+        name: values.shape[0] for name, values in rows.items()
+    }  # `len` would fix an export's rows
     first, *others = counts.values()
     if any(count != first for count in others):
-        found = ", ".join(f"{name} has {count}" for name, count in counts.items())
-        raise InputError(f"there must be as many rows of each: {found}")
+        listing = ", ".join(f"{name} has {count}" for name, count in counts.items())
+        raise InputError(f"there must be as many rows of each: {listing}")
 
 
 def check_named(name: str, symbol: Tensor) -> None:
@@ -104,22 +106,22 @@ def check_positions(factors: Tensor, names: Sequence[str], sizes: Sequence[int])
 
 def listed(names: Sequence[str]) -> str:
     """Names for a message; if there are many, the last ones are only counted."""
-    rest = len(names) - _SHOWN
-    return ", ".join(names[:_SHOWN]) + (f" and {rest} more" if rest > 0 else "")
+    hidden = len(names) - _SHOWN
+    return ", ".join(names[:_SHOWN]) + (f" and {hidden} more" if hidden > 0 else "")
 
 
 def _is_whole(numbers: Tensor) -> bool:
     return not (numbers.is_floating_point() or numbers.is_complex() or numbers.dtype == torch.bool)
 
 
-def _check_kind(owner: Objective, name: str, given: Tensor, allowed: str) -> None:
-    if given.dtype == owner.dtype or torch.is_autocast_enabled(given.device.type):
+def _check_kind(owner: Objective, name: str, value: Tensor, allowed: str) -> None:
+    if value.dtype == owner.dtype or torch.is_autocast_enabled(value.device.type):
         return
     # an enclosing module may have converted the weights without updating `owner.dtype`
-    kind = next((one.dtype for one in owner.parameters()), owner.dtype)
-    if given.dtype != kind:
+    kind = next((parameter.dtype for parameter in owner.parameters()), owner.dtype)
+    if value.dtype != kind:
         # not for integers, which conversion would leave in 0 to 255
-        advice = f": pass {name}.to({kind})" if given.is_floating_point() else ""
+        advice = f": pass {name}.to({kind})" if value.is_floating_point() else ""
         raise InputError(
-            f"{name} is {given.dtype}; it holds {allowed} as {kind}, like the weights{advice}"
+            f"{name} is {value.dtype}; it holds {allowed} as {kind}, like the weights{advice}"
         )

@@ -97,10 +97,10 @@ class PairObjective(VariationalObjective, ABC):
         """Noise and the regularisers' draws for each image, under `first.` and `second.`."""
         draws: Draws = {}
         for side in SIDES:
-            own = draw_codes(count, self.latent_dim, self.regularizers, stream.of(side))
+            side_draws = draw_codes(count, self.latent_dim, self.regularizers, stream.of(side))
             if self.training and any(self.input_noise):
-                own |= draw_input_noise(count, self.image_shape, stream.of(side))
-            draws |= {f"{side}.{name}": rows for name, rows in own.items()}
+                side_draws |= draw_input_noise(count, self.image_shape, stream.of(side))
+            draws |= {f"{side}.{name}": rows for name, rows in side_draws.items()}
         return draws
 
     def losses(

@@ -57,15 +57,18 @@ def penalize_pair(
     step: Int[Tensor, ""],
 ) -> Penalties:
     """All sums and terms, averaged over the two images."""
-    one, other = (
+    first_penalty, second_penalty = (
         penalize(regularizers, posterior, codes, under(side, draws), step)
         for side, posterior, codes in zip(SIDES, (first, second), z, strict=True)
     )
     auxiliary = None
-    if one.auxiliary is not None and other.auxiliary is not None:
-        auxiliary = 0.5 * (one.auxiliary + other.auxiliary)
+    if first_penalty.auxiliary is not None and second_penalty.auxiliary is not None:
+        auxiliary = 0.5 * (first_penalty.auxiliary + second_penalty.auxiliary)
     return Penalties(
-        0.5 * (one.penalty + other.penalty),
+        0.5 * (first_penalty.penalty + second_penalty.penalty),
         auxiliary,
-        {name: 0.5 * (one.terms[name] + other.terms[name]) for name in one.terms},
+        {
+            name: 0.5 * (first_penalty.terms[name] + second_penalty.terms[name])
+            for name in first_penalty.terms
+        },
     )

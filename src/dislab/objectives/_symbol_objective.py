@@ -57,9 +57,9 @@ class SymbolObjective(Objective, ABC):
             InputError: The number of columns is not the number of attributes, an entry is neither 0
                 nor 1, or the draws are for another number of rows.
         """
-        said = self.encode_symbol(symbol)
+        posterior = self.encode_symbol(symbol)
         check_named("symbol", symbol)
-        return self.decode(sample(*said, checked_noise(self, draws, said.mean)))
+        return self.decode(sample(*posterior, checked_noise(self, draws, posterior.mean)))
 
     def img2sym(
         self, image: Float[Tensor, "batch channel height width"]

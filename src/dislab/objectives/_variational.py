@@ -78,9 +78,11 @@ def draw_codes(count: int, latent_dim: int, regularizers: nn.ModuleDict, stream:
     """Standard normal `noise`, then the draws of each regulariser, under `regulariser.name`."""
     draws = {"noise": stream.normal("noise", count, latent_dim)}
     for name, regularizer in regularizers.items():
-        own = cast("Regularizer", regularizer).draw(count, stream.of("regularizers", name))
-        for key, drawn in own.items():
-            draws[f"{name}.{key}"] = drawn
+        regularizer_draws = cast("Regularizer", regularizer).draw(
+            count, stream.of("regularizers", name)
+        )
+        for key, rows in regularizer_draws.items():
+            draws[f"{name}.{key}"] = rows
     return draws
 
 
@@ -111,11 +113,11 @@ def penalize(
     own_losses: list[Tensor] = []
     terms: dict[str, Tensor] = {}
     for name, regularizer in regularizers.items():
-        penalty, auxiliary, own = regularizer(posterior, z, under(name, draws), step)
+        penalty, auxiliary, regularizer_terms = regularizer(posterior, z, under(name, draws), step)
         penalties.append(penalty)
         if auxiliary is not None:
             own_losses.append(auxiliary)
-        terms |= {f"{name}/{key}": value for key, value in own.items()}
+        terms |= {f"{name}/{key}": value for key, value in regularizer_terms.items()}
     # `sum` would add an operation, which counts in steps of small networks
     return Penalties(reduce(add, penalties), reduce(add, own_losses) if own_losses else None, terms)
 

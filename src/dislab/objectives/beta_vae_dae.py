@@ -101,9 +101,9 @@ class BetaVAEDAE(Objective):
         posterior = self.encode(batch.image)
         output = self.decoder(sample(*posterior, draws["noise"]))
         # not `decode`, which clips Gaussian means to [0, 1], so that gradients vanish outside
-        drawn = output.sigmoid() if self.likelihood == "bernoulli" else output
+        decoded = output.sigmoid() if self.likelihood == "bernoulli" else output
         feature = self.features.model.codes
-        reconstruction = feature_distance(feature(drawn), feature(batch.image))
+        reconstruction = feature_distance(feature(decoded), feature(batch.image))
         kl = kl_per_latent(*posterior).sum(1).mean()
         return Terms(reconstruction + self.beta * kl, {"reconstruction": reconstruction, "kl": kl})
 

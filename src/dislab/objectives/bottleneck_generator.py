@@ -107,7 +107,7 @@ class BottleneckGenerator(Objective):
         kl = per_factor.sum()
         capacity = linear_ramp(step, *self.ramp)
         log = {"reconstruction": reconstruction, "kl": kl, "capacity": capacity}
-        log |= {f"kl/{name}": per_factor[number] for number, name in enumerate(self.names)}
+        log |= {f"kl/{name}": per_factor[index] for index, name in enumerate(self.names)}
         return Terms(reconstruction + self.gamma * (kl - capacity).abs(), log)
 
     def bottleneck(self, factors: Int[Tensor, "batch factor"]) -> Posterior:

@@ -149,8 +149,8 @@ class CompositionVAE(Objective):
             fraction: Tensor = self.mixer(chosen).sigmoid()
             return reference + fraction * (transform - reference)
         if self.mixing == "interpolation_code":
-            kept: Tensor = self.mixer(torch.cat((reference, transform, chosen), dim=1)).sigmoid()
-            return transform + kept * (reference - transform)
+            mask: Tensor = self.mixer(torch.cat((reference, transform, chosen), dim=1)).sigmoid()
+            return transform + mask * (reference - transform)
         mixed: Tensor = self.mixer(torch.cat((reference, chosen, transform, chosen), dim=1))
         return mixed
 

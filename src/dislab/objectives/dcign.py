@@ -131,5 +131,5 @@ def _check_groups(group_names: tuple[str, ...], latents: dict[str, int]) -> None
             f"latents names the groups {', '.join(latents) or 'none'}, and the data have "
             f"{', '.join(group_names)}; give each of these a number of latents"
         )
-    for name, number in latents.items():
-        check_count(f"latents.{name}", number, 1, MOST_LATENTS)
+    for name, count in latents.items():
+        check_count(f"latents.{name}", count, 1, MOST_LATENTS)

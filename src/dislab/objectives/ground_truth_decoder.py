@@ -68,7 +68,7 @@ class GroundTruthDecoder(Objective):
         self.save_hyperparameters()
         self.names = tuple(factor_names)
         self.sizes = tuple(factor_sizes)
-        self.one_hot = [_number(name, factor_names) for name in one_hot]
+        self.one_hot = [_column_of(name, factor_names) for name in one_hot]
         self.pixels = Pixels(likelihood)
         self.inputs = sum(size if i in self.one_hot else 1 for i, size in enumerate(self.sizes))
         self.decoder = make_decoder(decoder, self.inputs, image_shape)
@@ -114,7 +114,7 @@ class GroundTruthDecoder(Objective):
         return factor_inputs(factors, self.last, self.sizes, self.one_hot)
 
 
-def _number(name: str, names: tuple[str, ...]) -> int:
+def _column_of(name: str, names: tuple[str, ...]) -> int:
     if name not in names:
         hint = suggestion(name, names)
         raise InputError(f"one_hot names no factor: {name!r}{hint}; there are {', '.join(names)}")

@@ -121,14 +121,14 @@ class InfoGAN(GameObjective):
         """
         category, continuous = draws["category"], draws["continuous"]
         fake = images_of_draws(self.generator, draws, self.categorical)
-        frozen = {name: one.detach() for name, one in self.critic.named_parameters()}
+        frozen = {name: parameter.detach() for name, parameter in self.critic.named_parameters()}
         passed = functional_call(self.critic, frozen, (fake,))
         deceived = generator_loss(passed[:, 0])
         bound = self._information(passed, category, continuous)
         judged = self.critic(torch.cat([batch.image, fake.detach().to(batch.image.dtype)]))
-        real, made = judged.split([len(batch.image), len(fake)])
-        tells = discriminator_loss(real[:, 0], made[:, 0])
-        loss = deceived + tells - bound - self._information(made, category, continuous)
+        real, generated = judged.split([len(batch.image), len(fake)])
+        tells = discriminator_loss(real[:, 0], generated[:, 0])
+        loss = deceived + tells - bound - self._information(generated, category, continuous)
         bounds = recovered(passed.detach()[:, 1:], category, continuous, self.categorical)
         log = {
             "generator": deceived,

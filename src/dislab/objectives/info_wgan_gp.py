@@ -115,15 +115,15 @@ class InfoWGANGP(GameObjective):
         """
         category, continuous = draws["category"], draws["continuous"]
         fake = images_of_draws(self.generator, draws, self.categorical).to(batch.image.dtype)
-        frozen = {name: one.detach() for name, one in self.critic.named_parameters()}
+        frozen = {name: parameter.detach() for name, parameter in self.critic.named_parameters()}
         passed = widen(functional_call(self.critic, frozen, (fake,)))
         guess = recovered(passed[:, 1:], category, continuous, self.categorical)
         generates = -passed[:, 0].mean() - self.weight * (guess.categorical + guess.continuous)
         judged = widen(self.critic(torch.cat([batch.image, fake.detach()])))
-        real, made = judged.chunk(2)
-        distance = real[:, 0].mean() - made[:, 0].mean()
+        real, generated = judged.chunk(2)
+        distance = real[:, 0].mean() - generated[:, 0].mean()
         steepness = gradient_penalty(self._judge, batch.image, fake.detach(), draws["mix"])
-        read = recovered(made[:, 1:], category, continuous, self.categorical)
+        read = recovered(generated[:, 1:], category, continuous, self.categorical)
         criticises = (
             self.penalty * steepness - distance - self.weight * (read.categorical + read.continuous)
         )

@@ -97,7 +97,9 @@ class JMVAE(SymbolObjective, VariationalObjective):
         symbol = symbol_negative_log_likelihood(self.symbol_decoder(z), batch.symbol)
         kl = kl_per_latent(*joint).sum(1).mean()
         singles = (self.encode(batch.image), self.encode_symbol(batch.symbol))
-        apart_image, apart_symbol = (kl_between(*joint, *one).sum(1).mean() for one in singles)
+        apart_image, apart_symbol = (
+            kl_between(*joint, *single).sum(1).mean() for single in singles
+        )
         bound = image + self.symbol_weight * symbol + kl
         loss = bound + self.alpha * (apart_image + apart_symbol)
         log = {"reconstruction": image, "symbol": symbol, "kl": kl}

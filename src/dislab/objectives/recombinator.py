@@ -99,21 +99,23 @@ class Recombinator(Objective):
 
     def draw(self, count: int, stream: Stream) -> Draws:
         """An operator for each image, random numbers for two concepts, and noise for `sym2img`."""
-        made = draw_recombination(count, self.factors, len(self.factor), stream)
-        return {**made._asdict(), **self.concepts.draw(count, stream.of("concepts"))}
+        recombined = draw_recombination(count, self.factors, len(self.factor), stream)
+        return {**recombined._asdict(), **self.concepts.draw(count, stream.of("concepts"))}
 
     def losses(self, batch: SymbolBatch, draws: Draws, step: Int[Tensor, ""]) -> Terms:
         """KL(q(z|image) ‖ q(z|result)) of concepts whose result describes the image."""
-        known = gather_rows(batch.symbol).amax(0)
+        present = gather_rows(batch.symbol).amax(0)
         lots = RecombinationDraws(*(draws[name] for name in RecombinationDraws._fields))
-        made = recombination(batch.symbol, known, self.factor, lots)
+        recombined = recombination(batch.symbol, present, self.factor, lots)
         encode = self.concepts.encode_symbol
-        result = self.network(encode(made.first), encode(made.second), made.operator)
+        result = self.network(
+            encode(recombined.first), encode(recombined.second), recombined.operator
+        )
         apart = kl_between(*self.encode(batch.image), *result).sum(1)
         log = {}
-        for number, name in enumerate(OPERATORS):
-            own = made.operator == number
-            log[name] = torch.where(own, apart, 0.0).sum() / own.sum().clamp(min=1)
+        for index, name in enumerate(OPERATORS):
+            rows = recombined.operator == index
+            log[name] = torch.where(rows, apart, 0.0).sum() / rows.sum().clamp(min=1)
         return Terms(apart.mean(), log)
 
     def recombine(
@@ -135,10 +137,10 @@ class Recombinator(Objective):
         """
         encode = self.concepts.encode_symbol
         check_as_many({"first": first, "second": second, "operator": operator})
-        said = encode(first), encode(second)
+        posteriors = encode(first), encode(second)
         check_named("first", first)
         check_named("second", second)
-        return self.apply_operator(*said, operator)
+        return self.apply_operator(*posteriors, operator)
 
     def apply_operator(
         self, first: Posterior, second: Posterior, operator: Int[Tensor, " batch"]
@@ -155,8 +157,8 @@ class Recombinator(Objective):
                 differ, or an operator does not exist.
         """
         check_as_many({"first": first.mean, "second": second.mean, "operator": operator})
-        for name, one in (("first", first), ("second", second)):
-            checked_rows(self, name, one.mean, self.concepts.latent_dim, "latent")
+        for name, posterior in (("first", first), ("second", second)):
+            checked_rows(self, name, posterior.mean, self.concepts.latent_dim, "latent")
         check_numbers("operator", operator, OPERATORS)
         outputs: Posterior = self.network(first, second, operator)
         return outputs
@@ -181,8 +183,8 @@ class Recombinator(Objective):
                 draws are for another number of rows.
         """
         check_choice("operator", operator, OPERATORS)
-        number = torch.full((len(first),), OPERATORS.index(operator), device=first.device)
-        result = self.recombine(first, second, number)
+        operators = torch.full((len(first),), OPERATORS.index(operator), device=first.device)
+        result = self.recombine(first, second, operators)
         return self.decode(sample(*result, checked_noise(self, draws, result.mean)))
 
     def encode(self, image: Float[Tensor, "batch channel height width"]) -> Posterior:

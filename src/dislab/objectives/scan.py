@@ -85,11 +85,11 @@ class SCAN(SymbolObjective):
 
     def losses(self, batch: SymbolBatch, draws: Draws, step: Int[Tensor, ""]) -> Terms:
         """Negative log likelihood of the symbols, plus both weighted KL divergences."""
-        seen, said = self.encode(batch.image), self.encode_symbol(batch.symbol)
-        logits = self.symbol_decoder(sample(*said, draws["noise"]))
+        image, symbol = self.encode(batch.image), self.encode_symbol(batch.symbol)
+        logits = self.symbol_decoder(sample(*symbol, draws["noise"]))
         reconstruction = symbol_negative_log_likelihood(logits, batch.symbol)
-        kl = kl_per_latent(*said).sum(1).mean()
-        pair = (*seen, *said) if self.divergence == "forward" else (*said, *seen)
+        kl = kl_per_latent(*symbol).sum(1).mean()
+        pair = (*image, *symbol) if self.divergence == "forward" else (*symbol, *image)
         apart = kl_between(*pair).sum(1).mean()
         loss = reconstruction + self.beta * kl + self.grounding * apart
         return Terms(loss, {"reconstruction": reconstruction, "kl": kl, "grounding": apart})

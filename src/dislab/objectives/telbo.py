@@ -133,16 +133,18 @@ class TELBO(SymbolObjective, VariationalObjective):
             + self.symbol_weight * said_of_both
             + kl_per_latent(*joint).sum(1).mean()
         )
-        seen, said = self.encode(batch.image), self.encode_symbol(batch.symbol)
+        of_image, of_symbol = self.encode(batch.image), self.encode_symbol(batch.symbol)
         stopped = self.joint_decoders in (True, "image")
-        drawn = _applied(self.decoder, stopped, sample(*seen, draws["image_noise"]))
-        kl = kl_per_latent(*seen).sum(1).mean()
-        image = _applied(self.pixels, stopped, drawn, batch.image) + kl
+        decoded = _applied(self.decoder, stopped, sample(*of_image, draws["image_noise"]))
+        kl = kl_per_latent(*of_image).sum(1).mean()
+        image = _applied(self.pixels, stopped, decoded, batch.image) + kl
         stopped = self.joint_decoders in (True, "symbol")
-        named = _applied(self.symbol_decoder, stopped, sample(*said, draws["symbol_noise"]))
+        symbol_logits = _applied(
+            self.symbol_decoder, stopped, sample(*of_symbol, draws["symbol_noise"])
+        )
         symbol = (
-            self.symbol_alone_weight * symbol_negative_log_likelihood(named, batch.symbol)
-            + kl_per_latent(*said).sum(1).mean()
+            self.symbol_alone_weight * symbol_negative_log_likelihood(symbol_logits, batch.symbol)
+            + kl_per_latent(*of_symbol).sum(1).mean()
         )
         return Terms(both + image + symbol, {"joint": both, "image": image, "symbol": symbol})
 

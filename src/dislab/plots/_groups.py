@@ -60,7 +60,7 @@ def legend(figure: Figure, handles: Sequence[Artist], names: Sequence[str]) -> N
     """Adds a legend at the right of the panel; names are shown literally, without math mode."""
     box = figure.legend(
         handles,
-        [str(number) for number in range(len(names))],
+        [str(index) for index in range(len(names))],
         loc="outside right upper",
         fontsize=LABEL_SIZE,
         frameon=False,

@@ -51,7 +51,9 @@ def latent_order(
         codes = over(module.codes).double()
         bounded = not lacks(module, "code_values")
         order = order_by_spread(codes, positions, bounded)
-        labels = [f"z{latent}  std {one:.2g}" for latent, one in enumerate(order.amount.tolist())]
+        labels = [
+            f"z{latent}  std {amount:.2g}" for latent, amount in enumerate(order.amount.tolist())
+        ]
         if bounded:
             labels = [_bounds(f"c{i}", values) for i, values in enumerate(module.code_values(2))]
         return _labelled(order, labels, names, "")
@@ -62,7 +64,9 @@ def latent_order(
 
     encoded = over(encode).double()
     order = order_by_kl(encoded[:, 0], encoded[:, 1].mean(0), positions)
-    labels = [f"z{latent}  KL {one:.2f} nats" for latent, one in enumerate(order.amount.tolist())]
+    labels = [
+        f"z{latent}  KL {amount:.2f} nats" for latent, amount in enumerate(order.amount.tolist())
+    ]
     return _labelled(order, labels, names, " in the mean")
 
 
@@ -70,8 +74,8 @@ def _labelled(order: LatentOrder, labels: list[str], names: Sequence[str], where
     texts = []
     for latent in order.latents:
         carried = order.carried[latent]
-        known = f"  {names[carried.factor]} {carried.nats:.2f} nats{where}" if carried else ""
-        texts.append(labels[latent] + ("  dead" if order.dead[latent] else known))
+        content = f"  {names[carried.factor]} {carried.nats:.2f} nats{where}" if carried else ""
+        texts.append(labels[latent] + ("  dead" if order.dead[latent] else content))
     dead = [order.dead[latent] for latent in order.latents]
     return Order(order.latents, texts, dead, order.centre, order.scale)
 

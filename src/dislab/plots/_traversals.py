@@ -81,13 +81,13 @@ def traversals(
         InputError: A number is invalid, the images or factors do not match, or the method has no
             codes or no decoder.
     """
-    found, order = _of_arrays(
+    moves, order = _of_arrays(
         model, images, factors, names, blocks, steps, span, positions, latents, batch_size
     )
     return image_grid(
-        rearrange(found.images, "row image step c h w -> row (image step) c h w").numpy(),
+        rearrange(moves.images, "row image step c h w -> row (image step) c h w").numpy(),
         order.labels[:latents],
-        found.heads * blocks,
+        moves.heads * blocks,
         title,
         blocks=blocks,
         faded=order.dead[:latents],
@@ -122,14 +122,14 @@ def traversal_frames(
     Raises:
         InputError: As for `traversals`.
     """
-    found, _ = _of_arrays(
+    moves, _ = _of_arrays(
         model, images, None, (), blocks, steps, span, positions, latents, batch_size
     )
-    grid = torch.nn.functional.pad(found.images, (0, _GAP, 0, _GAP), value=1.0)
+    grid = torch.nn.functional.pad(moves.images, (0, _GAP, 0, _GAP), value=1.0)
     rows = rearrange(grid, "latent image step c h w -> step (image h) (latent w) c")
     shades = (rows[:, :-_GAP, :-_GAP].clamp(0, 1) * 255).round().to(torch.uint8)
     shades = shades.expand(*shades.shape[:3], 3)
-    scale = max(1, round(64 / max(found.images.shape[-2:])))
+    scale = max(1, round(64 / max(moves.images.shape[-2:])))
     frames = shades.repeat_interleave(scale, 1).repeat_interleave(scale, 2).numpy()
     return np.concatenate((frames, frames[-2:0:-1]))
 
@@ -157,7 +157,7 @@ def moved(
     module: Objective,
     code: Float[Tensor, "image latent"],
     order: Order,
-    shown: Sequence[int],
+    latents: Sequence[int],
     places: Float[Tensor, " place"],
     positions: Positions,
 ) -> Moved:
@@ -167,15 +167,15 @@ def moved(
         module: The method.
         code: Codes of the images, on the device of the method.
         order: Centre and scale of the latents.
-        shown: Numbers of the latents.
+        latents: Numbers of the latents.
         places: Positions or shifts, in standard deviations.
         positions: Around the code of each image, or around the centre.
     """
     each = _places(module, code, order, places, positions)
-    rows = [_row(module, code, latent, each[latent]) for latent in shown]
+    rows = [_row(module, code, latent, each[latent]) for latent in latents]
     width = max(row.shape[1] for row in rows)
     bounded = not lacks(module, "code_values")
-    heads = [] if bounded else [_head(place, positions) for place in places.tolist()]
+    heads = [] if bounded else [_head(position, positions) for position in places.tolist()]
     return Moved(torch.stack([_filled(row, width) for row in rows]), heads)
 
 
@@ -235,16 +235,18 @@ def _places(
     if lacks(module, "code_values"):
         places, scale = places.to(code), order.scale.to(code)
         start = code if positions == "shifted" else order.centre.to(code).expand_as(code)
-        return [column[:, None] + one * places for column, one in zip(start.T, scale, strict=True)]
+        return [
+            column[:, None] + step * places for column, step in zip(start.T, scale, strict=True)
+        ]
     values = module.code_values(len(places))
-    values = module.code_values(max(len(one) for one in values))
-    return [one.to(code).expand(len(code), -1) for one in values]
+    values = module.code_values(max(len(step) for step in values))
+    return [step.to(code).expand(len(code), -1) for step in values]
 
 
-def _head(place: float, positions: Positions) -> str:
+def _head(position: float, positions: Positions) -> str:
     sign = "+" if positions == "shifted" else ""
     unit = "σ" if positions == "shifted" else ""
-    return f"{place:{sign}.3g}{unit}".replace("-", "−") if place else "0"
+    return f"{position:{sign}.3g}{unit}".replace("-", "−") if position else "0"
 
 
 def _row(

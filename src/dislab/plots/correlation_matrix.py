@@ -43,8 +43,8 @@ def correlation_matrix(
             f"{len(rows)} names of rows and {len(columns)} of columns for correlations of shape "
             f"{correlations.shape}; give one a row and one a column"
         )
-    known = np.isfinite(correlations)
-    if (np.abs(correlations[known]) > 1 + 1e-9).any():
+    finite = np.isfinite(correlations)
+    if (np.abs(correlations[finite]) > 1 + 1e-9).any():
         raise InputError("correlations lie in [-1, 1]; give no other numbers")
     longest = [max(len(name) for name in names) for names in (rows, columns)]
     scaled = len(rows) >= LEAST
@@ -56,8 +56,8 @@ def correlation_matrix(
     axes.set_facecolor("#bdbdbd")
     image = axes.imshow(np.ma.masked_invalid(correlations), cmap="RdBu", vmin=-1, vmax=1)
     for (row, column), value in np.ndenumerate(correlations):
-        text = _text(value) if known[row, column] else "–"
-        colour = "white" if known[row, column] and abs(value) > 0.6 else "black"
+        text = _text(value) if finite[row, column] else "–"
+        colour = "white" if finite[row, column] and abs(value) > 0.6 else "black"
         axes.text(column, row, text, ha="center", va="center", color=colour, size=7)
     axes.set_xticks(range(len(columns)), list(columns), rotation=90, parse_math=False)
     axes.set_yticks(range(len(rows)), list(rows), parse_math=False)

@@ -47,8 +47,8 @@ def plot_heat_map(
         InputError: The matrix is empty, or the number of names is not that of factors.
     """
     check_matrix(matrix, names)
-    known = matrix[np.isfinite(matrix)]
-    largest = float(known.max()) if known.size and known.max() > 0 else 1.0
+    finite = matrix[np.isfinite(matrix)]
+    largest = float(finite.max()) if finite.size and finite.max() > 0 else 1.0
     axes.set_facecolor("#bdbdbd")
     image = axes.imshow(
         np.ma.masked_invalid(matrix.T), cmap="Blues", vmin=0.0, vmax=largest, aspect="auto"

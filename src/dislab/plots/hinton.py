@@ -45,15 +45,15 @@ def plot_hinton(
         InputError: The matrix is empty, or the number of names is not that of factors.
     """
     check_matrix(importance, names)
-    known = np.isfinite(importance)
-    sizes = np.where(known, np.abs(np.where(known, importance, 0)), 0)
+    finite = np.isfinite(importance)
+    sizes = np.where(finite, np.abs(np.where(finite, importance, 0)), 0)
     sides = 0.92 * np.sqrt(sizes / (sizes.max() or 1.0))
     squares, fills = [], []
     for (latent, factor), side in np.ndenumerate(sides):
         squares.append(Rectangle((latent - side / 2, factor - side / 2), side, side))
         fills.append("white" if importance[latent, factor] < 0 else INK)
     axes.add_collection(PatchCollection(squares, facecolors=fills, edgecolors=INK, linewidths=0.5))
-    axes.plot(*np.nonzero(~known), "x", color="#b2182b", markersize=5)
+    axes.plot(*np.nonzero(~finite), "x", color="#b2182b", markersize=5)
     label(axes, len(importance), names, title)
     axes.set_aspect("equal")
     axes.set_xticks(np.arange(len(importance) + 1) - 0.5, minor=True)

@@ -62,19 +62,19 @@ def image_grid(
     height, width = canvas.shape[:2]
     middle_y, middle_x = (scale * side / 2 for side in images.shape[-2:])
 
-    left = MARGIN + max((_extent(label, LABEL_SIZE) + 8 for label in row_labels), default=0)
+    offset = MARGIN + max((_extent(label, LABEL_SIZE) + 8 for label in row_labels), default=0)
     top = MARGIN + (22 if any(column_labels) else 0) + (28 if title else 0)
-    right = max(left + width, MARGIN + _extent(title, TITLE_SIZE))
+    right = max(offset + width, MARGIN + _extent(title, TITLE_SIZE))
     size = right + MARGIN, top + height + MARGIN
     figure = Figure(figsize=(size[0] / DPI, size[1] / DPI), dpi=DPI, facecolor="white")
-    figure.images.append(_Exact(figure, canvas, left))
+    figure.images.append(_Exact(figure, canvas, offset))
     for y, label, grey in zip(tops, row_labels, greyed, strict=False):
-        place = left - 8, top + y + middle_y
+        point = offset - 8, top + y + middle_y
         colour = GREY if grey else "black"
-        _write(figure, size, place, label, LABEL_SIZE, "right", "center", colour)
+        _write(figure, size, point, label, LABEL_SIZE, "right", "center", colour)
     for x, label in zip(lefts, column_labels, strict=False):
-        place = left + x + middle_x, top - 6
-        _write(figure, size, place, label, LABEL_SIZE, "center", "bottom")
+        point = offset + x + middle_x, top - 6
+        _write(figure, size, point, label, LABEL_SIZE, "center", "bottom")
     _write(figure, size, (MARGIN, MARGIN), title, TITLE_SIZE, "left", "top")
     return figure
 
@@ -85,8 +85,8 @@ class _Exact(FigureImage):
     Resampling, which matplotlib applies to every image, takes half the time of the picture.
     """
 
-    def __init__(self, figure: Figure, canvas: UInt8[np.ndarray, "y x 3"], left: int) -> None:
-        super().__init__(figure, offsetx=left, offsety=MARGIN, origin="upper")
+    def __init__(self, figure: Figure, canvas: UInt8[np.ndarray, "y x 3"], offset: int) -> None:
+        super().__init__(figure, offsetx=offset, offsety=MARGIN, origin="upper")
         self.set_data(canvas)
 
     def make_image(self, renderer: Any, magnification: float = 1.0, unsampled: bool = False) -> Any:
@@ -131,7 +131,7 @@ def _canvas(
     colours = _colours(images)
     grey = np.asarray(faded)
     colours[grey] = PALE - (PALE - colours[grey].astype(np.int64)) // FADING
-    drawn = colours.repeat(scale, axis=2).repeat(scale, axis=3)
+    enlarged = colours.repeat(scale, axis=2).repeat(scale, axis=3)
     height, width = height * scale, width * scale
     tops = [row * (height + GAP) for row in range(rows)]
     per_block = columns // blocks
@@ -142,7 +142,7 @@ def _canvas(
     canvas = np.full((tops[-1] + height, lefts[-1] + width, 3), 255, dtype=np.uint8)
     for row, y in enumerate(tops):
         for column, x in enumerate(lefts):
-            canvas[y : y + height, x : x + width] = drawn[row, column]
+            canvas[y : y + height, x : x + width] = enlarged[row, column]
     return canvas, lefts, tops
 
 
@@ -160,7 +160,7 @@ def _colours(
 def _write(
     figure: Figure,
     size: tuple[int, int],
-    place: tuple[float | int, float | int],
+    point: tuple[float | int, float | int],
     text: str,
     points: float,
     across: Literal["left", "center", "right"],
@@ -168,7 +168,7 @@ def _write(
     colour: str = "black",
 ) -> None:
     """Writes a line of text at a position in screen pixels from the upper left corner."""
-    x, y = place[0] / size[0], 1 - place[1] / size[1]
+    x, y = point[0] / size[0], 1 - point[1] / size[1]
     figure.text(x, y, text, fontsize=points, ha=across, va=up, color=colour, parse_math=False)
 
 

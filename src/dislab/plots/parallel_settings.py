@@ -48,21 +48,21 @@ def parallel_settings(
     """
     scores = plain_numbers(score, name)
     levels = _levels_of_all(settings, len(scores))
-    known = np.isfinite(scores)
-    low, high = (scores[known].min(), scores[known].max()) if known.any() else (0.0, 1.0)
+    finite = np.isfinite(scores)
+    low, high = (scores[finite].min(), scores[finite].max()) if finite.any() else (0.0, 1.0)
     high = high if high > low else low + 1.0
-    place = np.where(known, (scores - low) / (high - low), 0.0)
-    ends = np.stack([_spread(level, len(names), place) for names, level in levels.values()])
+    height = np.where(finite, (scores - low) / (high - low), 0.0)
+    ends = np.stack([_spread(level, len(names), height) for names, level in levels.values()])
     tallest = max(len(names) for names, _ in levels.values())
     longest = max(len(text) for key, (names, _) in levels.items() for text in (key, *names))
     across = max(ACROSS, 0.075 * longest + 0.2)
     figure, axes = panel(across * len(levels) + 1.6, max(3.0, 0.26 * tallest + 0.8))
-    axes.add_collection(_lines(ends.T[~known], color=UNKNOWN))
-    ends = np.concatenate([ends, place[None]])
-    lines = _lines(ends.T[known], array=scores[known], cmap="viridis", clim=(low, high))
+    axes.add_collection(_lines(ends.T[~finite], color=UNKNOWN))
+    ends = np.concatenate([ends, height[None]])
+    lines = _lines(ends.T[finite], array=scores[finite], cmap="viridis", clim=(low, high))
     axes.add_collection(lines)
-    for number, (names, _) in enumerate(levels.values()):
-        _plot_axis(axes, number, names)
+    for index, (names, _) in enumerate(levels.values()):
+        _plot_axis(axes, index, names)
     axes.set(xlim=(-0.45, len(levels)), ylim=(0, 1))
     axes.set_xticks(range(len(levels)), list(levels), parse_math=False)
     axes.tick_params(length=0, labelsize=LABEL_SIZE)
@@ -98,14 +98,14 @@ def _levels(values: Sequence[Any]) -> tuple[list[str], Int[np.ndarray, " run"]]:
 
 
 def _spread(
-    level: Int[np.ndarray, " run"], levels: int, place: Float[np.ndarray, " run"]
+    level: Int[np.ndarray, " run"], levels: int, height: Float[np.ndarray, " run"]
 ) -> Float[np.ndarray, " run"]:
     """Heights in [0, 1] on an axis: the level of each run's value, spread in order of scores."""
     heights = np.empty(len(level))
-    for number in range(levels):
-        own = np.flatnonzero(level == number)
-        order = own[np.argsort(place[own], kind="stable")]
-        heights[order] = np.linspace(-0.5, 0.5, len(own) + 2)[1:-1] * SPREAD
+    for value in range(levels):
+        runs = np.flatnonzero(level == value)
+        order = runs[np.argsort(height[runs], kind="stable")]
+        heights[order] = np.linspace(-0.5, 0.5, len(runs) + 2)[1:-1] * SPREAD
     return (level + 0.5 + heights) / levels
 
 
@@ -122,12 +122,12 @@ def _lines(ends: Float[np.ndarray, "run axis"], **style: Any) -> LineCollection:
     )
 
 
-def _plot_axis(axes: Axes, number: int, names: Sequence[str]) -> None:
-    axes.axvline(number, color="black", linewidth=0.8)
-    for place, name in enumerate(names):
+def _plot_axis(axes: Axes, axis: int, names: Sequence[str]) -> None:
+    axes.axvline(axis, color="black", linewidth=0.8)
+    for index, name in enumerate(names):
         axes.text(
-            number,
-            (place + 0.5) / len(names),
+            axis,
+            (index + 0.5) / len(names),
             name,
             size=LABEL_SIZE,
             ha="center",

@@ -41,9 +41,9 @@ def sample_efficiency(
             raise InputError(f"{group} has scores of shape {scores.shape} for {len(sizes)} sizes")
     figure, axes = panel(4.6 + legend_width(curves), max(3.4, 0.2 * len(curves)))
     handles = []
-    for number, (group, (colour, marker)) in enumerate(styles(list(curves)).items()):
+    for index, (group, (colour, marker)) in enumerate(styles(list(curves)).items()):
         mean, spread = _moments(curves[group])
-        dashes = ("-", "--", ":")[number // len(COLOURS) % 3]
+        dashes = ("-", "--", ":")[index // len(COLOURS) % 3]
         handles += axes.plot(sizes, mean, dashes, color=colour, marker=marker, markersize=5)
         axes.fill_between(
             sizes, mean - spread, mean + spread, color=colour, alpha=0.18, linewidth=0

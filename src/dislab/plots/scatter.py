@@ -39,8 +39,8 @@ def scatter(
         raise InputError(
             f"{len(across)} and {len(down)} scores of {len(members)} runs; give one of each a run"
         )
-    known = np.isfinite(across) & np.isfinite(down)
-    across, down, members = across[known], down[known], members[known]
+    finite = np.isfinite(across) & np.isfinite(down)
+    across, down, members = across[finite], down[finite], members[finite]
     chosen = styles(list(members))
     figure, axes = panel(
         4.2 + (legend_width([*chosen, "ρ = −0.00, 000 runs"]) if groups else 0.0),
@@ -48,13 +48,19 @@ def scatter(
     )
     handles, labels = [], []
     for name, (colour, marker) in chosen.items():
-        own = members == name
+        in_group = members == name
         handles.append(
             axes.scatter(
-                across[own], down[own], s=22, color=colour, marker=marker, alpha=0.75, linewidths=0
+                across[in_group],
+                down[in_group],
+                s=22,
+                color=colour,
+                marker=marker,
+                alpha=0.75,
+                linewidths=0,
             )
         )
-        labels.append(f"{name}\n{_rho(across[own], down[own])}")
+        labels.append(f"{name}\n{_rho(across[in_group], down[in_group])}")
     finish(axes, *names, f"{title}\n{_rho(across, down)}".lstrip())
     if groups:
         legend(figure, handles, labels)

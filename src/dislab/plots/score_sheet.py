@@ -55,9 +55,11 @@ def score_sheet(
     """
     if not values:
         raise InputError("a score sheet needs at least one score")
-    latents = max((len(one) for one in (importance, information, kl) if one is not None), default=0)
+    latents = max(
+        (len(matrix) for matrix in (importance, information, kl) if matrix is not None), default=0
+    )
     across, down = panel_size(latents, len(names), names)
-    matrices = [one for one in (importance, information) if one is not None]
+    matrices = [matrix for matrix in (importance, information) if matrix is not None]
     heights = [down] * len(matrices) + ([KL_HEIGHT] if kl is not None else [])
     listed = ROW * len(values) + 0.7
     width = LEFT + (max(across, 5.0) if heights else 0.0)
@@ -79,14 +81,14 @@ def score_sheet(
     return figure
 
 
-def _ratios(left: float, width: float) -> list[float]:
-    return [left, width - left] if width > left else [left]
+def _ratios(panel: float, width: float) -> list[float]:
+    return [panel, width - panel] if width > panel else [panel]
 
 
 def _stacked(page: SubFigure, heights: Sequence[float], height: float) -> list[Axes]:
     """Panels from the top of a page; the height below them stays empty."""
-    rest = height - sum(heights)
-    ratios = [*heights, rest] if rest > 0.05 else list(heights)
+    blank = height - sum(heights)
+    ratios = [*heights, blank] if blank > 0.05 else list(heights)
     axes = list(page.subplots(len(ratios), 1, height_ratios=ratios, squeeze=False)[:, 0])
     for idle in axes[len(heights) :]:
         idle.set_axis_off()
@@ -132,7 +134,7 @@ def _text(value: float, ends: tuple[float, float] | None) -> str:
 
 
 def _plot_kl(axes: Axes, kl: Float[np.ndarray, " latent"]) -> None:
-    colours = [INK if one > ACTIVE else FAINT for one in kl]
+    colours = [INK if value > ACTIVE else FAINT for value in kl]
     axes.bar(range(len(kl)), np.maximum(kl, 0), color=colours, width=0.8)
     number_latents(axes, len(kl))
     axes.set_title("KL from the prior, nats", fontsize=TITLE_SIZE, loc="left")

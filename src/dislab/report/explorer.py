@@ -70,19 +70,19 @@ def explorer_of(module: Objective, data: DataModule) -> Record:
         if not module.has_codes and lacks(module, "encode"):
             raise InputError(f"{type(module).__name__} has no codes")
         codes = _codes(module, data, states)
-    found: Record = {"shape": list(data.image_shape), "sliders": _sliders(module, data, codes)}
+    explorer: Record = {"shape": list(data.image_shape), "sliders": _sliders(module, data, codes)}
     device = module.device
     network = network_of(module.cpu())
     module.to(device)
     if not isinstance(network, str):
         starts = _starts(module, data, states[:STARTS], codes.starts[:STARTS])
         middle = _start("the middle of the codes", codes.order.centre)
-        return {**found, "starts": [middle, *starts], "network": network.record()}
+        return {**explorer, "starts": [middle, *starts], "network": network.record()}
     starts = _starts(module, data, states[:STRIP_STARTS], codes.starts[:STRIP_STARTS])
-    found["starts"] = [_start("the middle of the codes", codes.order.centre), *starts]
-    found["sliders"] = [_stepped(one) for one in found["sliders"][:STRIP_SLIDERS]]
+    explorer["starts"] = [_start("the middle of the codes", codes.order.centre), *starts]
+    explorer["sliders"] = [_stepped(slider) for slider in explorer["sliders"][:STRIP_SLIDERS]]
     with torch.inference_mode():
-        return {**found, "strips": _strips(found, _decoder(module)), "reason": network}
+        return {**explorer, "strips": _strips(explorer, _decoder(module)), "reason": network}
 
 
 def _codes(module: Objective, data: DataModule, states: Indices) -> _Codes:
@@ -90,7 +90,7 @@ def _codes(module: Objective, data: DataModule, states: Indices) -> _Codes:
     if lacks(module, "encode"):
         codes = _over_images(module, data, states, module.codes)
         order = order_by_spread(codes, positions, not lacks(module, "code_values"))
-        amounts = [f"standard deviation {one:.2g}" for one in order.amount.tolist()]
+        amounts = [f"standard deviation {amount:.2g}" for amount in order.amount.tolist()]
         letter = "z" if lacks(module, "code_values") else "c"
     else:
 
@@ -101,8 +101,8 @@ def _codes(module: Objective, data: DataModule, states: Indices) -> _Codes:
         encoded = _over_images(module, data, states, encode)
         codes, letter = encoded[:, 0], "z"
         order = order_by_kl(codes, encoded[:, 1].mean(0), positions)
-        amounts = [f"KL {one:.2f} nats" for one in order.amount.tolist()]
-    names = [f"{letter}{number}" for number in range(codes.shape[1])]
+        amounts = [f"KL {amount:.2f} nats" for amount in order.amount.tolist()]
+    names = [f"{letter}{index}" for index in range(codes.shape[1])]
     return _Codes(order, names, amounts, codes[:STARTS])
 
 
@@ -115,7 +115,7 @@ def _over_images(
 
 def _sliders(module: Objective, data: DataModule, codes: _Codes) -> list[Record]:
     """One slider per latent, in order."""
-    order, found = codes.order, []
+    order, sliders = codes.order, []
     values = None if lacks(module, "code_values") else _values(module)
     for latent in order.latents:
         carried = order.carried[latent]
@@ -131,21 +131,21 @@ def _sliders(module: Objective, data: DataModule, codes: _Codes) -> list[Record]
         }
         if values is not None and values[latent] is not None:
             listed = values[latent]
-            slider |= {"values": listed, "labels": [_number(value) for value in listed or ()]}
+            slider |= {"values": listed, "labels": [_digits(value) for value in listed or ()]}
         elif values is not None:
             slider |= {"low": -1.0, "high": 1.0}
         else:
             slider |= _span(codes, latent)
-        found.append(slider)
-    return found
+        sliders.append(slider)
+    return sliders
 
 
 def _values(module: Objective) -> list[list[float] | None]:
     """Values of each categorical code; None for a continuous code between −1 and 1."""
     two, three = module.code_values(2), module.code_values(3)
     return [
-        one.tolist() if len(one) == len(other) else None
-        for one, other in zip(two, three, strict=True)
+        smaller.tolist() if len(smaller) == len(larger) else None
+        for smaller, larger in zip(two, three, strict=True)
     ]
 
 
@@ -167,8 +167,8 @@ def _starts(
 ) -> list[Record]:
     images = data.images(torch.from_numpy(states).to(module.device)).float().cpu()
     return [
-        _start(f"test image {number + 1}", codes[number], png(image), _factors(data, state))
-        for number, (image, state) in enumerate(zip(images, states.tolist(), strict=True))
+        _start(f"test image {index + 1}", codes[index], png(image), _factors(data, state))
+        for index, (image, state) in enumerate(zip(images, states.tolist(), strict=True))
     ]
 
 
@@ -178,8 +178,8 @@ def _factors(data: DataModule, state: int) -> str:
     texts = []
     for factor, position in zip(data.factors.factors, positions, strict=True):
         value = factor.values[int(position)]
-        shown = value if isinstance(value, str) else f"{value:.3g} {factor.unit}".rstrip()
-        texts.append(f"{factor.name} {shown}")
+        text = value if isinstance(value, str) else f"{value:.3g} {factor.unit}".rstrip()
+        texts.append(f"{factor.name} {text}")
     return ", ".join(texts)
 
 
@@ -191,7 +191,7 @@ def _decoder(module: Objective) -> Callable[[Float[Tensor, "image latent"]], Ten
     return decode
 
 
-def _number(value: float) -> str:
+def _digits(value: float) -> str:
     """A number with a typographic minus sign."""
     return f"{value:.3g}".replace("-", "−")
 
@@ -201,17 +201,17 @@ def _stepped(slider: Record) -> Record:
     if "values" in slider:
         return slider
     values = np.linspace(slider["low"], slider["high"], STRIP_STEPS).round(_DIGITS).tolist()
-    rest = {key: one for key, one in slider.items() if key not in ("low", "high")}
-    return {**rest, "values": values, "labels": [_number(value) for value in values]}
+    fixed = {key: entry for key, entry in slider.items() if key not in ("low", "high")}
+    return {**fixed, "values": values, "labels": [_digits(value) for value in values]}
 
 
-def _strips(found: Record, decode: Callable[[Tensor], Tensor]) -> Record:
+def _strips(explorer: Record, decode: Callable[[Tensor], Tensor]) -> Record:
     """One picture: for every start, its own image, then one for each value of each slider."""
     codes = []
-    for start in found["starts"]:
+    for start in explorer["starts"]:
         code = torch.tensor(start["code"])
         codes.append(code)
-        for slider in found["sliders"]:
+        for slider in explorer["sliders"]:
             moved = code.repeat(len(slider["values"]), 1)
             moved[:, slider["latent"]] = torch.tensor(slider["values"]).to(moved)
             codes.extend(moved)
@@ -222,25 +222,25 @@ def _of_factors(module: Objective, data: DataModule, states: Indices) -> Record:
     """Sliders of a method that generates from true factors."""
     space = data.factors
     sliders: list[Record] = []
-    for number, factor in enumerate(space.factors):
+    for index, factor in enumerate(space.factors):
         if len(factor) == 1 or len(sliders) == STRIP_SLIDERS:
             continue
         steps = min(len(factor), STRIP_STEPS)
         positions = np.linspace(0, len(factor) - 1, steps).round().astype(int).tolist()
-        shown = [factor.values[position] for position in positions]
+        values = [factor.values[position] for position in positions]
         sliders.append(
             {
-                "latent": number,
+                "latent": index,
                 "name": factor.name,
                 "carries": "",
                 "detail": f"{len(factor)} values",
                 "active": True,
                 "values": positions,
-                "labels": [one if isinstance(one, str) else _number(one) for one in shown],
+                "labels": [value if isinstance(value, str) else _digits(value) for value in values],
             }
         )
     positions = torch.from_numpy(space.positions(states))
-    found: Record = {
+    explorer: Record = {
         "shape": list(data.image_shape),
         "sliders": sliders,
         "starts": _starts(module, data, states, positions.double()),
@@ -251,4 +251,4 @@ def _of_factors(module: Objective, data: DataModule, states: Indices) -> Record:
         batches = torch.split(factors.long().to(module.device), _BATCH)
         return torch.cat([module.render(batch).float().cpu() for batch in batches])
 
-    return {**found, "strips": _strips(found, render)}
+    return {**explorer, "strips": _strips(explorer, render)}

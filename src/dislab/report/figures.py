@@ -30,7 +30,7 @@ def curves_figure(rows: Sequence[Mapping[str, str]]) -> Figure | None:
         for stage in STAGES
         if (curve := _curve(rows, f"{stage}/{term}")) is not None
     }
-    terms = [one for one in _terms(rows) if any(f"{stage}/{one}" in curves for stage in STAGES)]
+    terms = [name for name in _terms(rows) if any(f"{stage}/{name}" in curves for stage in STAGES)]
     terms = terms[:MOST_PANELS]
     if not terms:
         return None
@@ -74,7 +74,7 @@ def sheet_figure(record: Mapping[str, Any]) -> Figure | None:
     Args:
         record: The record written by `test` or `validate`.
     """
-    scores = {name: one for name, one in record.get("scores", {}).items() if one is not None}
+    scores = {name: score for name, score in record.get("scores", {}).items() if score is not None}
     try:
         return sheet_of(
             scores,

@@ -52,8 +52,8 @@ def atlas(images: Float[Tensor, "image channel height width"]) -> dict[str, Any]
     sheet = np.zeros((rows * columns, height, width, channels), dtype=np.uint8)
     sheet[: len(pixels)] = pixels
     sheet = sheet.reshape(rows, columns, height, width, channels).transpose(0, 2, 1, 3, 4)
-    whole = _picture(sheet.reshape(rows * height, columns * width, channels))
-    return {"image": _address(whole, "JPEG"), "columns": columns}
+    picture = _picture(sheet.reshape(rows * height, columns * width, channels))
+    return {"image": _address(picture, "JPEG"), "columns": columns}
 
 
 def picture(path: Path) -> str:

@@ -59,11 +59,11 @@ def network_of(module: Objective) -> Network | str:
     Args:
         module: An objective with a decoder, on the CPU and in evaluation mode.
     """
-    found = _decoders(module)
-    if len(found) != 1:
-        return f"{type(module).__name__} has {len(found)} decoders"
-    decoder = found[0]
-    parameters = sum(one.numel() for one in decoder.parameters())
+    decoders = _decoders(module)
+    if len(decoders) != 1:
+        return f"{type(module).__name__} has {len(decoders)} decoders"
+    decoder = decoders[0]
+    parameters = sum(parameter.numel() for parameter in decoder.parameters())
     if parameters > MOST_PARAMETERS:
         return f"its {parameters:,} parameters would make the page too large"
     layers = _layers(decoder)
@@ -83,7 +83,7 @@ def network_of(module: Objective) -> Network | str:
     described = [layer for layer, _ in layers] + [{"kind": activation}]
     if inputs is not None:
         described.insert(0, inputs)
-    numbers = [number for _, part in layers for number in part]
+    numbers = [tensor for _, part in layers for tensor in part]
     return Network(described, _packed(numbers), sum(map(torch.numel, numbers)), rounding)
 
 
@@ -108,12 +108,12 @@ _ACTIVATIONS: Final[dict[str, Callable[[Tensor], Tensor]]] = {
 
 def _decoders(module: nn.Module) -> list[Decoder]:
     """Decoders that are direct children of a module; if none, those of nested models."""
-    own = [part for part in module.children() if isinstance(part, Decoder)]
-    return own or [decoder for part in module.children() for decoder in _decoders(part)]
+    decoders = [part for part in module.children() if isinstance(part, Decoder)]
+    return decoders or [decoder for part in module.children() for decoder in _decoders(part)]
 
 
 def _packed(numbers: list[Tensor]) -> str:
-    halves = [one.detach().numpy().astype("<f2").ravel() for one in numbers]
+    halves = [tensor.detach().numpy().astype("<f2").ravel() for tensor in numbers]
     return base64.b64encode(np.concatenate(halves).tobytes()).decode("ascii")
 
 
@@ -133,8 +133,8 @@ def _probes(
     if inputs is None:
         return torch.randn(_PROBES, _width(decoder), generator=generator)
     columns = [
-        one[torch.randint(len(one), (_PROBES,), generator=generator)]
-        for one in module.code_values(9)
+        values[torch.randint(len(values), (_PROBES,), generator=generator)]
+        for values in module.code_values(9)
     ]
     return torch.stack(columns, dim=1)
 
@@ -161,23 +161,23 @@ def _activation(
     module: Objective, decoder: Decoder, inputs: Layer | None, z: Float[Tensor, "probe code"]
 ) -> str | None:
     """Function that the objective applies to the decoder's output; None if it is not supported."""
-    output, shown = decoder(_read(z, inputs)), module.decode(z)
+    output, expected = decoder(_read(z, inputs)), module.decode(z)
     for name, function in _ACTIVATIONS.items():
-        if torch.allclose(function(output), shown, rtol=0.0, atol=1e-6):
+        if torch.allclose(function(output), expected, rtol=0.0, atol=1e-6):
             return name
     return None
 
 
 def _layers(decoder: Decoder) -> list[tuple[Layer, list[Tensor]]] | None:
     """Layers with their weights; None for a decoder that is not supported."""
-    found: list[tuple[Layer, list[Tensor]]] = []
+    layers: list[tuple[Layer, list[Tensor]]] = []
     if isinstance(decoder, SpatialBroadcastDecoder):
         _, height, width = decoder.coordinates.shape
-        found.append(({"kind": "broadcast", "height": height, "width": width}, []))
+        layers.append(({"kind": "broadcast", "height": height, "width": width}, []))
     elif not isinstance(decoder, ConvDecoder64 | ConvGenerator | MLPDecoder):
         return None
     network: nn.Sequential = decoder.network
-    return [*found, *map(_described, network)]
+    return [*layers, *map(_described, network)]
 
 
 def _described(part: nn.Module) -> tuple[Layer, list[Tensor]]:
@@ -192,7 +192,7 @@ def _described(part: nn.Module) -> tuple[Layer, list[Tensor]]:
     if isinstance(part, nn.LayerNorm | nn.GroupNorm):
         layer["epsilon"] = part.eps
     numbers = [part.get_parameter("weight"), part.get_parameter("bias")]
-    return {**layer, "sizes": [one.numel() for one in numbers]}, list(numbers)
+    return {**layer, "sizes": [tensor.numel() for tensor in numbers]}, list(numbers)
 
 
 _KINDS: Final[dict[type[nn.Module], str]] = {

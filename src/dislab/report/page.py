@@ -75,43 +75,43 @@ def page_of(runs: Sequence[ReportedRun], *, explorer_only: bool = False) -> str:
     """
     if not runs:
         raise InputError("a page needs at least one run")
-    shown = [_read(number, run) for number, run in enumerate(runs)]
+    sections = [_read(index, run) for index, run in enumerate(runs)]
     if explorer_only:
-        for one in shown:
-            if one.explorer is None:
-                raise InputError(f"{one.record.name} has no explorer: {one.reason}")
-    names = [one.record.name for one in shown]
+        for section in sections:
+            if section.explorer is None:
+                raise InputError(f"{section.record.name} has no explorer: {section.reason}")
+    names = [section.record.name for section in sections]
     content = {
         "title": names[0] if len(names) == 1 else f"{len(names)} runs",
-        "runs": shown,
-        "comparison": _comparison(shown) if len(shown) > 1 else None,
+        "runs": sections,
+        "comparison": _comparison(sections) if len(sections) > 1 else None,
     }
-    data = {"explorers": [one.explorer for one in shown]}
+    data = {"explorers": [section.explorer for section in sections]}
     template = "explorers.html" if explorer_only else "runs.html"
     return document(template, EXPLORER_SCRIPTS, content, data)
 
 
-def _read(number: int, run: ReportedRun) -> _Shown:
+def _read(index: int, run: ReportedRun) -> _Shown:
     record = read_run(run.folder)
     if run.module is None or run.data is None:
-        return _Shown(f"run-{number}", record, None, _UNREAD)
+        return _Shown(f"run-{index}", record, None, _UNREAD)
     try:
-        return _Shown(f"run-{number}", record, explorer_of(run.module, run.data), "")
+        return _Shown(f"run-{index}", record, explorer_of(run.module, run.data), "")
     except InputError as error:  # the method has nothing to explore
-        return _Shown(f"run-{number}", record, None, str(error))
+        return _Shown(f"run-{index}", record, None, str(error))
 
 
-def _comparison(shown: Sequence[_Shown]) -> Table:
+def _comparison(sections: Sequence[_Shown]) -> Table:
     """Table with one row per run: its method and main scores."""
-    scores = list(dict.fromkeys(name for one in shown for name in one.record.headline))
+    scores = list(dict.fromkeys(name for section in sections for name in section.record.headline))
     facts = ("steps", "seed", "data set", "regularizers")
     rows = [
         [
-            one.record.name,
-            one.record.facts.get("method", ""),
-            *(one.record.headline.get(name, "") for name in scores),
-            *(one.record.facts.get(name, "") for name in facts),
+            section.record.name,
+            section.record.facts.get("method", ""),
+            *(section.record.headline.get(name, "") for name in scores),
+            *(section.record.facts.get(name, "") for name in facts),
         ]
-        for one in shown
+        for section in sections
     ]
     return Table(["run", "method", *scores, *facts], rows)

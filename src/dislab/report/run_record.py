@@ -110,18 +110,18 @@ def read_run(folder: Path, draw: bool = True) -> RunRecord:
         list(_curves(folder, scored)) if draw else [],
         list(_pictures(folder)) if draw else [],
         yaml_text(settings),
-        {name: str(one) for name, one in sorted(_mapping(scored, "versions").items())},
+        {name: str(version) for name, version in sorted(_mapping(scored, "versions").items())},
     )
 
 
 def _first(records: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
-    found = (records[name] for name in names if isinstance(records.get(name), dict))
-    return next(found, {})
+    present = (records[name] for name in names if isinstance(records.get(name), dict))
+    return next(present, {})
 
 
 def _mapping(record: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    found = record.get(name)
-    return found if isinstance(found, Mapping) else {}
+    value = record.get(name)
+    return value if isinstance(value, Mapping) else {}
 
 
 def facts_of(settings: Mapping[str, Any], scored: Mapping[str, Any]) -> dict[str, str]:
@@ -137,7 +137,7 @@ def facts_of(settings: Mapping[str, Any], scored: Mapping[str, Any]) -> dict[str
     facts = {
         "method": _short(settings.get("model")),
         "regularizers": ", ".join(
-            _described(one) for one in _mapping(arguments, "regularizers").values()
+            _described(fact) for fact in _mapping(arguments, "regularizers").values()
         ),
         "encoder": _described(arguments.get("encoder")),
         "decoder": _described(arguments.get("decoder") or arguments.get("generator")),
@@ -148,7 +148,7 @@ def facts_of(settings: Mapping[str, Any], scored: Mapping[str, Any]) -> dict[str
         "steps": f"{steps:,}" if isinstance(steps, int) else "",
         "seed": _text(settings.get("seed_everything")),
     }
-    return {name: one for name, one in facts.items() if one}
+    return {name: fact for name, fact in facts.items() if fact}
 
 
 def _text(value: Any) -> str:
@@ -166,8 +166,8 @@ def _described(part: Any) -> str:
     if not _short(part):
         return ""
     arguments = _mapping(part, "init_args") if isinstance(part, Mapping) else {}
-    shown = [f"{name} {one}" for name, one in arguments.items() if _is_plain(one)]
-    return f"{_short(part)} ({', '.join(shown)})" if shown else _short(part)
+    settings = [f"{name} {value}" for name, value in arguments.items() if _is_plain(value)]
+    return f"{_short(part)} ({', '.join(settings)})" if settings else _short(part)
 
 
 def _is_plain(value: Any) -> bool:
@@ -177,11 +177,11 @@ def _is_plain(value: Any) -> bool:
 def _headline(scored: Mapping[str, Any]) -> dict[str, str]:
     """The primary value of each score."""
     values = _mapping(scored, "scores")
-    names = [str(one.get("primary")) for one in _mapping(scored, "metrics").values()]
-    return {name: _number(values[name]) for name in dict.fromkeys(names) if name in values}
+    names = [str(metric.get("primary")) for metric in _mapping(scored, "metrics").values()]
+    return {name: _digits(values[name]) for name in dict.fromkeys(names) if name in values}
 
 
-def _number(value: Any) -> str:
+def _digits(value: Any) -> str:
     if not isinstance(value, int | float):
         return "" if value is None else str(value)
     return f"{value:.0f}" if float(value).is_integer() and abs(value) > 1 else f"{value:.3f}"
@@ -198,38 +198,46 @@ def _scores(scored: Mapping[str, Any]) -> Table:
     heads += [str(name) for name in others]
     rows = []
     for name, value in scored["scores"].items():
-        row = [str(name), _number(value)]
+        row = [str(name), _digits(value)]
         row += [_interval(intervals.get(name))] if intervals else []
-        row += [_number(chance.get(name))] if chance else []
+        row += [_digits(chance.get(name))] if chance else []
         row += [_spread(_mapping(floor, name))] if floor else []
-        row += [_number(_mapping(others, one).get(name)) for one in others]
+        row += [_digits(_mapping(others, column).get(name)) for column in others]
         rows.append([*row, blind_spot(str(name))])
     return Table([*heads, "what it cannot see"], rows)
 
 
 def _interval(ends: Any) -> str:
-    return " to ".join(map(_number, ends)) if isinstance(ends, list) else ""
+    return " to ".join(map(_digits, ends)) if isinstance(ends, list) else ""
 
 
-def _spread(found: Mapping[str, Any]) -> str:
-    mean, deviation = found.get("mean"), found.get("std")
-    several = f" ± {_number(deviation)}" if deviation is not None else ""
-    return "" if mean is None else _number(mean) + several
+def _spread(moments: Mapping[str, Any]) -> str:
+    mean, deviation = moments.get("mean"), moments.get("std")
+    several = f" ± {_digits(deviation)}" if deviation is not None else ""
+    return "" if mean is None else _digits(mean) + several
 
 
 def _transfer(scores: Mapping[str, Any]) -> Table:
     """Table with one row per scenario and predictor."""
     rows: dict[str, dict[str, str]] = {}
     for name, value in scores.items():
-        ending = max((one for one in _COLUMNS if str(name).endswith(one)), key=len)
-        rows.setdefault(str(name).removesuffix(ending), {})[ending] = _number(value)
-    endings = [one for one in _COLUMNS if any(one in row for row in rows.values())]
-    table = [[name, *(row.get(one, "") for one in endings)] for name, row in rows.items()]
-    return Table(["scenario/predictor", *(_COLUMNS[one] for one in endings)], table)
+        ending = max(
+            (ending_name for ending_name in _COLUMNS if str(name).endswith(ending_name)), key=len
+        )
+        rows.setdefault(str(name).removesuffix(ending), {})[ending] = _digits(value)
+    endings = [
+        ending_name for ending_name in _COLUMNS if any(ending_name in row for row in rows.values())
+    ]
+    table = [
+        [name, *(row.get(ending_name, "") for ending_name in endings)] for name, row in rows.items()
+    ]
+    return Table(["scenario/predictor", *(_COLUMNS[ending_name] for ending_name in endings)], table)
 
 
 def _plain(scores: Mapping[str, Any]) -> Table:
-    return Table(["score", "value"], [[str(name), _number(one)] for name, one in scores.items()])
+    return Table(
+        ["score", "value"], [[str(name), _digits(score)] for name, score in scores.items()]
+    )
 
 
 def _skipped(scored: Mapping[str, Any]) -> list[str]:

@@ -80,26 +80,26 @@ def baselines(
 
     As many principal components as the method has latents are computed from the first states.
     """
-    made: dict[str, Objective] = {}
+    models: dict[str, Objective] = {}
     for name in chosen:
         if name == "pixels":
-            made[name] = _Pixels()
+            models[name] = _Pixels()
             continue
         seen = states[:IMAGES]
-        one = over_images(data, module, states[:1], 1, module.codes, precision)
+        example = over_images(data, module, states[:1], 1, module.codes, precision)
         rows = over_images(data, module, seen, batch_size, _rows, precision)
-        made[name] = _Components(*_principal(rows.double(), one.shape[1]))
-    return {name: one.to(module.device, module.dtype) for name, one in made.items()}
+        models[name] = _Components(*_principal(rows.double(), example.shape[1]))
+    return {name: example.to(module.device, module.dtype) for name, example in models.items()}
 
 
 def untrained(module: Objective, count: int, seed: int) -> tuple[list[int], list[Objective]]:
     """Copies of a method, on its device, with fresh weights from the returned seeds."""
-    seeds = [mix(seed, number) for number in range(count)]
+    seeds = [mix(seed, index) for index in range(count)]
     copies = []
-    for one in seeds:
+    for model_seed in seeds:
         # Weights are initialised on the CPU: only its generator is seeded, and restored afterwards.
         with torch.random.fork_rng(devices=[]):
-            torch.default_generator.manual_seed(one)
+            torch.default_generator.manual_seed(model_seed)
             copies.append(rebuild(module).to(module.device, module.dtype))
     return seeds, copies
 
@@ -115,9 +115,9 @@ def _principal(
     centre = rows.mean(0)
     centred = rows - centre
     variances, combinations = torch.linalg.eigh(centred @ centred.T)
-    kept = variances.argsort(descending=True)[:count]
-    kept = kept[variances[kept] > 1e-9 * variances.max()]
-    axes = centred.T @ combinations[:, kept] / variances[kept].sqrt()
+    components = variances.argsort(descending=True)[:count]
+    components = components[variances[components] > 1e-9 * variances.max()]
+    axes = centred.T @ combinations[:, components] / variances[components].sqrt()
     padded = torch.zeros(rows.shape[1], count, dtype=rows.dtype)
-    padded[:, : len(kept)] = axes
+    padded[:, : len(components)] = axes
     return centre.float(), padded.float()

@@ -122,7 +122,7 @@ def check_resumable(
         same = stored.get("pytorch-lightning_version") == lightning.__version__
         problems += _unlike(loops.get("fit_loop"), counters or {}, "loops.fit_loop", same)
     states = stored.get("optimizer_states")
-    if isinstance(states, list) and not (states and all(_is_state(one) for one in states)):
+    if isinstance(states, list) and not (states and all(_is_state(state) for state in states)):
         problems.append("optimizer_states")
     if problems:
         raise InputError(
@@ -182,10 +182,10 @@ def _problems(stored: Mapping[str, Any], kinds: Mapping[str, type | tuple[type, 
     return sorted(name for name, kind in kinds.items() if not isinstance(stored.get(name), kind))
 
 
-def _unlike(value: object, example: object, name: str, whole: bool) -> list[str]:
+def _unlike(value: object, example: object, name: str, complete: bool) -> list[str]:
     """Outermost entries of a nested value whose types differ from those of an example.
 
-    Entries may be missing unless `whole`, as they depend on the release of Lightning.
+    Entries may be missing unless `complete`, as they depend on the release of Lightning.
     """
     if not isinstance(example, Mapping):
         same = example is None or type(value) is type(example)
@@ -195,8 +195,8 @@ def _unlike(value: object, example: object, name: str, whole: bool) -> list[str]
     return [
         problem
         for key, inner in example.items()
-        if whole or key in value
-        for problem in _unlike(value.get(key), inner, f"{name}.{key}", whole)
+        if complete or key in value
+        for problem in _unlike(value.get(key), inner, f"{name}.{key}", complete)
     ]
 
 

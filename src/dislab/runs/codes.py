@@ -51,12 +51,12 @@ def codes_of(
     None for a method without posteriors, or if `with_kl` is false.
     """
     sums: list[Tensor] = []
-    wanted = with_kl and not lacks(module, "encode")
+    kl_needed = with_kl and not lacks(module, "encode")
     same: bool | None = None
 
     def encode(image: Tensor) -> Float[Tensor, "batch latent"]:
         nonlocal same
-        if not wanted:
+        if not kl_needed:
             return module.codes(image).float()
         posterior = module.encode(image)
         sums.append(kl_per_latent(*posterior).cpu().double().sum(0))
@@ -104,7 +104,7 @@ def is_codes(path: Path) -> bool:
         names = {name.removesuffix(".npy") for name in file.namelist()}
     needed = {*StoredCodes._fields, "factors", "names"}
     others = names - needed - {"files", "rows", "checkpoint"}
-    return needed <= names and all(one.startswith("values_") for one in others)
+    return needed <= names and all(array.startswith("values_") for array in others)
 
 
 def described(data: DataModule, states: Indices) -> dict[str, Any]:
@@ -113,9 +113,9 @@ def described(data: DataModule, states: Indices) -> dict[str, Any]:
     The last are the values of each continuous factor, in order.
     """
     values = {
-        f"values_{one.name}": one.numbers
-        for one in data.factors.factors
-        if one.kind == "continuous"
+        f"values_{factor.name}": factor.numbers
+        for factor in data.factors.factors
+        if factor.kind == "continuous"
     }
     ids = data.dataset.image_ids(states)
     return {"states": states, "factors": data.factors.positions(states), **values, **ids}

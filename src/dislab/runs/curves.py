@@ -88,12 +88,12 @@ class Curves(Logger):
             self._open()
         if self._rows and self._rows[0]["step"] != row["step"]:
             self._rows = []
-        known = [one for one in self._rows if one.keys() <= row.keys()]
-        if any(one.keys() == row.keys() for one in known):
+        subsets = [earlier for earlier in self._rows if earlier.keys() <= row.keys()]
+        if any(earlier.keys() == row.keys() for earlier in subsets):
             return
-        self._rows = [*(one for one in self._rows if one not in known), row]
-        if known:
-            self._replace(known, row)
+        self._rows = [*(earlier for earlier in self._rows if earlier not in subsets), row]
+        if subsets:
+            self._replace(subsets, row)
         elif row.keys() <= set(self._columns or ()):
             self._append(row)
         else:
@@ -110,19 +110,19 @@ class Curves(Logger):
         """Reads the rows of an earlier process, and keeps those before the checkpoint."""
         remove_leftovers(self._path)
         read = read_curves(self._path)
-        kept = [row for row in read.rows if int(row["step"]) < self._first_step]
+        past = [row for row in read.rows if int(row["step"]) < self._first_step]
         if read.damage:
             aside = _aside(self._path)
             os.replace(self._path, aside)
             rank_zero_warn(
                 f"{self._path} {read.damage}; it is kept as {aside.name}, and its "
-                f"{len(kept)} whole rows before step {self._first_step} go on in a new file"
+                f"{len(past)} whole rows before step {self._first_step} go on in a new file"
             )
         self._columns = []
-        if kept:
-            self._rows = [row for row in kept if row["step"] == kept[-1]["step"]]
-        if kept != read.rows or read.torn or read.damage:
-            self._write(kept)
+        if past:
+            self._rows = [row for row in past if row["step"] == past[-1]["step"]]
+        if past != read.rows or read.torn or read.damage:
+            self._write(past)
         else:
             self._columns = read.columns
 
@@ -172,13 +172,13 @@ def read_curves(path: Path) -> Table:
         return Table([], [])
     except (UnicodeDecodeError, OSError) as error:
         return Table([], [], damage=f"cannot be read ({error})")
-    whole, _, rest = text.rpartition("\n")
+    complete, _, tail = text.rpartition("\n")
     try:
-        lines = list(csv.reader(io.StringIO(whole)))
+        lines = list(csv.reader(io.StringIO(complete)))
     except csv.Error as error:
         return Table([], [], damage=f"is no table of logged values ({error})")
     if not lines:
-        return Table([], [], torn=bool(rest))
+        return Table([], [], torn=bool(tail))
     columns = lines[0]
     if "step" not in columns or len(set(columns)) < len(columns):
         return Table([], [], damage="is no table of logged values: it has no column 'step'")
@@ -186,7 +186,7 @@ def read_curves(path: Path) -> Table:
     whole_rows = [row for row in rows if row is not None]
     wrong = len(rows) - len(whole_rows)
     damage = f"has {wrong} rows that are none of logged values" if wrong else ""
-    return Table(columns, whole_rows, bool(rest), damage)
+    return Table(columns, whole_rows, bool(tail), damage)
 
 
 def _cells(columns: list[str], line: list[str]) -> Row | None:
@@ -216,7 +216,7 @@ def _lines(columns: list[str], rows: list[Row]) -> str:
 
 def _aside(path: Path) -> Path:
     """An unused path in the same folder, to keep the old file."""
-    number = 0
-    while (free := path.with_name(f"{path.stem}_damaged_{number}{path.suffix}")).exists():
-        number += 1
+    count = 0
+    while (free := path.with_name(f"{path.stem}_damaged_{count}{path.suffix}")).exists():
+        count += 1
     return free

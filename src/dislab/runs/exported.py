@@ -46,7 +46,7 @@ def write_exported(model: Objective, folder: Path, half: bool = False) -> None:
             large for half precision.
     """
     save = imported("safetensors.torch", "safetensors", _PURPOSE).save
-    tensors = {name: _stored(name, one, half) for name, one in model.state_dict().items()}
+    tensors = {name: _stored(name, tensor, half) for name, tensor in model.state_dict().items()}
     cls = type(model)
     record = {
         "format": _FORMAT,
@@ -102,7 +102,7 @@ def _weights(path: Path) -> dict[str, Tensor]:
     library = imported("safetensors", "safetensors", _PURPOSE)
     load_file = imported("safetensors.torch", "safetensors", _PURPOSE).load_file
     try:
-        found: dict[str, Tensor] = load_file(path)
+        weights: dict[str, Tensor] = load_file(path)
     except (library.SafetensorError, OSError) as error:
         raise InputError(f"{path} is damaged, or no safetensors: {one_line(error)}") from error
-    return found
+    return weights

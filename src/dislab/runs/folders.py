@@ -30,8 +30,8 @@ def last_checkpoint(trainer: Trainer) -> Path | None:
     Args:
         trainer: The trainer.
     """
-    kept = getattr(trainer.checkpoint_callback, "dirpath", None)
-    return Path(kept, LAST.name) if kept else None
+    folder = getattr(trainer.checkpoint_callback, "dirpath", None)
+    return Path(folder, LAST.name) if folder else None
 
 
 def new_run(root: str | Path, name: str) -> Path:
@@ -54,13 +54,13 @@ def new_run(root: str | Path, name: str) -> Path:
     parent = Path(root, name)
     try:
         parent.mkdir(parents=True, exist_ok=True)
-        number = 1 + max((_number(folder) for folder in parent.iterdir()), default=-1)
+        version = 1 + max((_version_of(folder) for folder in parent.iterdir()), default=-1)
         while True:
-            run = parent / f"version_{number}"
+            run = parent / f"version_{version}"
             try:
                 run.mkdir()
             except FileExistsError:
-                number += 1
+                version += 1
             else:
                 return run
     except OSError as error:
@@ -119,8 +119,8 @@ def remove_unused(run: Path) -> None:
 
 def _is_of_the_start(file: Path) -> bool:
     """Whether a file is one of those written before the first step."""
-    named = file.name in (CONFIG, _LOCK, IDENTITY, "hparams.yaml")
-    return named or file.name.startswith("events.out.tfevents.")
+    is_first = file.name in (CONFIG, _LOCK, IDENTITY, "hparams.yaml")
+    return is_first or file.name.startswith("events.out.tfevents.")
 
 
 class Best(NamedTuple):
@@ -190,9 +190,11 @@ def best_checkpoint(run: str | Path) -> Best | None:
     for state in callbacks.values() if isinstance(callbacks, Mapping) else ():
         if not isinstance(state, Mapping) or not state.get("monitor"):
             continue
-        named, score = state.get("best_model_path"), state.get("best_model_score")
+        best_path, score = state.get("best_model_path"), state.get("best_model_score")
         # by its name only, as the folder may have been moved or may be from somebody else
-        path = folder / PurePath(named).name if isinstance(named, str) and named else last
+        path = (
+            folder / PurePath(best_path).name if isinstance(best_path, str) and best_path else last
+        )
         if path != last and path.is_file():
             value = float(score) if isinstance(score, Tensor | float | int) else float("nan")
             return Best(path, str(state["monitor"]), value)
@@ -204,15 +206,17 @@ def _last_of(run: Path) -> Path:
     if not run.is_dir():
         raise InputError(f"{run} does not exist; give a run folder or a checkpoint file")
     folder = _checkpoints(run)
-    found = sorted(folder.glob("*.ckpt"), key=lambda path: (path.stat().st_mtime_ns, path.name))
-    last = [path for path in found if re.fullmatch(r"last(-v\d+)?", path.stem)]
-    if not found:
+    checkpoints = sorted(
+        folder.glob("*.ckpt"), key=lambda path: (path.stat().st_mtime_ns, path.name)
+    )
+    last = [path for path in checkpoints if re.fullmatch(r"last(-v\d+)?", path.stem)]
+    if not checkpoints:
         there = ", ".join(sorted(path.name for path in folder.iterdir())) or "nothing"
         raise InputError(
             f"{folder} holds no checkpoint, only: {there}; give the folder of one run, such "
             "as runs/name/version_0, or a .ckpt file"
         )
-    return (last or found)[-1]
+    return (last or checkpoints)[-1]
 
 
 def _checkpoints(run: Path) -> Path:
@@ -225,6 +229,6 @@ def _choices(run: Path) -> str:
     return f"the run has {names or 'no checkpoint'}; choose best, last or a file"
 
 
-def _number(folder: Path) -> int:
+def _version_of(folder: Path) -> int:
     match = re.fullmatch(r"version_(\d+)", folder.name)
     return int(match[1]) if match else -1

@@ -36,17 +36,17 @@ class _MLflow(MLFlowLogger):
         """Leave the settings to the configuration."""
 
 
-def check_logger(name: LoggerName, own: object) -> None:
+def check_logger(name: LoggerName, logger: object) -> None:
     """Checks the setting `logger` before a run folder is created.
 
     Args:
         name: Value of `logger`.
-        own: Value of `trainer.logger`.
+        logger: Value of `trainer.logger`.
 
     Raises:
         InputError: The package is missing, or `trainer.logger` asks for another logger.
     """
-    if own is not None and own is not True and name != "tensorboard":
+    if logger is not None and logger is not True and name != "tensorboard":
         raise InputError(
             f"logger is {name!r}, and trainer.logger sets loggers too; leave one of the two out"
         )
@@ -113,17 +113,17 @@ def _mlflow(folder: Path, root: Path, settings: Mapping[str, Any]) -> Logger:
     root.mkdir(parents=True, exist_ok=True)
     server = os.environ.get("MLFLOW_TRACKING_URI")
     store = server or f"sqlite:///{root.resolve() / 'mlflow.db'}"
-    known = _identity(folder, "mlflow")
+    identity = _identity(folder, "mlflow")
     try:
         logger = _MLflow(
             experiment_name=os.environ.get("MLFLOW_EXPERIMENT_NAME") or PROJECT,
             run_name=_title(folder),
             tracking_uri=store,
             artifact_location=None if server else (root / "mlflow_files").resolve().as_uri(),
-            run_id=known,
+            run_id=identity,
         )
         run = str(logger.run_id)
-        if known is None:  # MLflow refuses other values later
+        if identity is None:  # MLflow refuses other values later
             MLFlowLogger.log_hyperparams(logger, dict(settings))
     except mlflow.exceptions.MlflowException as error:
         raise InputError(
@@ -143,16 +143,18 @@ def _identity(folder: Path, name: str) -> str | None:
     path = folder / IDENTITY
     if not path.is_file():
         return None
-    found = read_json(path, "remove the file, and the run goes on as a new one there").get(name)
-    return None if found is None else str(found)
+    identity = read_json(path, "remove the file, and the run goes on as a new one there").get(name)
+    return None if identity is None else str(identity)
 
 
 def _remember(folder: Path, name: str, identity: str) -> None:
     path = folder / IDENTITY
-    known = read_json(path, "remove the file") if path.is_file() else {}
-    if known.get(name) != identity:
+    identities = read_json(path, "remove the file") if path.is_file() else {}
+    if identities.get(name) != identity:
         with atomic(path) as temporary:
-            temporary.write_text(json.dumps({**known, name: identity}) + "\n", encoding="utf-8")
+            temporary.write_text(
+                json.dumps({**identities, name: identity}) + "\n", encoding="utf-8"
+            )
 
 
 def _nothing() -> None:

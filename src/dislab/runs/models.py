@@ -125,14 +125,14 @@ def _hparams(stored: Mapping[str, Any], path: Path) -> Mapping[str, Any]:
 def _objective_class(class_path: object, path: Path) -> type[Objective]:
     if not isinstance(class_path, str):
         raise InputError(f"{path} was not written by a dislab run: it does not name its objective")
-    found = find_object(class_path)
-    if not (isinstance(found, type) and issubclass(found, Objective)):
+    cls = find_object(class_path)
+    if not (isinstance(cls, type) and issubclass(cls, Objective)):
         raise InputError(
             f"{path} was made by the objective {class_path}, which no installed distribution "
             "declares; install the one that does, import that module first, or hand the class "
             "over: load_run(run, objective=…)"
         )
-    return found
+    return cls
 
 
 def _with_parts(
@@ -159,8 +159,8 @@ def _with_entries(cls: type, name: str, stored: object, part: object) -> object:
     """A part, or the stored dictionary of parts with the given entries replaced."""
     if not isinstance(part, Mapping):
         return _builder(cls, name, part)
-    given = {key: _builder(cls, f"{name}.{key}", one) for key, one in part.items()}
-    return {**(stored if isinstance(stored, Mapping) else {}), **given}
+    parts = {key: _builder(cls, f"{name}.{key}", entry) for key, entry in part.items()}
+    return {**(stored if isinstance(stored, Mapping) else {}), **parts}
 
 
 def _builder(cls: type, name: str, part: object) -> object:
@@ -170,9 +170,9 @@ def _builder(cls: type, name: str, part: object) -> object:
 
 
 def _remedy(error: ForeignNameError) -> str:
-    if error.found:
+    if error.exists:
         return ""
     return (
         "; import the module of a class of your own first, or hand the part over: "
-        f"load_run(run, {handed_over(error.place, '…')})"
+        f"load_run(run, {handed_over(error.key_path, '…')})"
     )

@@ -14,7 +14,7 @@ from torch import float64
 from dislab.base import DataModule, Objective, Split
 from dislab.base.inference import precision_of
 from dislab.base.named_classes import ForeignNameError
-from dislab.base.rebuilding import made
+from dislab.base.rebuilding import built_part
 from dislab.base.state_draws import draw_states, drawable
 from dislab.errors import InputError, one_line
 from dislab.factors import Indices
@@ -146,7 +146,7 @@ def configured_data(folder: Path, config: Mapping[str, Any]) -> DataModule:
         ArgumentError: The settings have invalid types.
     """
     try:
-        data: DataModule = made(DataModule, config["data"], "data")
+        data: DataModule = built_part(DataModule, config["data"], "data")
     except ForeignNameError as error:
         raise InputError(f"{folder / CONFIG}: {error}") from error
     return data

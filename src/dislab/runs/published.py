@@ -50,15 +50,15 @@ def published(settings: Mapping[str, Any]) -> dict[str, Any]:
     Args:
         settings: A complete configuration.
     """
-    shown = {name: settings[name] for name in settings if name in _SECTIONS}
-    if isinstance(shown.get("trainer"), Mapping):
-        trainer = shown["trainer"]
-        shown["trainer"] = {
+    public = {name: settings[name] for name in settings if name in _SECTIONS}
+    if isinstance(public.get("trainer"), Mapping):
+        trainer = public["trainer"]
+        public["trainer"] = {
             name: _bare(value) for name, value in trainer.items() if name not in _OF_THE_HOST
         }
-    if isinstance(shown.get("checkpoint"), Mapping):
-        shown["checkpoint"] = _criteria(shown["checkpoint"])
-    cleaned: dict[str, Any] = without_paths(shown)
+    if isinstance(public.get("checkpoint"), Mapping):
+        public["checkpoint"] = _criteria(public["checkpoint"])
+    cleaned: dict[str, Any] = without_paths(public)
     return cleaned
 
 
@@ -68,8 +68,8 @@ def is_published(setting: str) -> bool:
     Args:
         setting: Its name with sections, as on the command line.
     """
-    section, _, rest = setting.partition(".")
-    inner = rest.partition(".")[0]
+    section, _, name = setting.partition(".")
+    inner = name.partition(".")[0]
     return section in _SECTIONS and not (section == "trainer" and inner in _OF_THE_HOST)
 
 
@@ -81,13 +81,13 @@ def without_paths(value: Any) -> Any:
     """
     if isinstance(value, Mapping):
         return {
-            without_paths(key): _HIDDEN if _is_secret(key, one) else without_paths(one)
-            for key, one in value.items()
+            without_paths(key): _HIDDEN if _is_secret(key, inner) else without_paths(inner)
+            for key, inner in value.items()
         }
     if isinstance(value, list):
-        return [without_paths(one) for one in value]
+        return [without_paths(inner) for inner in value]
     if isinstance(value, tuple):
-        parts = [without_paths(one) for one in value]
+        parts = [without_paths(inner) for inner in value]
         make: Callable[..., Any] = getattr(type(value), "_make", tuple)  # also of named tuples
         return make(parts)
     return _without_paths(value) if isinstance(value, str) else value
@@ -96,12 +96,12 @@ def without_paths(value: Any) -> Any:
 def _bare(value: Any) -> Any:
     """A setting of the trainer: numbers and words as they are, parts without their texts."""
     if isinstance(value, list):
-        return [_bare(one) for one in value]
+        return [_bare(entry) for entry in value]
     if not isinstance(value, Mapping):
         return value
     inner = value.get("init_args")
-    kept = {"init_args": _criteria(inner)} if isinstance(inner, Mapping) else {}
-    return {"class_path": value.get("class_path"), **kept}
+    criteria = {"init_args": _criteria(inner)} if isinstance(inner, Mapping) else {}
+    return {"class_path": value.get("class_path"), **criteria}
 
 
 def _criteria(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -125,14 +125,14 @@ def _without_paths(text: str) -> str:
     return _FOLDERS.sub(_shortened, text)
 
 
-def _shortened(found: re.Match[str]) -> str:
-    if found["home"]:
+def _shortened(match: re.Match[str]) -> str:
+    if match["home"]:
         return _HIDDEN
-    if (address := found["address"]) is None:
+    if (address := match["address"]) is None:
         return "…/"
-    scheme, _, rest = address.partition(":")
-    if not rest.startswith("//") or rest.startswith("///") or scheme == "file":
-        return f"…/{PurePosixPath(rest).name}"
-    rest, question, _ = rest.removeprefix("//").partition("?")
-    shown = _USER.sub("", rest, count=1) if _USER.match(rest) else rest
-    return f"{scheme}://{shown}{'?…' if question else ''}"
+    scheme, _, location = address.partition(":")
+    if not location.startswith("//") or location.startswith("///") or scheme == "file":
+        return f"…/{PurePosixPath(location).name}"
+    location, question, _ = location.removeprefix("//").partition("?")
+    public = _USER.sub("", location, count=1) if _USER.match(location) else location
+    return f"{scheme}://{public}{'?…' if question else ''}"

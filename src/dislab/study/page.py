@@ -167,8 +167,8 @@ def _headline(table: pd.DataFrame, summary: StudySummary | None) -> dict[str, st
         return found
     scores = _finite(summary)
     best = scores.max() if summary.measures[summary.target] == "highest" else scores.min()
-    found[f"best {label(summary.target)}"] = _number(float(best))
-    found[f"median {label(summary.target)}"] = _number(float(scores.median()))
+    found[f"best {label(summary.target)}"] = _digits(float(best))
+    found[f"median {label(summary.target)}"] = _digits(float(scores.median()))
     return found
 
 
@@ -177,7 +177,7 @@ def _finite(summary: StudySummary) -> pd.Series:
     return scores[scores.map(math.isfinite)]
 
 
-def _number(value: float) -> str:
+def _digits(value: float) -> str:
     return f"{value:.3f}".replace("-", "−")
 
 
@@ -201,7 +201,7 @@ def _models(study: Study, summary: StudySummary, load: Load) -> Iterator[_Model]
         run = order[number]
         row = summary.runs.loc[run]
         settings = [f"{axis} {row[axis]}" for axis in summary.axes if _is_known(row[axis])]
-        score = f"{label(summary.target)} {_number(scores[run])}"
+        score = f"{label(summary.target)} {_digits(scores[run])}"
         described = ", ".join([score, *settings, f"seed {row['seed']}", f"run {run}"])
         explorer, reason = _explorer(load(study.folder.run(run)))
         yield _Model(place, without_paths(described), explorer, without_paths(reason))

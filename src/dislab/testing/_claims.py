@@ -34,11 +34,11 @@ def random_states() -> tuple[bytes, bytes]:
     return torch.get_rng_state().numpy().tobytes(), numpy_state[1].tobytes()
 
 
-def check_state_dict(module: nn.Module, other: nn.Module) -> None:
-    """Raises an AssertionError unless `other` can load every tensor of `module`'s state dict."""
+def check_state_dict(module: nn.Module, copy: nn.Module) -> None:
+    """Raises an AssertionError unless `copy` can load every tensor of `module`'s state dict."""
     stored = io.BytesIO()
     torch.save(module.state_dict(), stored)
     stored.seek(0)
-    other.load_state_dict(torch.load(stored, weights_only=True))
+    copy.load_state_dict(torch.load(stored, weights_only=True))
     for name, value in module.state_dict().items():
-        must(torch.equal(value, other.state_dict()[name]), f"{name} survives a checkpoint")
+        must(torch.equal(value, copy.state_dict()[name]), f"{name} survives a checkpoint")

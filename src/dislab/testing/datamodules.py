@@ -28,21 +28,21 @@ def check_datamodule(build: Callable[[], DataModule], steps: int = 4) -> None:
     data = build()
     data.prepare_data()
     _check_splits(data)
-    whole = _delivered(data, steps, seed=1)
-    for batch in whole:
+    batches = _delivered(data, steps, seed=1)
+    for batch in batches:
         _check_batch(data, batch, data.indices("train"))
-    must(_same(whole, _delivered(build(), steps, seed=1)), "equal seeds draw equal batches")
+    must(_same(batches, _delivered(build(), steps, seed=1)), "equal seeds draw equal batches")
     ranks = [_delivered(build(), steps, seed=1, rank=rank, world=2) for rank in range(2)]
     shared = [
         type(batch)(*(torch.cat(parts) for parts in zip(*shares, strict=True)))
-        for batch, *shares in zip(whole, *ranks, strict=True)
+        for batch, *shares in zip(batches, *ranks, strict=True)
     ]
-    must(_same(whole, shared), "two processes share the batch of one")
+    must(_same(batches, shared), "two processes share the batch of one")
     stopped = build()
     half = steps // 2
     _delivered(stopped, half, seed=1)
     resumed = _delivered(build(), steps - half, seed=2, state=stopped.state_dict())
-    must(_same(whole[half:], resumed), "a resumed run continues the draws")
+    must(_same(batches[half:], resumed), "a resumed run continues the draws")
     _check_evaluation(data)
 
 
@@ -72,8 +72,8 @@ def _check_batch(data: DataModule, batch: Any, states: Any) -> None:
             must(bool((part >= 0).all() and (part <= 1).all()), f"{name} is in [0, 1]")
         elif name in ("factors", "second_factors"):
             shape, dtype = (count, factors), torch.int64
-            known = set(data.factors.index(part.numpy()).tolist())
-            must(known <= set(states.tolist()), f"{name} are of the split")
+            batch_states = set(data.factors.index(part.numpy()).tolist())
+            must(batch_states <= set(states.tolist()), f"{name} are of the split")
         elif name in numbered:
             shape, dtype = (count,), torch.int64
             most = len(numbered[name])
@@ -95,11 +95,11 @@ def _check_evaluation(data: DataModule) -> None:
             [data.on_after_batch_transfer(batch, 0) for batch in loader()] for _ in range(2)
         )
         must(bool(_same(first, second)), "evaluation repeats its batches")
-        must(all(isinstance(one, data.batch_type) for one in first), "of the same kind")
-    shown = [data.on_after_batch_transfer(one, 0) for one in data.predict_dataloader()]
-    must(all(isinstance(one, ImageBatch) for one in shown), "prediction delivers ImageBatch")
-    if shown:
-        states = data.factors.index(torch.cat([one.factors for one in shown]).numpy())
+        must(all(isinstance(part, data.batch_type) for part in first), "of the same kind")
+    batches = [data.on_after_batch_transfer(part, 0) for part in data.predict_dataloader()]
+    must(all(isinstance(part, ImageBatch) for part in batches), "prediction delivers ImageBatch")
+    if batches:
+        states = data.factors.index(torch.cat([part.factors for part in batches]).numpy())
         must(states.tolist() == data.indices("test").tolist(), "prediction goes in order")
 
 
@@ -125,9 +125,9 @@ def _delivered(
         return [data.on_after_batch_transfer(batch, 0) for batch in batches]
 
 
-def _same(one: list[Any], other: list[Any]) -> bool:
-    return len(one) == len(other) and all(
+def _same(first: list[Any], second: list[Any]) -> bool:
+    return len(first) == len(second) and all(
         torch.equal(part, twin)
-        for batch, again in zip(one, other, strict=True)
+        for batch, again in zip(first, second, strict=True)
         for part, twin in zip(batch, again, strict=True)
     )

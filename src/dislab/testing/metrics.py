@@ -53,12 +53,12 @@ def _check_cuts(build: MetricBuilder, space: FactorSpace, codes: Tensor, factors
         for rows in torch.chunk(torch.arange(len(codes)), parts):
             metric.update(codes[rows], factors[rows])
         results.append(metric.compute())
-    one, several = results
-    must(one.keys() == several.keys(), "compute returns the same names every time")
-    for name in one:
-        must(bool(one[name].isfinite().all()), f"{name} is finite")
-        must(torch.equal(one[name], several[name]), f"{name} ignores how updates are cut")
-    _check_primary(build(space), one)
+    single, several = results
+    must(single.keys() == several.keys(), "compute returns the same names every time")
+    for name in single:
+        must(bool(single[name].isfinite().all()), f"{name} is finite")
+        must(torch.equal(single[name], several[name]), f"{name} ignores how updates are cut")
+    _check_primary(build(space), single)
 
 
 def _check_odd_codes(
@@ -85,7 +85,7 @@ def _check_odd_codes(
         except InputError as error:
             must(may_refuse, f"{name} are no reason to refuse ({error})")
             continue
-        broken = [one for one, value in result.items() if value.ndim == 0 and value.isnan()]
+        broken = [score for score, value in result.items() if value.ndim == 0 and value.isnan()]
         must(not broken, f"{name} do not make a scalar NaN, but {', '.join(broken)} is")
         _check_primary(metric, result)
 
@@ -101,8 +101,8 @@ def _check_purity(metric: Metric, codes: Tensor, factors: Tensor) -> None:
     for name, value in first.items():
         must(torch.equal(value, again[name]), f"{name} is the same the second time")
     if metric.bootstraps:
-        drawn = torch.arange(len(codes)).remainder(len(codes) - 7)
-        result = metric.score(bank.rows(drawn))
+        rows = torch.arange(len(codes)).remainder(len(codes) - 7)
+        result = metric.score(bank.rows(rows))
         must(bool(result[primary(result)].isfinite()), "a resample of the images can be scored")
 
 
@@ -110,7 +110,9 @@ def _check_missing_value(
     build: MetricBuilder, space: FactorSpace, codes: Tensor, factors: Tensor
 ) -> None:
     larger = FactorSpace((*space.factors[:1], Factor("b", (0.0, 1.0, 2.0, 3.0, 4.0))))
-    plain, wider = (_scored(build(one), codes, factors) for one in (space, larger))
+    plain, wider = (
+        _scored(build(factor_space), codes, factors) for factor_space in (space, larger)
+    )
     name = primary(plain)
     same = torch.isclose(plain[name].double(), wider[name].double(), rtol=0, atol=1e-9)
     must(bool(same), f"{name} does not depend on values that no image has")
@@ -127,7 +129,7 @@ def _check_continuous(build: MetricBuilder, noise: Tensor, factors: Tensor) -> N
         result = _scored(metric, noise, torch.stack([factors[:, 0], order], dim=1))
     except InputError:
         return
-    broken = [one for one, value in result.items() if value.ndim == 0 and value.isnan()]
+    broken = [score for score, value in result.items() if value.ndim == 0 and value.isnan()]
     must(not broken, f"a continuous factor does not make a scalar NaN, but {', '.join(broken)} is")
     _check_primary(metric, result)
 

@@ -28,7 +28,7 @@ def check_objective(build: Callable[[], Objective], batch: Any) -> None:
     first, second = build(), build()
     count = len(batch[0])
     states = random_states()
-    draws = _drawn(first, count)
+    draws = _random_draws(first, count)
     step = torch.tensor(3)
     separate = [_Loss(model, batch, draws, step)() for model in (first, second)]
     must(bool(torch.stack(separate).isfinite().all()), "the loss is finite")
@@ -80,7 +80,7 @@ class _Loss(nn.Module):
         return self.model.losses(*self.given).loss
 
 
-def _drawn(model: Objective, count: int) -> Draws:
+def _random_draws(model: Objective, count: int) -> Draws:
     draws, again = (model.draw(count, Stream(0)) for _ in range(2))
     for name, rows in draws.items():
         must(torch.equal(rows, again[name]), "draw is a function of its stream alone")

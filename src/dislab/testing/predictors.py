@@ -24,30 +24,30 @@ def check_predictor(build: PredictorBuilder, images: int = 400) -> None:
         images: Number of training images.
     """
     codes, targets = _training_data(2 * images, device_generator(CPU, 0))
-    known, wanted = codes[:, :images], targets[:images]
-    asked, truth = codes[:, images:], targets[images:]
-    before, states = (known.clone(), wanted.clone(), asked.clone()), random_states()
+    train, train_targets = codes[:, :images], targets[:images]
+    test, truth = codes[:, images:], targets[images:]
+    before, states = (train.clone(), train_targets.clone(), test.clone()), random_states()
     predictor = build(5, (0, 3, 0))
-    refuses(lambda: predictor.predict(asked), "it refuses to predict before it has learnt")
-    found = _learnt(predictor, known, wanted, asked)
-    must(found.shape == (2, images, 3), "predictions have shape (run, image, factor)")
-    must(found.dtype == codes.dtype, "predictions are typed as codes are")
+    refuses(lambda: predictor.predict(test), "it refuses to predict before it has learnt")
+    predicted = _predicted(predictor, train, train_targets, test)
+    must(predicted.shape == (2, images, 3), "predictions have shape (run, image, factor)")
+    must(predicted.dtype == codes.dtype, "predictions are typed as codes are")
     must(states == random_states(), "it draws from a generator of its own")
-    for one, other in zip(before, (known, wanted, asked), strict=True):
-        must(torch.equal(one, other), "it leaves codes and targets alone")
-    _check_accuracy(found, wanted, truth)
-    again = _learnt(build(5, (0, 3, 0)), known, wanted, asked)
-    must(torch.equal(found, again), "it learns the same every time")
-    _learnt(predictor, known + 1, wanted.flip(0), asked)
+    for copy, original in zip(before, (train, train_targets, test), strict=True):
+        must(torch.equal(copy, original), "it leaves codes and targets alone")
+    _check_accuracy(predicted, train_targets, truth)
+    again = _predicted(build(5, (0, 3, 0)), train, train_targets, test)
+    must(torch.equal(predicted, again), "it learns the same every time")
+    _predicted(predictor, train + 1, train_targets.flip(0), test)
     with torch.inference_mode():
-        again = _learnt(predictor, known.clone(), wanted.clone(), asked.clone())
-    must(torch.equal(found, again), "it learns from scratch, in inference mode too")
+        again = _predicted(predictor, train.clone(), train_targets.clone(), test.clone())
+    must(torch.equal(predicted, again), "it learns from scratch, in inference mode too")
     stored = pickle.loads(pickle.dumps(predictor))
-    must(torch.equal(found, stored.predict(asked)), "it survives pickling")
-    few = predictor.predict(asked[:, :7])
-    must(_alike(few, found[:, :7]), "a prediction depends on no other image")
-    _check_independence(build, (known, wanted, asked), found)
-    _check_scarce_data(build, known, wanted, asked)
+    must(torch.equal(predicted, stored.predict(test)), "it survives pickling")
+    few = predictor.predict(test[:, :7])
+    must(_alike(few, predicted[:, :7]), "a prediction depends on no other image")
+    _check_independence(build, (train, train_targets, test), predicted)
+    _check_scarce_data(build, train, train_targets, test)
 
 
 def _training_data(images: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
@@ -61,22 +61,22 @@ def _training_data(images: int, generator: torch.Generator) -> tuple[Tensor, Ten
     return torch.cat([noisy, torch.full((2, images, 1), 0.1)], 2), targets
 
 
-def _learnt(predictor: Predictor, known: Tensor, wanted: Tensor, asked: Tensor) -> Tensor:
-    predictor.fit(known, wanted)
-    return predictor.predict(asked)
+def _predicted(predictor: Predictor, train: Tensor, train_targets: Tensor, test: Tensor) -> Tensor:
+    predictor.fit(train, train_targets)
+    return predictor.predict(test)
 
 
-def _alike(one: Tensor, other: Tensor) -> bool:
+def _alike(first: Tensor, second: Tensor) -> bool:
     """Whether predictions agree up to rounding, which seldom changes a class."""
-    return bool(torch.isclose(one, other, rtol=0, atol=1e-3).double().mean() > 0.97)
+    return bool(torch.isclose(first, second, rtol=0, atol=1e-3).double().mean() > 0.97)
 
 
-def _check_accuracy(found: Tensor, wanted: Tensor, truth: Tensor) -> None:
+def _check_accuracy(predicted: Tensor, train_targets: Tensor, truth: Tensor) -> None:
     for factor in (0, 2):
-        error = (found[..., factor] - truth[:, factor]).abs().mean(1)
-        least = (truth[:, factor] - wanted[:, factor].mean()).abs().mean() / 2
+        error = (predicted[..., factor] - truth[:, factor]).abs().mean(1)
+        least = (truth[:, factor] - train_targets[:, factor].mean()).abs().mean() / 2
         must(bool((error < least).all()), "its errors are less than half those of the mean")
-    kinds = found[..., 1]
+    kinds = predicted[..., 1]
     must(
         set(torch.unique(kinds).tolist()) <= {0.0, 1.0, 2.0}, "a kind is predicted as class number"
     )
@@ -85,34 +85,34 @@ def _check_accuracy(found: Tensor, wanted: Tensor, truth: Tensor) -> None:
 
 
 def _check_independence(
-    build: PredictorBuilder, data: tuple[Tensor, Tensor, Tensor], found: Tensor
+    build: PredictorBuilder, data: tuple[Tensor, Tensor, Tensor], predicted: Tensor
 ) -> None:
-    known, wanted, asked = data
+    train, train_targets, test = data
     for run in range(2):
-        own = slice(run, run + 1)
-        alone = _learnt(build(5, (0, 3, 0)), known[own], wanted, asked[own])
-        must(_alike(alone, found[own]), f"run {run} is learnt alike without the other one")
+        separate = slice(run, run + 1)
+        alone = _predicted(build(5, (0, 3, 0)), train[separate], train_targets, test[separate])
+        must(_alike(alone, predicted[separate]), f"run {run} is learnt alike without the other one")
     for factor, classes in enumerate((0, 3, 0)):
         column = slice(factor, factor + 1)
-        alone = _learnt(build(5, (classes,)), known, wanted[:, column], asked)
-        must(_alike(alone, found[..., column]), f"factor {factor} is learnt alike by itself")
+        alone = _predicted(build(5, (classes,)), train, train_targets[:, column], test)
+        must(_alike(alone, predicted[..., column]), f"factor {factor} is learnt alike by itself")
 
 
 def _check_scarce_data(
-    build: PredictorBuilder, known: Tensor, wanted: Tensor, asked: Tensor
+    build: PredictorBuilder, train: Tensor, train_targets: Tensor, test: Tensor
 ) -> None:
-    still = wanted.clone()
+    still = train_targets.clone()
     still[:, 0], still[:, 1] = 0.3, 2
-    found = _learnt(build(5, (0, 3, 0)), known, still, asked + 2)
-    number = bool(torch.isclose(found[..., 0], found.new_tensor(0.3), atol=1e-5).all())
-    must(number, "of a factor with one value that value is predicted")
-    must(bool((found[..., 1] == 2).all()), "of a kind with one class that class is predicted")
-    found = _learnt(build(5, (0, 3, 0)), known[:, :1], wanted[:1], asked)
-    must(bool(torch.isclose(found, wanted[:1], atol=1e-5).all()), "one image is enough")
+    predicted = _predicted(build(5, (0, 3, 0)), train, still, test + 2)
+    is_constant = bool(torch.isclose(predicted[..., 0], predicted.new_tensor(0.3), atol=1e-5).all())
+    must(is_constant, "of a factor with one value that value is predicted")
+    must(bool((predicted[..., 1] == 2).all()), "of a kind with one class that class is predicted")
+    predicted = _predicted(build(5, (0, 3, 0)), train[:, :1], train_targets[:1], test)
+    must(bool(torch.isclose(predicted, train_targets[:1], atol=1e-5).all()), "one image is enough")
     predictor = build(5, (0, 3, 0))
-    broken = known.clone()
+    broken = train.clone()
     broken[1, 3, 2] = torch.nan
-    refuses(lambda: predictor.fit(broken, wanted), "it refuses to learn from codes with NaN")
-    predictor.fit(known, wanted)
+    refuses(lambda: predictor.fit(broken, train_targets), "it refuses to learn from codes with NaN")
+    predictor.fit(train, train_targets)
     refuses(lambda: predictor.predict(broken), "it refuses to predict from codes with NaN")
-    refuses(lambda: predictor.predict(known[..., :4]), "it refuses codes of another length")
+    refuses(lambda: predictor.predict(train[..., :4]), "it refuses codes of another length")

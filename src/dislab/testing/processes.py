@@ -40,7 +40,7 @@ class Started:
     Args:
         folder: Working directory of the process.
         call: Module-level function that returns the exit status.
-        given: Arguments of the function.
+        arguments: Arguments of the function.
         environment: Environment variables in addition to those of this process.
         apart: Whether to return standard error separately from standard output.
     """
@@ -49,7 +49,7 @@ class Started:
         self,
         folder: Path,
         call: Callable[..., int],
-        *given: object,
+        *arguments: object,
         environment: Mapping[str, str] | None = None,
         apart: bool = False,
     ) -> None:
@@ -57,7 +57,7 @@ class Started:
         variables.pop("DISLAB_RUN_FOLDER", None)
         self._printed = Path(tempfile.mkdtemp(prefix="printed-"))
         files = [str(self._printed / name) for name in ("out", "err" if apart else "out")]
-        task = (str(folder), variables, files, call, given)
+        task = (str(folder), variables, files, call, arguments)
         self._process = _CONTEXT.Process(target=_run, args=task)
         # multiprocessing's own processes import from the working folder otherwise
         with mock.patch.dict(os.environ, {"PYTHONSAFEPATH": "1"}):
@@ -84,15 +84,15 @@ class Started:
         self._process.join(timeout)
         if self.returncode is None:
             self.kill()
-            raise subprocess.TimeoutExpired("dislab", timeout, "".join(self.said()))
+            raise subprocess.TimeoutExpired("dislab", timeout, "".join(self.output()))
         return self.returncode
 
     def communicate(self, timeout: int = 300) -> tuple[str, str]:
         """Waits for the end; returns standard output, and standard error if it is separate."""
         self.wait(timeout)
-        said = self.said()
+        output = self.output()
         shutil.rmtree(self._printed, ignore_errors=True)
-        return said
+        return output
 
     def send_signal(self, order: signal.Signals) -> None:
         """Sends a signal."""
@@ -104,10 +104,10 @@ class Started:
             self._process.kill()
             self._process.join()
 
-    def said(self) -> tuple[str, str]:
+    def output(self) -> tuple[str, str]:
         """Standard output so far, and standard error if it is separate."""
         files = [self._printed / name for name in ("out", "err")]
-        out, errors = (one.read_text(errors="replace") if one.is_file() else "" for one in files)
+        out, errors = (path.read_text(errors="replace") if path.is_file() else "" for path in files)
         return out, errors
 
 
@@ -123,7 +123,7 @@ def obey(args: list[str]) -> int:
 
 
 def start_several(
-    folder: Path, processes: int, call: Callable[..., int], *given: object
+    folder: Path, processes: int, call: Callable[..., int], *arguments: object
 ) -> list[Started]:
     """Starts a function in all processes of one run, as a cluster would start them.
 
@@ -131,20 +131,25 @@ def start_several(
         folder: Working directory of the processes.
         processes: Number of processes; a single one forms no process group.
         call: Module-level function that returns the exit status.
-        given: Arguments of the function.
+        arguments: Arguments of the function.
     """
     if processes == 1:
-        return [Started(folder, call, *given)]
+        return [Started(folder, call, *arguments)]
     common = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_ports(1)[0])}
     ranks = [{**common, "LOCAL_RANK": str(rank)} for rank in range(processes)]
-    return [Started(folder, call, *given, environment=one) for one in ranks]
+    return [
+        Started(folder, call, *arguments, environment=rank_environment)
+        for rank_environment in ranks
+    ]
 
 
 def free_ports(count: int) -> list[int]:
     """Ports that no process listens on."""
-    with ExitStack() as held:
-        sockets = [held.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
-        return [one.getsockname()[1] for one in sockets]
+    with ExitStack() as stack:
+        sockets = [
+            stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)
+        ]
+        return [server.getsockname()[1] for server in sockets]
 
 
 def _run(
@@ -152,12 +157,12 @@ def _run(
     variables: Mapping[str, str],
     files: list[str],
     call: Callable[..., int],
-    given: tuple[object, ...],
+    arguments: tuple[object, ...],
 ) -> None:
     import torch
 
     nothing = os.open(os.devnull, os.O_RDONLY)
-    out, errors = (os.open(one, os.O_WRONLY | os.O_CREAT | os.O_APPEND) for one in files)
+    out, errors = (os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND) for file in files)
     for descriptor, source in ((0, nothing), (1, out), (2, errors)):
         os.dup2(source, descriptor)
     sys.stdin = open(0, closefd=False)  # noqa: SIM115
@@ -169,7 +174,7 @@ def _run(
     tempfile.tempdir = None  # let tempfile look it up again
     torch.set_num_threads(int(variables["OMP_NUM_THREADS"]))
     try:
-        status = call(*given)
+        status = call(*arguments)
     except KeyboardInterrupt:  # end by the signal itself, as Python does
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         os.kill(os.getpid(), signal.SIGINT)

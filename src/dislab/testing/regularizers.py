@@ -51,19 +51,19 @@ def check_regularizer(
 
 
 def _check_gradients(regularizer: Regularizer, out: Penalty, inputs: list[Tensor]) -> None:
-    own = list(regularizer.parameters())
-    reached = _gradients(out.penalty, [*inputs, *own])
+    parameters = list(regularizer.parameters())
+    reached = _gradients(out.penalty, [*inputs, *parameters])
     must(any(gradient is not None for gradient in reached[:2]), "the penalty reaches the codes")
     must(all(gradient is None for gradient in reached[2:]), "the penalty trains the model alone")
-    if not own:
+    if not parameters:
         return
     must(out.auxiliary is not None, "own parameters need an auxiliary loss")
     assert out.auxiliary is not None
-    reached = _gradients(out.auxiliary, [*inputs, *own])
+    reached = _gradients(out.auxiliary, [*inputs, *parameters])
     must(reached[0] is None and reached[1] is None, "the auxiliary loss gives z no gradient")
     must(all(gradient is not None for gradient in reached[2:]), "it trains every parameter")
     grouped = [p for group in regularizer.parameter_groups() for p in group["params"]]
-    must({id(p) for p in grouped} == {id(p) for p in own}, "parameter_groups holds them all")
+    must({id(p) for p in grouped} == {id(p) for p in parameters}, "parameter_groups holds them all")
 
 
 def _gradients(loss: Tensor, inputs: list[Tensor]) -> tuple[Tensor | None, ...]:

@@ -135,15 +135,18 @@ class CapturedStep:
         """The batch on the device, as input of `update`."""
         return self._arrival.moved(batch)
 
-    def update(self, batch: Any, number: int) -> None:
+    def update(self, batch: Any, index: int) -> None:
         """Makes one optimiser step.
 
         Args:
             batch: A batch from `receive`.
-            number: Number of the batch in the epoch.
+            index: Number of the batch in the epoch.
         """
         leaves, form = tree_flatten(batch)
-        shape = form, [(one.shape, one.dtype) if isinstance(one, Tensor) else one for one in leaves]
+        shape = (
+            form,
+            [(leaf.shape, leaf.dtype) if isinstance(leaf, Tensor) else leaf for leaf in leaves],
+        )
         if shape != self._shape:
             self._shape, self._recorded, self._warm = shape, None, 0
         if self.obstacle is None and self._recorded is None and self._warm == _WARM_UP:
@@ -156,11 +159,11 @@ class CapturedStep:
             return
         if self.obstacle is None:
             RECORDINGS[self._trainer.strategy.root_device.type]().warm_up(
-                partial(self._ordinary, batch, number)
+                partial(self._ordinary, batch, index)
             )
             self._warm += 1
         else:
-            self._ordinary(batch, number)
+            self._ordinary(batch, index)
 
     def _replay(self, leaves: list[Any]) -> None:
         """Makes a step by replaying; checks that the first replay of a recording had an effect."""
@@ -173,8 +176,8 @@ class CapturedStep:
         self._recorded.watch()
         self.replays += 1
 
-    def _ordinary(self, batch: Any, number: int) -> None:
-        self._eager(self._arrival.ready(batch), number)
+    def _ordinary(self, batch: Any, index: int) -> None:
+        self._eager(self._arrival.ready(batch), index)
 
     def _record(self, batch: Any) -> None:
         try:
@@ -202,7 +205,7 @@ class _RecordedStep:
         self._groups = trainer.optimizers[0].param_groups
         device = trainer.strategy.root_device
         leaves, form = tree_flatten(batch)
-        self._inputs = [one.clone() if isinstance(one, Tensor) else one for one in leaves]
+        self._inputs = [leaf.clone() if isinstance(leaf, Tensor) else leaf for leaf in leaves]
         self._batch = tree_unflatten(self._inputs, form)
         self._number = torch.zeros((), dtype=torch.int64, device=device)
         self._next = -1
@@ -233,17 +236,17 @@ class _RecordedStep:
         Args:
             leaves: Tensors of the batch, and its other parts, which equal those of the recording.
         """
-        for mine, given in zip(self._inputs, leaves, strict=True):
+        for mine, leaf in zip(self._inputs, leaves, strict=True):
             if isinstance(mine, Tensor):
-                mine.copy_(given)
-        for place, group in enumerate(self._groups):
-            if group["lr"] != self._written[place]:
-                self._rates[place].fill_(group["lr"])
-                self._written[place] = group["lr"]
-        number = batches_trained(self._trainer)
-        if number != self._next:
-            self._number.fill_(number)
-        self._next = number + 1
+                mine.copy_(leaf)
+        for index, group in enumerate(self._groups):
+            if group["lr"] != self._written[index]:
+                self._rates[index].fill_(group["lr"])
+                self._written[index] = group["lr"]
+        step = batches_trained(self._trainer)
+        if step != self._next:
+            self._number.fill_(step)
+        self._next = step + 1
         self._recording.replay()
 
     def watch(self) -> None:
@@ -267,7 +270,7 @@ class _RecordedStep:
         self._number.add_(1)
         watched = {**terms.log, "loss": terms.loss}
         self._names = tuple(watched)
-        self._terms = torch.stack([one.detach().float() for one in watched.values()])
+        self._terms = torch.stack([term.detach().float() for term in watched.values()])
 
     @contextmanager
     def _rates_on_the_device(self) -> Iterator[None]:
@@ -280,8 +283,8 @@ class _RecordedStep:
         try:
             yield
         finally:
-            for group, kept in zip(self._groups, before, strict=True):
-                group.update(kept)
+            for group, settings in zip(self._groups, before, strict=True):
+                group.update(settings)
 
     def _present_settings(self) -> list[dict[str, Any]]:
         return [
@@ -291,9 +294,11 @@ class _RecordedStep:
 
     def _present_places(self) -> list[int]:
         state = self._trainer.optimizers[0].state.values()
-        kept = [one for of_one in state for one in of_one.values() if isinstance(one, Tensor)]
-        tensors = [*self._objective.parameters(), *self._objective.buffers(), *kept]
-        return [one.data_ptr() for one in tensors]
+        moments = [
+            tensor for of_one in state for tensor in of_one.values() if isinstance(tensor, Tensor)
+        ]
+        tensors = [*self._objective.parameters(), *self._objective.buffers(), *moments]
+        return [tensor.data_ptr() for tensor in tensors]
 
 
 def _keeps_to_the_device(optimizer: Optimizer) -> bool:

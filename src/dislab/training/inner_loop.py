@@ -95,7 +95,9 @@ class InnerLoop(_TrainingEpochLoop):
     def _look_around(self) -> None:
         """Finds the callbacks that a step needs: calling all takes longer than small networks."""
         self._everyone = list(self.trainer.callbacks)
-        self._of_gradients = [one for one in self._everyone if _follows_gradients(one)]
+        self._of_gradients = [
+            callback for callback in self._everyone if _follows_gradients(callback)
+        ]
         short = is_plain(self.trainer) and not self._of_gradients
         self._plain = PlainStep(self.trainer) if short else None
         self._look_for_a_capture()
@@ -130,9 +132,11 @@ class InnerLoop(_TrainingEpochLoop):
             return "gradients are accumulated over batches"
         if not trainer.lightning_module.automatic_optimization:
             return f"{method.__name__} makes its updates itself"
-        own = [one for one in _OF_A_BATCH if getattr(method, one) is not getattr(Objective, one)]
-        if own:
-            return f"{method.__name__} has its own {own[0]}"
+        overridden = [
+            hook for hook in _OF_A_BATCH if getattr(method, hook) is not getattr(Objective, hook)
+        ]
+        if overridden:
+            return f"{method.__name__} has its own {overridden[0]}"
         return obstacle_to_choosing(trainer) if self.steps is None else None
 
     def _uneventful(self, data_fetcher: _DataFetcher) -> Iterator[int | float]:
@@ -220,21 +224,21 @@ class InnerLoop(_TrainingEpochLoop):
         batch = trainer.lightning_module._on_before_batch_transfer(batch, dataloader_idx=0)
         return trainer.strategy.batch_to_device(batch, dataloader_idx=0)
 
-    def _update(self, batch: Any, number: int) -> None:
+    def _update(self, batch: Any, index: int) -> None:
         """One optimiser step, with the additions of precision, strategy and objective."""
         trainer = self.trainer
         trainer._logger_connector.on_batch_start(batch)
         strategy, optimizer, epoch = trainer.strategy, trainer.optimizers[0], trainer.current_epoch
 
         def closure() -> Tensor:
-            loss: Any = _call_strategy_hook(trainer, "training_step", batch, number)
+            loss: Any = _call_strategy_hook(trainer, "training_step", batch, index)
             _call_lightning_module_hook(trainer, "on_before_zero_grad", optimizer)
-            _call_lightning_module_hook(trainer, "optimizer_zero_grad", epoch, number, optimizer)
+            _call_lightning_module_hook(trainer, "optimizer_zero_grad", epoch, index, optimizer)
             scaled: Tensor = _call_strategy_hook(trainer, "backward", loss, optimizer)
             return scaled.detach()
 
         wrapped = strategy._lightning_optimizers[0]
-        _call_lightning_module_hook(trainer, "optimizer_step", epoch, number, wrapped, closure)
+        _call_lightning_module_hook(trainer, "optimizer_step", epoch, index, wrapped, closure)
 
 
 def _follows_gradients(callback: Callback) -> bool:

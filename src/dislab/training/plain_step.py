@@ -93,12 +93,12 @@ class PlainStep:
         """The batch as the objective receives it."""
         return self._arrival.ready(self._arrival.moved(batch))
 
-    def update(self, batch: Any, number: int) -> None:
+    def update(self, batch: Any, index: int) -> None:
         """Makes one optimiser step."""
         trainer, module = self._trainer, self._module
         optimizer = trainer.optimizers[0]
         trainer._logger_connector.on_batch_start(batch)  # the batch size weighs means over an epoch
-        loss = module.training_step(batch, number)
+        loss = module.training_step(batch, index)
         drop_gradients(optimizer)
         torch.autograd.backward(loss)
         self._after_backward(optimizer)

@@ -93,23 +93,25 @@ def transfer_scores_of_runs(
     bank = Domain(codes, factors, space).checked()
     chosen = load_scenarios(scenarios)
     _check_wanted(chosen, others or {})
-    domains = {name: other.checked(runs=len(bank.codes)) for name, other in (others or {}).items()}
-    drawn = []
+    domains = {
+        name: domain.checked(runs=len(bank.codes)) for name, domain in (others or {}).items()
+    }
+    images = []
     for scenario in chosen:
         check_names(scenario, space)
         tests = tested_on(scenario, bank, domains)
         trainable = matching(scenario, space, np.asarray(bank.factors), scenario.train)
         testable = matching(scenario, tests.space, np.asarray(tests.factors), scenario.test)
-        drawn.append(scenario_images(scenario, trainable, testable, sizes))
-    return score_scenarios(bank, drawn, builders(predictors, seed), domains, sizes)
+        images.append(scenario_images(scenario, trainable, testable, sizes))
+    return score_scenarios(bank, images, builders(predictors, seed), domains, sizes)
 
 
 def _check_wanted(chosen: Sequence[Scenario], others: Mapping[str, Domain]) -> None:
     """Rejects codes of another data set that no scenario needs."""
-    wanted = [scenario.name for scenario in chosen if scenario.dataset]
-    if unwanted := [name for name in others if name not in wanted]:
+    needed = [scenario.name for scenario in chosen if scenario.dataset]
+    if unwanted := [name for name in others if name not in needed]:
         raise InputError(
             f"there are codes of another data set for {', '.join(unwanted)}; of the scenarios "
-            f"chosen, those that test on another one are {', '.join(wanted) or 'none'}; leave the "
+            f"chosen, those that test on another one are {', '.join(needed) or 'none'}; leave the "
             "codes out, or choose the scenario"
         )

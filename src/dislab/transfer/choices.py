@@ -29,16 +29,18 @@ def builders(choices: Choices, seed: int) -> dict[str, PredictorBuilder]:
     if choices is None:
         installed = {plugin.name for plugin in plugins.available("predictors")}
         choices = [name for name in DEFAULT if name in installed] or ["Ridge"]
-    named = chosen("predictors", choices, seed, "predictor", "Ridge")
-    if CHANCE in named:
+    predictors = chosen("predictors", choices, seed, "predictor", "Ridge")
+    if CHANCE in predictors:
         raise InputError(
             f"no predictor can be called {CHANCE}, as the prediction without codes is; choose "
             "another name"
         )
-    return named
+    return predictors
 
 
-def made(name: str, build: PredictorBuilder, latents: int, classes: tuple[int, ...]) -> Predictor:
+def built_predictor(
+    name: str, build: PredictorBuilder, latents: int, classes: tuple[int, ...]
+) -> Predictor:
     """Builds an unfitted predictor.
 
     Args:

@@ -93,10 +93,10 @@ def columns_of(space: FactorSpace, positions: Indices) -> tuple[list[Column], li
     with numeric values both. Nuisance factors are left out.
     """
     columns, constant = [], []
-    for number, factor in enumerate(space.factors):
+    for index, factor in enumerate(space.factors):
         if factor.nuisance:
             continue
-        if (positions[:, number] == positions[0, number]).all():
+        if (positions[:, index] == positions[0, index]).all():
             constant.append(factor.name)
             continue
         if _numeric(factor):
@@ -128,14 +128,14 @@ def _target(column: Column, domain: Domain, rows: Indices) -> Tensor | None:
     name = column.factor.name
     if name not in domain.space.names:
         return None
-    number = domain.space.column(name)
-    here = domain.space.factors[number]
+    column_index = domain.space.column(name)
+    here = domain.space.factors[column_index]
     if _numeric(here) != _numeric(column.factor):
         return None
-    positions = np.asarray(domain.factors)[rows, number]
+    positions = np.asarray(domain.factors)[rows, column_index]
     if column.classes:
         return _classes(column.factor, here, positions)
-    values = here.numbers[positions] if domain.values is None else domain.values[rows, number]
+    values = here.numbers[positions] if domain.values is None else domain.values[rows, column_index]
     numbers = column.factor.numbers
     scaled: npt.NDArray[np.float64] = (values - numbers.min()) / np.ptp(numbers)
     return torch.from_numpy(scaled)
@@ -143,8 +143,8 @@ def _target(column: Column, domain: Domain, rows: Indices) -> Tensor | None:
 
 def _classes(trained: Factor, here: Factor, positions: Indices) -> Tensor | None:
     """Class numbers as in training; None if a value has no class there."""
-    known = {value: number for number, value in enumerate(trained.values)}
-    numbers = np.array([known.get(value, -1) for value in here.values])[positions]
+    class_of = {value: index for index, value in enumerate(trained.values)}
+    numbers = np.array([class_of.get(value, -1) for value in here.values])[positions]
     return torch.from_numpy(numbers.astype(np.float64)) if (numbers >= 0).all() else None
 
 

@@ -43,7 +43,7 @@ class ScenarioImages(NamedTuple):
     Attributes:
         scenario: The scenario.
         train: Training images of predictors.
-        held: Held-back test images of the same distribution.
+        held_back: Held-back test images of the same distribution.
         test: Test images of the shifted distribution, from the other data set if there is one.
         notes: Remarks for the user.
         counts: Numbers of used and available images.
@@ -51,7 +51,7 @@ class ScenarioImages(NamedTuple):
 
     scenario: Scenario
     train: Indices
-    held: Indices
+    held_back: Indices
     test: Indices
     notes: list[str]
     counts: dict[str, Any]
@@ -86,25 +86,27 @@ def scenario_images(
         )
     if not scenario.dataset:
         _check_disjoint(scenario, trainable, testable)
-    held = min(sizes.tested, max(len(trainable) - sizes.labels, -(-len(trainable) // _HELD_BACK)))
-    labels = min(sizes.labels, len(trainable) - held)
-    drawn = host_generator(sizes.seed, _TRAIN).permutation(trainable)[: labels + held]
+    held_back = min(
+        sizes.tested, max(len(trainable) - sizes.labels, -(-len(trainable) // _HELD_BACK))
+    )
+    labels = min(sizes.labels, len(trainable) - held_back)
+    states = host_generator(sizes.seed, _TRAIN).permutation(trainable)[: labels + held_back]
     test = host_generator(sizes.seed, _TEST).permutation(testable)[: sizes.tested]
     notes = []
     if labels < sizes.labels:
         notes.append(
             f"{scenario.name}: predictors learnt from {labels:,} labels, not {sizes.labels:,}, as "
-            f"there are {len(trainable):,} images, of which {held:,} were held back"
+            f"there are {len(trainable):,} images, of which {held_back:,} were held back"
         )
     if len(test) < sizes.tested:
         notes.append(f"{scenario.name}: tested on all {len(test):,} images that there are")
     counts = {
         "labels": labels,
-        "held_back": held,
+        "held_back": held_back,
         "tested": len(test),
         "available": {"train": len(trainable), "test": len(testable)},
     }
-    return ScenarioImages(scenario, drawn[:labels], drawn[labels:], test, notes, counts)
+    return ScenarioImages(scenario, states[:labels], states[labels:], test, notes, counts)
 
 
 def matching(
@@ -181,21 +183,21 @@ def check_encoder(
             _check_unseen(scenario, np.intersect1d(seen, testable, assume_unique=True))
         return
     factors = [space[name] for name in names]
-    known = _combinations(space, seen, factors)
-    learnt = _combinations(space, trainable, factors)
+    encoder_combinations = _combinations(space, seen, factors)
+    trained = _combinations(space, trainable, factors)
     tested = _combinations(tests, testable, factors)
-    if unseen := learnt - known:
+    if unseen := trained - encoder_combinations:
         raise InputError(
             f"scenario {scenario.name}: predictors would learn from {_words(factors, unseen)}, "
             "which the encoder was not trained on; train one that was, or narrow train"
         )
-    if scenario.encoder == "in" and (unseen := tested - known):
+    if scenario.encoder == "in" and (unseen := tested - encoder_combinations):
         raise InputError(
             f"scenario {scenario.name} is for an encoder that was trained on the shifted values, "
             f"and this one was not trained on {_words(factors, unseen)}; train one that was, or "
             "leave the scenario out"
         )
-    if scenario.encoder == "out" and (both := tested & known):
+    if scenario.encoder == "out" and (both := tested & encoder_combinations):
         raise InputError(
             f"scenario {scenario.name} is for an encoder that never saw the shifted values, and "
             f"this one was trained on {_words(factors, both)}; train one with them in hold_out, or "
@@ -226,7 +228,9 @@ def _combinations(
         positions = space.positions(states[start : start + _CHUNK])[:, columns]
         rows.append(np.unique(positions, axis=0))
     return {
-        tuple(number[place] for number, place in zip(numbers, row, strict=True))
+        tuple(
+            numbers_of_factor[index] for numbers_of_factor, index in zip(numbers, row, strict=True)
+        )
         for row in np.unique(np.concatenate(rows), axis=0)
     }
 
@@ -241,19 +245,19 @@ def _nearest(factor: Factor, value: float | str, slack: float) -> float | str:
     if isinstance(value, str) or isinstance(factor.values[0], str):
         return value
     distance: npt.NDArray[np.float64] = np.abs(factor.numbers - value)
-    place = int(distance.argmin())
-    return factor.values[place] if distance[place] <= slack else value
+    index = int(distance.argmin())
+    return factor.values[index] if distance[index] <= slack else value
 
 
 def _words(factors: list[Factor], combinations: Iterable[tuple[float | str, ...]]) -> str:
     rows = sorted(combinations, key=str if len(factors) > 1 else _first)
     names = " and ".join(factor.name for factor in factors)
-    shown = ", ".join(
-        " and ".join(one if isinstance(one, str) else f"{one:g}" for one in row)
+    listing = ", ".join(
+        " and ".join(value if isinstance(value, str) else f"{value:g}" for value in row)
         for row in rows[:_SHOWN]
     )
-    rest = len(rows) - _SHOWN
-    return f"{names} {shown}" + (f" and {rest} more" if rest > 0 else "")
+    hidden = len(rows) - _SHOWN
+    return f"{names} {listing}" + (f" and {hidden} more" if hidden > 0 else "")
 
 
 def _first(row: tuple[float | str, ...]) -> tuple[int, float, str]:

@@ -12,7 +12,7 @@ from dislab.base import Predictor, PredictorBuilder
 from dislab.builders import versions
 from dislab.errors import InputError
 from dislab.factors import Indices
-from dislab.transfer.choices import CHANCE, made, settings_of
+from dislab.transfer.choices import CHANCE, built_predictor, settings_of
 from dislab.transfer.domain import Column, Domain, columns_of, targets_of
 from dislab.transfer.images import ScenarioImages, Sizes
 from dislab.transfer.scenario import Scenario
@@ -21,7 +21,7 @@ from dislab.transfer.table import Transfer
 
 def score_scenarios(
     bank: Domain,
-    drawn: Sequence[ScenarioImages],
+    images: Sequence[ScenarioImages],
     predictors: Mapping[str, PredictorBuilder],
     others: Mapping[str, Domain],
     sizes: Sizes,
@@ -30,7 +30,7 @@ def score_scenarios(
 
     Args:
         bank: Checked codes and factors of training.
-        drawn: The images of each scenario, as rows of the domains.
+        images: The images of each scenario, as rows of the domains.
         predictors: Builders of the predictors, by the user's names.
         others: Checked codes and factors of other data sets, by the names of scenarios.
         sizes: Requested numbers of images, for the record.
@@ -40,15 +40,24 @@ def score_scenarios(
     """
     teams: dict[bytes, _Team] = {}
     results = [
-        Transfer({}, {}, {}, {}, _provenance(bank, sizes), [n for one in drawn for n in one.notes])
+        Transfer(
+            {},
+            {},
+            {},
+            {},
+            _provenance(bank, sizes),
+            [n for scenario_images in images for n in scenario_images.notes],
+        )
         for _ in range(len(bank.codes))
     ]
-    for one in tqdm(drawn, desc="transfer", unit=" scenarios", leave=False, disable=None):
-        key = one.train.tobytes()
+    for scenario_images in tqdm(
+        images, desc="transfer", unit=" scenarios", leave=False, disable=None
+    ):
+        key = scenario_images.train.tobytes()
         if key not in teams:
-            teams[key] = _fitted(one, bank, predictors)
-        tests = tested_on(one.scenario, bank, others)
-        _judge(one, teams[key], bank, tests, results)
+            teams[key] = _fitted(scenario_images, bank, predictors)
+        tests = tested_on(scenario_images.scenario, bank, others)
+        _judge(scenario_images, teams[key], bank, tests, results)
     for result in results:
         for team in teams.values():
             result.predictors.update(team.settings)
@@ -85,19 +94,23 @@ class _Team(NamedTuple):
     settings: dict[str, dict[str, Any]]
 
 
-def _fitted(one: ScenarioImages, bank: Domain, predictors: Mapping[str, PredictorBuilder]) -> _Team:
-    columns, constant = columns_of(bank.space, np.asarray(bank.factors)[one.train])
+def _fitted(
+    images: ScenarioImages, bank: Domain, predictors: Mapping[str, PredictorBuilder]
+) -> _Team:
+    columns, constant = columns_of(bank.space, np.asarray(bank.factors)[images.train])
     if not columns:
         raise InputError(
-            f"scenario {one.scenario.name}: {', '.join(constant)} took one value only in the "
-            f"{len(one.train):,} images to learn from, and no other factor is left; widen train"
+            f"scenario {images.scenario.name}: {', '.join(constant)} took one value only in the "
+            f"{len(images.train):,} images to learn from, and no other factor is left; widen train"
         )
-    found = targets_of(columns, bank, one.train)
-    targets = torch.stack([target for target in found if target is not None], 1)
-    codes = _rows(bank, one.train)
+    columns_of_targets = targets_of(columns, bank, images.train)
+    targets = torch.stack([target for target in columns_of_targets if target is not None], 1)
+    codes = _rows(bank, images.train)
     team = _Team(columns, constant, _typical(columns, targets), {}, {})
     for name, build in predictors.items():
-        predictor = made(name, build, codes.shape[2], tuple(column.classes for column in columns))
+        predictor = built_predictor(
+            name, build, codes.shape[2], tuple(column.classes for column in columns)
+        )
         predictor.fit(codes, targets.to(codes))
         team.predictors[name] = predictor
         team.settings[name] = settings_of(build, predictor)
@@ -108,49 +121,49 @@ def _typical(columns: Sequence[Column], targets: Tensor) -> Tensor:
     """Best prediction without codes: medians of numeric targets, and the most frequent classes."""
     return torch.stack(
         [
-            own.mode().values if column.classes else own.quantile(0.5)
-            for column, own in zip(columns, targets.unbind(1), strict=True)
+            target.mode().values if column.classes else target.quantile(0.5)
+            for column, target in zip(columns, targets.unbind(1), strict=True)
         ]
     )
 
 
 def _judge(
-    one: ScenarioImages, team: _Team, bank: Domain, tests: Domain, results: Sequence[Transfer]
+    images: ScenarioImages, team: _Team, bank: Domain, tests: Domain, results: Sequence[Transfer]
 ) -> None:
     """Adds the errors in one scenario to the result of each run."""
-    scenario = one.scenario
-    wanted = {
-        "in_distribution": (bank, one.held),
-        "error": (tests, one.test),
+    scenario = images.scenario
+    sources = {
+        "in_distribution": (bank, images.held_back),
+        "error": (tests, images.test),
     }
-    truths = {key: targets_of(team.columns, *where) for key, where in wanted.items()}
+    truths = {key: targets_of(team.columns, *where) for key, where in sources.items()}
     there = {
         column.factor.name
         for column, truth in zip(team.columns, truths["error"], strict=True)
         if truth is not None
     }
-    learnt = dict.fromkeys(column.factor.name for column in team.columns)
-    absent = [name for name in learnt if name not in there]
+    trained = dict.fromkeys(column.factor.name for column in team.columns)
+    absent = [name for name in trained if name not in there]
     counted = _counted(scenario, team, absent)
     for result in results:
         result.parts[scenario.name] = {}
         result.scenarios[scenario.name] = {
             **scenario.record(),
-            "images": one.counts,
+            "images": images.counts,
             "constant": team.constant,
             "absent": absent,
         }
     predicted = {
-        name: {key: predictor.predict(_rows(*where)) for key, where in wanted.items()}
+        name: {key: predictor.predict(_rows(*where)) for key, where in sources.items()}
         for name, predictor in team.predictors.items()
     }
     predicted[CHANCE] = {
-        key: team.typical.expand(len(results), len(rows), -1) for key, (_, rows) in wanted.items()
+        key: team.typical.expand(len(results), len(rows), -1) for key, (_, rows) in sources.items()
     }
     for name, values in predicted.items():
-        found = {key: _agreement(values[key], truths[key]) for key in wanted}
+        agreements = {key: _agreement(values[key], truths[key]) for key in sources}
         for run, result in enumerate(results):
-            part = _part(team.columns, {key: table[run] for key, table in found.items()})
+            part = _part(team.columns, {key: table[run] for key, table in agreements.items()})
             result.parts[scenario.name][name] = part
             result.values.update(_means(f"{scenario.name}/{name}", scenario, part, counted))
     for result in results:
@@ -174,8 +187,8 @@ def _no_better(scenario: str, names: Sequence[str], values: Mapping[str, float])
 def _counted(scenario: Scenario, team: _Team, absent: Sequence[str]) -> list[str]:
     """Names of the factors that enter the means."""
     left_out = {*scenario.shifted, *absent}
-    learnt = dict.fromkeys(column.factor.name for column in team.columns)
-    counted = [name for name in learnt if name not in left_out]
+    trained = dict.fromkeys(column.factor.name for column in team.columns)
+    counted = [name for name in trained if name not in left_out]
     if not counted:
         raise InputError(
             f"scenario {scenario.name}: no factor is left for the mean: "
@@ -194,23 +207,25 @@ def _agreement(predicted: Tensor, truths: Sequence[Tensor | None]) -> Tensor:
     predicted = predicted.detach().double().cpu()
     missing = torch.full((len(predicted), 2), torch.nan, dtype=torch.float64)
     rows = []
-    for number, truth in enumerate(truths):
+    for index, truth in enumerate(truths):
         if truth is None:
             rows.append(missing)
             continue
-        distance = (predicted[..., number] - truth).abs()
+        distance = (predicted[..., index] - truth).abs()
         rows.append(torch.stack([distance.mean(1), (distance == 0).double().mean(1)], 1))
     return torch.stack(rows, 1)
 
 
-def _part(columns: Sequence[Column], found: Mapping[str, Tensor]) -> dict[str, dict[str, float]]:
+def _part(
+    columns: Sequence[Column], agreements: Mapping[str, Tensor]
+) -> dict[str, dict[str, float]]:
     """Errors and accuracies of one run and one predictor, by factor."""
     part: dict[str, dict[str, float]] = {
         key: {} for key in ("error", "in_distribution", "accuracy", "accuracy_in_distribution")
     }
-    for number, column in enumerate(columns):
-        for key, table in found.items():
-            distance, equal = table[number].tolist()
+    for index, column in enumerate(columns):
+        for key, table in agreements.items():
+            distance, equal = table[index].tolist()
             if np.isnan(equal):
                 continue
             name = column.factor.name
@@ -227,7 +242,7 @@ def _means(
     part: Mapping[str, Mapping[str, float]],
     counted: Sequence[str],
 ) -> dict[str, float]:
-    fewer = [one for one in counted if one not in scenario.also_without]
+    fewer = [factor for factor in counted if factor not in scenario.also_without]
     without = f"/without_{'_'.join(scenario.also_without)}"
     means = {
         name: _mean(part["error"], counted),
@@ -243,8 +258,8 @@ def _means(
 
 def _mean(table: Mapping[str, float], names: Sequence[str]) -> float | None:
     """Mean of the named entries; None if the table has none of them."""
-    found = [table[name] for name in names if name in table]
-    return sum(found) / len(found) if found else None
+    errors = [table[name] for name in names if name in table]
+    return sum(errors) / len(errors) if errors else None
 
 
 def _rows(domain: Domain, rows: Indices) -> Tensor:

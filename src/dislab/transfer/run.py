@@ -17,7 +17,7 @@ from dislab.factors import Indices
 from dislab.functional.checks import check_choice, check_count
 from dislab.runs.baselines import Baseline, baselines, untrained
 from dislab.transfer.array_scores import Scenarios
-from dislab.transfer.choices import Choices, builders, made
+from dislab.transfer.choices import Choices, builders, built_predictor
 from dislab.transfer.domain import Domain
 from dislab.transfer.images import Sizes, check_sizes
 from dislab.transfer.predictor_errors import score_scenarios
@@ -111,16 +111,16 @@ def score_run(
 ) -> tuple[Transfer, Path]:
     """Scores prepared data like `transfer_of`; writes record and pictures into a run folder."""
     shifts = shifts_of(data, scenarios, sizes)
-    found = compared(model, shifts, predictors, batch_size, baselines, precision)
-    path = runs.write_scores(folder, stage, record_of(model, data, found, checkpoint))
+    transfer = compared(model, shifts, predictors, batch_size, baselines, precision)
+    path = runs.write_scores(folder, stage, record_of(model, data, transfer, checkpoint))
     plot_reconstructions(folder, model, shifts, reconstructions, precision)
-    return found, path
+    return transfer, path
 
 
 def check_predictors(predictors: Mapping[str, PredictorBuilder]) -> None:
     """Rejects invalid settings of predictors before encoding images."""
     for name, build in predictors.items():
-        made(name, build, latents=1, classes=(0,))
+        built_predictor(name, build, latents=1, classes=(0,))
 
 
 def compared(
@@ -134,21 +134,21 @@ def compared(
     """Scores of the model, together with those of the baselines."""
     # a trainer's test loop disables autograd, which predictors need for fitting
     with torch.inference_mode(False), torch.enable_grad():
-        found = {
-            name: _scored(one, shifts, predictors, batch_size, precision)
-            for name, one in _models(model, shifts, others, batch_size, precision).items()
+        transfers = {
+            name: _scored(encoder, shifts, predictors, batch_size, precision)
+            for name, encoder in _models(model, shifts, others, batch_size, precision).items()
         }
-    own = found.pop("")
-    for name, other in found.items():
-        own = own.beside(other, name)
-    return own
+    result = transfers.pop("")
+    for name, transfer in transfers.items():
+        result = result.beside(transfer, name)
+    return result
 
 
 def record_of(
-    model: Objective, data: DataModule, found: Transfer, checkpoint: str | Path | None
+    model: Objective, data: DataModule, transfer: Transfer, checkpoint: str | Path | None
 ) -> runs.Record:
     """Contents for `scores.json`: scores, and where they come from."""
-    return {**found.record(), **runs.origin(model, data, checkpoint)}
+    return {**transfer.record(), **runs.origin(model, data, checkpoint)}
 
 
 def plot_reconstructions(
@@ -163,16 +163,18 @@ def plot_reconstructions(
         return
     if shifts.data.image_shape[0] not in (1, 3):
         return
-    for one in shifts.drawn:
-        shown = min(count, len(one.held), len(one.test))
+    for scenario_images in shifts.images:
+        columns = min(count, len(scenario_images.held_back), len(scenario_images.test))
         rows = [
-            *_reconstructed(shifts.data, model, one.held[:shown], precision),
-            *_reconstructed(shifts.tested(one), model, one.test[:shown], precision),
+            *_reconstructed(shifts.data, model, scenario_images.held_back[:columns], precision),
+            *_reconstructed(
+                shifts.tested(scenario_images), model, scenario_images.test[:columns], precision
+            ),
         ]
         labels = ("as in training", "reconstruction", "shifted", "reconstruction")
-        title = f"{one.scenario.name} after {int(model.steps):,} steps"
+        title = f"{scenario_images.scenario.name} after {int(model.steps):,} steps"
         figure = plots.image_grid(torch.stack(rows).numpy(), labels, title=title)
-        plots.save(figure, folder / "images" / f"transfer_{one.scenario.name}.png")
+        plots.save(figure, folder / "images" / f"transfer_{scenario_images.scenario.name}.png")
 
 
 def _models(
@@ -183,12 +185,12 @@ def _models(
     precision: Precision,
 ) -> dict[str, Objective]:
     """The model, under an empty name, and the baselines by name."""
-    plain: list[Baseline] = [one for one in chosen if one != "untrained"]
-    learnt = shifts.drawn[0].train
-    made = {"": model}
+    plain: list[Baseline] = [baseline for baseline in chosen if baseline != "untrained"]
+    train = shifts.images[0].train
+    models = {"": model}
     if "untrained" in chosen:
-        made["untrained"] = untrained(model, 1, shifts.sizes.seed)[1][0]
-    return made | baselines(plain, shifts.data, model, learnt, batch_size, precision)
+        models["untrained"] = untrained(model, 1, shifts.sizes.seed)[1][0]
+    return models | baselines(plain, shifts.data, model, train, batch_size, precision)
 
 
 def _scored(
@@ -199,18 +201,23 @@ def _scored(
     precision: Precision,
 ) -> Transfer:
     """Scores of one model; each image is encoded once."""
-    own = [states for one in shifts.drawn for states in (one.train, one.held)]
-    own += [one.test for one in shifts.drawn if shifts.tested(one) is shifts.data]
-    union = np.unique(np.concatenate(own))
+    needed = [states for images in shifts.images for states in (images.train, images.held_back)]
+    needed += [images.test for images in shifts.images if shifts.tested(images) is shifts.data]
+    union = np.unique(np.concatenate(needed))
     bank = _encoded(shifts.data, model, union, batch_size, precision)
     domains, rows = {}, []
-    for one in shifts.drawn:
-        test = np.searchsorted(union, one.test)
-        if (other := shifts.others.get(one.scenario.name)) is not None:
-            domains[one.scenario.name] = _encoded(other, model, one.test, batch_size, precision)
-            test = np.arange(len(one.test))
-        train, held = np.searchsorted(union, one.train), np.searchsorted(union, one.held)
-        rows.append(one._replace(train=train, held=held, test=test))
+    for images in shifts.images:
+        test = np.searchsorted(union, images.test)
+        if (data := shifts.others.get(images.scenario.name)) is not None:
+            domains[images.scenario.name] = _encoded(
+                data, model, images.test, batch_size, precision
+            )
+            test = np.arange(len(images.test))
+        train, held_back = (
+            np.searchsorted(union, images.train),
+            np.searchsorted(union, images.held_back),
+        )
+        rows.append(images._replace(train=train, held_back=held_back, test=test))
     return score_scenarios(bank, rows, predictors, domains, shifts.sizes)[0]
 
 

@@ -82,10 +82,10 @@ class Scenario:
         """Describes the conditions of training and test in words."""
         where = f" of {self.dataset}" if self.dataset else ""
         left_out = f", without {', '.join(self.shifted)}" if self.shifted else ""
-        place = "in" if self.encoder == "in" else "out of"
+        side = "in" if self.encoder == "in" else "out of"
         return (
             f"<Scenario {self.name}: train on {_words(self.train)}, test on "
-            f"{_words(self.test)}{where}{left_out}, encoder {place} distribution>"
+            f"{_words(self.test)}{where}{left_out}, encoder {side} distribution>"
         )
 
     def record(self) -> dict[str, Any]:
@@ -117,7 +117,7 @@ def made_for(dataset: str) -> list[Scenario]:
     Args:
         dataset: Class name of a data set.
     """
-    return [one for one in map(load_scenario, shipped()) if one.made_for == dataset]
+    return [scenario for scenario in map(load_scenario, shipped()) if scenario.made_for == dataset]
 
 
 def load_scenarios(names: Sequence[str | Scenario]) -> list[Scenario]:
@@ -131,11 +131,14 @@ def load_scenarios(names: Sequence[str | Scenario]) -> list[Scenario]:
     """
     if not names:
         raise InputError(f"no scenario was chosen; {_listing()}")
-    found = [one if isinstance(one, Scenario) else load_scenario(one) for one in names]
-    known = [one.name for one in found]
-    if twice := sorted({name for name in known if known.count(name) > 1}):
+    scenarios = [
+        scenario if isinstance(scenario, Scenario) else load_scenario(scenario)
+        for scenario in names
+    ]
+    loaded_names = [scenario.name for scenario in scenarios]
+    if twice := sorted({name for name in loaded_names if loaded_names.count(name) > 1}):
         raise InputError(f"two scenarios are called {', '.join(twice)}; rename one of the files")
-    return found
+    return scenarios
 
 
 def load_scenario(name: str) -> Scenario:
@@ -202,19 +205,19 @@ def _names(content: dict[str, Any], key: str, origin: str) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _dataset(given: object, origin: str) -> tuple[str, dict[str, Any]]:
-    if given is None:
+def _dataset(value: object, origin: str) -> tuple[str, dict[str, Any]]:
+    if value is None:
         return "", {}
-    if isinstance(given, str):
-        given = {"class_path": given}
-    if isinstance(given, dict) and isinstance(given.get("class_path"), str):
-        settings = given.get("init_args") or {}
-        if given.keys() <= {"class_path", "init_args"} and isinstance(settings, dict):
-            if "." in given["class_path"]:
-                find_class(given["class_path"], (Dataset,), f"the scenario {origin}: dataset")
-            return given["class_path"], settings
+    if isinstance(value, str):
+        value = {"class_path": value}
+    if isinstance(value, dict) and isinstance(value.get("class_path"), str):
+        settings = value.get("init_args") or {}
+        if value.keys() <= {"class_path", "init_args"} and isinstance(settings, dict):
+            if "." in value["class_path"]:
+                find_class(value["class_path"], (Dataset,), f"the scenario {origin}: dataset")
+            return value["class_path"], settings
     raise InputError(
-        f"the scenario {origin}: dataset is {given!r}; it is a class name, or class_path with "
+        f"the scenario {origin}: dataset is {value!r}; it is a class name, or class_path with "
         "init_args"
     )
 
@@ -226,7 +229,7 @@ def _listing() -> str:
 def _words(selection: Selection) -> str:
     if not selection:
         return "all states"
-    return " and ".join(f"{name} {_condition(one)}" for name, one in selection.items())
+    return " and ".join(f"{name} {_condition(condition)}" for name, condition in selection.items())
 
 
 def _condition(condition: object) -> str:

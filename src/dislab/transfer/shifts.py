@@ -31,18 +31,18 @@ class Shifts(NamedTuple):
     Attributes:
         data: Training data of the encoder and the predictors.
         others: Data of the scenarios that test on another data set, by name of the scenario.
-        drawn: State numbers of each scenario.
+        images: State numbers of each scenario.
         sizes: Requested numbers of images, and the seed of the draws.
     """
 
     data: DataModule
     others: dict[str, DataModule]
-    drawn: list[ScenarioImages]
+    images: list[ScenarioImages]
     sizes: Sizes
 
-    def tested(self, one: ScenarioImages) -> DataModule:
+    def tested(self, images: ScenarioImages) -> DataModule:
         """Data module with the test images of a scenario."""
-        return self.others.get(one.scenario.name, self.data)
+        return self.others.get(images.scenario.name, self.data)
 
 
 def shifts_of(data: DataModule, scenarios: Sequence[Scenario], sizes: Sizes) -> Shifts:
@@ -58,9 +58,9 @@ def shifts_of(data: DataModule, scenarios: Sequence[Scenario], sizes: Sizes) -> 
             f"transfer compares codes with factors, and {type(data.dataset).__name__} has none; "
             "give it a table of factors, or leave the scenarios out"
         )
-    others = {one.name: other_data(data, one) for one in scenarios if one.dataset}
-    for other in others.values():
-        other.dataset.prepare()
+    others = {shift.name: other_data(data, shift) for shift in scenarios if shift.dataset}
+    for module in others.values():
+        module.dataset.prepare()
     shifts = Shifts(data, others, [], sizes)
     for scenario in scenarios:
         check_names(scenario, space)
@@ -70,7 +70,7 @@ def shifts_of(data: DataModule, scenarios: Sequence[Scenario], sizes: Sizes) -> 
             there = states if tests is data else tests.indices("all")
             testable = _within(there, tests.factors.where(scenario.test), "test")
         check_encoder(scenario, space, seen, trainable, tests.factors, testable)
-        shifts.drawn.append(scenario_images(scenario, trainable, testable, sizes))
+        shifts.images.append(scenario_images(scenario, trainable, testable, sizes))
     return shifts
 
 
@@ -88,41 +88,45 @@ def other_data(data: DataModule, scenario: Scenario) -> DataModule:
         dataset = _dataset(data.dataset, scenario)
         resize: Any = getattr(data, "resize", None)
         colour: Any = getattr(data, "colour", "keep")
-        other = SingleData(dataset, 1, validation=0.0, test=0.0, resize=resize, colour=colour)
-        if other.image_shape != data.image_shape:
+        module = SingleData(dataset, 1, validation=0.0, test=0.0, resize=resize, colour=colour)
+        if module.image_shape != data.image_shape:
             raise InputError(
-                f"images of {scenario.dataset} are {_shape(other)}, and those of the run "
+                f"images of {scenario.dataset} are {_shape(module)}, and those of the run "
                 f"{_shape(data)}; give the run's side in the scenario, or train with resize"
             )
-    return other
+    return module
 
 
-def _dataset(own: Dataset, scenario: Scenario) -> Dataset:
+def _dataset(trained: Dataset, scenario: Scenario) -> Dataset:
     cls: Any = (
         find_class(scenario.dataset, (Dataset,), "dataset")
         if "." in scenario.dataset
         else plugins.load("datasets", scenario.dataset)
     )
     name = cls.__name__
-    same = type(own) is cls
-    if same and all(getattr(own, key, None) == one for key, one in scenario.settings.items()):
+    same = type(trained) is cls
+    if same and all(
+        getattr(trained, key, None) == value for key, value in scenario.settings.items()
+    ):
         raise InputError(
             f"it tests on {name}, which this encoder was trained on; train one on other data, or "
             "leave the scenario out"
         )
-    taken = {"side": own.image_shape[1]}
-    if same and hasattr(own, "path"):
-        taken["path"] = own.path
+    inherited = {"side": trained.image_shape[1]}
+    if same and hasattr(trained, "path"):
+        inherited["path"] = trained.path
     takes = inspect.signature(cls).parameters
-    known = {key: one for key, one in taken.items() if key in takes}
+    settings = {key: value for key, value in inherited.items() if key in takes}
     try:
         # parsed, so that a misspelt setting or choice gives an error message
-        dataset: Dataset = cls(**arguments_of(cls, {**known, **scenario.settings}))
+        dataset: Dataset = cls(**arguments_of(cls, {**settings, **scenario.settings}))
     except InputError:
         raise
     except (jsonargparse.ArgumentError, ValueError) as error:
-        said = one_line(error)[:300]
-        raise InputError(f"{name} cannot be made with {dict(scenario.settings)}: {said}") from error
+        reason = one_line(error)[:300]
+        raise InputError(
+            f"{name} cannot be made with {dict(scenario.settings)}: {reason}"
+        ) from error
     return dataset
 
 

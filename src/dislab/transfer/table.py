@@ -38,26 +38,26 @@ class Transfer(NamedTuple):
     provenance: dict[str, Any]
     notes: list[str]
 
-    def beside(self, other: "Transfer", name: str) -> "Transfer":
+    def beside(self, copies: "Transfer", name: str) -> "Transfer":
         """Returns a copy with the scores of other codes added as `<predictor>_<name>`.
 
         Args:
-            other: Scores of the same predictors on other codes in the same scenarios.
+            copies: Scores of the same predictors on other codes in the same scenarios.
             name: Name of the other codes.
         """
-        values, parts = dict(self.values), {key: dict(one) for key, one in self.parts.items()}
-        for scenario, own in other.parts.items():
-            for predictor in other.predictors:
+        values, parts = dict(self.values), {key: dict(part) for key, part in self.parts.items()}
+        for scenario, predictors in copies.parts.items():
+            for predictor in copies.predictors:
                 old, new = f"{scenario}/{predictor}", f"{scenario}/{predictor}_{name}"
-                parts[scenario][f"{predictor}_{name}"] = own[predictor]
-                for key, value in other.values.items():
+                parts[scenario][f"{predictor}_{name}"] = predictors[predictor]
+                for key, value in copies.values.items():
                     if key == old or key.startswith(f"{old}/"):
                         values[new + key.removeprefix(old)] = value
         return self._replace(values=values, parts=parts)
 
     def record(self) -> dict[str, Any]:
         """All fields under their names in `scores.json`, in JSON-ready form."""
-        sample = {key: one for key, one in self.provenance.items() if key != "versions"}
+        sample = {key: value for key, value in self.provenance.items() if key != "versions"}
         return {
             "scores": self.values,
             "parts": self.parts,
@@ -69,43 +69,47 @@ class Transfer(NamedTuple):
         }
 
 
-def transfer_table(found: Mapping[str, Transfer]) -> str:
+def transfer_table(transfers: Mapping[str, Transfer]) -> str:
     """Formats scores with one line per scenario and predictor, columns per run, and notes below.
 
     Args:
-        found: The scores by the name of the run; the name of a single run is not shown.
+        transfers: The scores by the name of the run; the name of a single run is not shown.
     """
     rows: dict[str, None] = {}
-    for one in found.values():
-        for scenario, predictors in one.parts.items():
+    for transfer in transfers.values():
+        for scenario, predictors in transfer.parts.items():
             for predictor in predictors:
                 name = f"{scenario}/{predictor}"
-                rows |= dict.fromkeys(_lines(name, one))
-    kinds = any(name.endswith("/accuracy") for one in found.values() for name in one.values)
+                rows |= dict.fromkeys(_lines(name, transfer))
+    kinds = any(
+        name.endswith("/accuracy") for transfer in transfers.values() for name in transfer.values
+    )
     columns = _COLUMNS if kinds else _COLUMNS[:-1]
     count = len(columns)
-    table = [["scenario/predictor", *(_HEADS[:count] * len(found))]]
+    table = [["scenario/predictor", *(_HEADS[:count] * len(transfers))]]
     for name in rows:
         cells = [
-            _cell(one, f"{name}{column}") for one in found.values() for column in _COLUMNS[:count]
+            _cell(transfer, f"{name}{column}")
+            for transfer in transfers.values()
+            for column in _COLUMNS[:count]
         ]
         table.append([name, *cells])
     widths = [max(len(row[column]) for row in table) for column in range(len(table[0]))]
-    if len(found) > 1:
-        table.insert(0, ["", *(cell for name in found for cell in (name, *[""] * (count - 1)))])
+    if len(transfers) > 1:
+        table.insert(0, ["", *(cell for name in transfers for cell in (name, *[""] * (count - 1)))])
     lines = [_line(row, widths) for row in table]
-    notes = dict.fromkeys(note for one in found.values() for note in one.notes)
+    notes = dict.fromkeys(note for transfer in transfers.values() for note in transfer.notes)
     return "\n".join([*lines, *(f"note: {note}" for note in notes)])
 
 
-def _lines(name: str, found: Transfer) -> list[str]:
+def _lines(name: str, transfer: Transfer) -> list[str]:
     """Lines with the mean of a scenario, and with the second mean over fewer factors."""
-    further = [key for key in found.values if key.startswith(f"{name}/without_")]
+    further = [key for key in transfer.values if key.startswith(f"{name}/without_")]
     return [name, *(key for key in further if not key.endswith("/in_distribution"))]
 
 
-def _cell(found: Transfer, name: str) -> str:
-    return f"{found.values[name]:.4f}" if name in found.values else ""
+def _cell(transfer: Transfer, name: str) -> str:
+    return f"{transfer.values[name]:.4f}" if name in transfer.values else ""
 
 
 def _line(row: list[str], widths: list[int]) -> str:

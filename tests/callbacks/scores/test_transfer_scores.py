@@ -391,8 +391,8 @@ def test_the_shipped_scenarios_suit_the_finger() -> None:
     scenarios = [short_of_states(f"finger_{kind}") for kind in ("ood1_a", "ood2_a", "ood2_b")]
     shifts = shifts_of(data, scenarios, Sizes(500, 100, 0))
     assert {other.image_shape for other in shifts.others.values()} == {(3, 128, 128)}
-    assert [len(one.test) for one in shifts.drawn] == [100, 100, 100]
-    hues = shifts.others["finger_ood2_a"].factors.positions(shifts.drawn[1].test)[:, 0]
+    assert [len(one.test) for one in shifts.images] == [100, 100, 100]
+    hues = shifts.others["finger_ood2_a"].factors.positions(shifts.images[1].test)[:, 0]
     assert set(hues.tolist()) == {1, 2, 3, 8}
 
 

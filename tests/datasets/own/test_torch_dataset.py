@@ -8,7 +8,7 @@ from PIL import Image
 from torch.utils.data import Dataset, IterableDataset, TensorDataset
 
 from dislab.base import Dataset as Data
-from dislab.base.rebuilding import made
+from dislab.base.rebuilding import built_part
 from dislab.datamodules import SingleData
 from dislab.datasets import TorchDataset
 from dislab.errors import InputError
@@ -195,10 +195,12 @@ def test_refuses_items_that_do_not_fit(
 @pytest.mark.parametrize("name", ["os.system", "subprocess.Popen", "dislab.datasets.DSprites"])
 def test_a_configuration_names_no_other_class(name: str) -> None:
     with pytest.raises(InputError, match=f"names {name}, which is no"):
-        made(Data, {"class_path": "TorchDataset", "init_args": {"dataset": name}}, "dataset")
+        built_part(Data, {"class_path": "TorchDataset", "init_args": {"dataset": name}}, "dataset")
 
 
 def test_a_configuration_names_an_imported_class() -> None:
     stored = {"class_path": f"{Items.__module__}.Items"}
-    dataset = made(Data, {"class_path": "TorchDataset", "init_args": {"dataset": stored}}, "data")
+    dataset = built_part(
+        Data, {"class_path": "TorchDataset", "init_args": {"dataset": stored}}, "data"
+    )
     assert dataset.factors.names == ("label",)

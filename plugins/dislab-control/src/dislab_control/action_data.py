@@ -133,9 +133,9 @@ class ActionPlan:
         self._heights = None if weights is None else np.cumsum(weights)
 
     def draw(
-        self, generator: np.random.Generator, count: int, number: int, batches: int = 1
+        self, generator: np.random.Generator, count: int, step: int, batches: int = 1
     ) -> Drawn:
-        """Draws consecutive batches of `count` states; `number` is not used."""
+        """Draws consecutive batches of `count` states; `step` is not used."""
         size, states = count * batches, self._roles.shape[1]
         if self._heights is None:
             return Drawn(self._roles[:, generator.integers(states, size=size)])

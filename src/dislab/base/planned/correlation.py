@@ -15,9 +15,9 @@ def check_correlations(space: FactorSpace, correlations: Correlations) -> None:
     several = as_list(correlations)
     if not several:
         raise InputError("correlation is an empty list; give correlations, or null for none")
-    for one in several:
-        _check(space, one)
-    pairs = [frozenset(pair) for one in several for pair in pairs_of(one)]
+    for correlation in several:
+        _check(space, correlation)
+    pairs = [frozenset(pair) for correlation in several for pair in pairs_of(correlation)]
     for first, second in combinations(pairs, 2):
         if first == second:
             raise InputError(
@@ -50,15 +50,16 @@ def likelihoods(
     several = as_list(correlations)
     places = space.places(space.positions(states))
     exponents = np.zeros(len(states))
-    for one in several:
-        for pair in pairs_of(one):
+    for correlation in several:
+        for pair in pairs_of(correlation):
             columns = [space.column(name) for name in pair]
             first, second = places[:, columns].T
-            exponents = exponents - (first - second) ** 2 / (2 * one["strength"] ** 2)
+            exponents = exponents - (first - second) ** 2 / (2 * correlation["strength"] ** 2)
     weights: npt.NDArray[np.float64] = np.exp(exponents)
     if not weights.any():
         listed = "; ".join(
-            f"{' and '.join(one['factors'])} with strength {one['strength']}" for one in several
+            f"{' and '.join(correlation['factors'])} with strength {correlation['strength']}"
+            for correlation in several
         )
         raise InputError(
             f"none of the {len(states)} states to draw from lies near the band of a correlation of "
@@ -77,7 +78,7 @@ def as_list(correlations: Correlations) -> list[Correlation]:
 def pairs_of(correlation: Correlation) -> list[tuple[str, str]]:
     """Pairs of the first factor with each other factor."""
     first, *others = correlation["factors"]
-    return [(first, other) for other in others]
+    return [(first, second) for second in others]
 
 
 def _check(space: FactorSpace, correlation: Correlation) -> None:

@@ -84,9 +84,9 @@ class Gathering:
     def images(self, index: Int[Tensor, " batch"]) -> Float[Tensor, "batch channel height width"]:
         """Images of states, on the device of `index`."""
         if self._kept is not None and index.device.type == "cpu":
-            return self._kept.get(index, self._made)
+            return self._kept.get(index, self._gathered)
         if self.late or index.device.type == "cpu":
-            return self._made(index)
+            return self._gathered(index)
         return self.received(self._dataset.images(index).to(index.device))
 
     def received(
@@ -95,7 +95,9 @@ class Gathering:
         """Network inputs from a loader's pixels of 0 to 255."""
         return transform(fractions(image), self._resize, self._colour)
 
-    def _made(self, index: Int[Tensor, " batch"]) -> Float[Tensor, "batch channel height width"]:
+    def _gathered(
+        self, index: Int[Tensor, " batch"]
+    ) -> Float[Tensor, "batch channel height width"]:
         """Images of states, gathered from tables on the device of `index`."""
         scaled = self._dataset.scaled(self._tables_on(index.device), index)
         return transform(scaled, self._resize, self._colour)

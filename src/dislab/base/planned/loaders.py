@@ -41,7 +41,7 @@ class Numbers(NamedTuple):
             self.states.to(device, non_blocking=later),
             self.positions.to(device, non_blocking=later),
             None if self.image is None else self.image.to(device, non_blocking=later),
-            {name: one.to(device, non_blocking=later) for name, one in self.labels.items()},
+            {name: label.to(device, non_blocking=later) for name, label in self.labels.items()},
             self.single,
         )
 
@@ -65,16 +65,16 @@ class Source(TorchDataset[Numbers]):
         self.planned = planned
         self.with_images = with_images
 
-    def __getitem__(self, number: int) -> Numbers:
+    def __getitem__(self, batch_index: int) -> Numbers:
         """The batch of that number."""
-        drawn = self.planned.states_of(number)
-        states = np.ascontiguousarray(drawn.states)
+        batch = self.planned.states_of(batch_index)
+        states = np.ascontiguousarray(batch.states)
         index = torch.from_numpy(states)
-        rows = drawn.positions
+        rows = batch.positions
         rows = self.dataset.factors.positions(states) if rows is None else rows
         labels = {
             name: torch.from_numpy(np.ascontiguousarray(label))
-            for name, label in drawn.labels.items()
+            for name, label in batch.labels.items()
         }
         image = None
         if self.with_images:

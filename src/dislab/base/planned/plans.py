@@ -34,14 +34,14 @@ class IndexPlan(Protocol):
     """Draws batches of state numbers; it is pickled for worker processes."""
 
     def draw(
-        self, generator: np.random.Generator, count: int, number: int, batches: int = 1
+        self, generator: np.random.Generator, count: int, step: int, batches: int = 1
     ) -> Drawn:
         """Draws some batches, concatenated in one array.
 
         Args:
             generator: Source of every random number.
             count: Examples in a batch.
-            number: Number of the first batch, for plans that depend on it.
+            step: Number of the first batch, for plans that depend on it.
             batches: Number of batches.
         """
 
@@ -82,7 +82,7 @@ class TrainBatches:
     progress: TrainingProgress = field(default_factory=TrainingProgress)
     space: FactorSpace | None = None
     _key: tuple[int, int] | None = field(default=None, init=False, repr=False)
-    _kept: Drawn = field(default_factory=lambda: Drawn(np.empty(0, np.int64)), init=False)
+    _block_states: Drawn = field(default_factory=lambda: Drawn(np.empty(0, np.int64)), init=False)
 
     def states_of(self, step: int) -> Drawn:
         """This process's part of the states of a batch.
@@ -90,15 +90,15 @@ class TrainBatches:
         Args:
             step: Number of the batch, from 0.
         """
-        block, place = divmod(step, self._steps)
+        block, index = divmod(step, self._steps)
         key = (self.progress.seed, block)
         if key != self._key:
-            self._kept, self._key = self._block(*key), key
-        states, labels, positions = self._kept
+            self._block_states, self._key = self._block(*key), key
+        states, labels, positions = self._block_states
         return Drawn(
-            states[place],
-            {name: label[place] for name, label in labels.items()},
-            None if positions is None else positions[place],
+            states[index],
+            {name: label[index] for name, label in labels.items()},
+            None if positions is None else positions[index],
         )
 
     @property
@@ -109,13 +109,15 @@ class TrainBatches:
         """This process's part of all batches of a block, with a leading axis of steps."""
         steps, share = self._steps, self.batch_size // self.world
         generator = Stream(seed, block).of("training states").host()
-        drawn = self.plan.draw(generator, self.batch_size, block * steps, steps)
-        own = slice(self.rank * share, (self.rank + 1) * share)
-        states = drawn.states.reshape(*drawn.states.shape[:-1], steps, self.batch_size)[..., own]
+        block_states = self.plan.draw(generator, self.batch_size, block * steps, steps)
+        columns = slice(self.rank * share, (self.rank + 1) * share)
+        states = block_states.states.reshape(
+            *block_states.states.shape[:-1], steps, self.batch_size
+        )[..., columns]
         states = np.ascontiguousarray(np.moveaxis(states, -2, 0))
         labels = {
-            name: label.reshape(steps, self.batch_size, *label.shape[1:])[:, own]
-            for name, label in drawn.labels.items()
+            name: label.reshape(steps, self.batch_size, *label.shape[1:])[:, columns]
+            for name, label in block_states.labels.items()
         }
         positions = None if self.space is None else self.space.positions(states)
         return Drawn(states, labels, positions)
@@ -135,14 +137,14 @@ class FixedBatches:
     batch_size: int
     seed: int
 
-    def states_of(self, number: int) -> Drawn:
+    def states_of(self, index: int) -> Drawn:
         """The states of a whole batch.
 
         Args:
-            number: Number of the batch, from 0.
+            index: Number of the batch, from 0.
         """
-        generator = Stream(self.seed, number).of("evaluated states").host()
-        return self.plan.draw(generator, self.batch_size, number)
+        generator = Stream(self.seed, index).of("evaluated states").host()
+        return self.plan.draw(generator, self.batch_size, index)
 
 
 @dataclass(frozen=True)
@@ -157,13 +159,13 @@ class OrderedBatches:
     states: Indices
     batch_size: int
 
-    def states_of(self, number: int) -> Drawn:
+    def states_of(self, index: int) -> Drawn:
         """The states of a whole batch, or of the shorter last one.
 
         Args:
-            number: Number of the batch, from 0.
+            index: Number of the batch, from 0.
         """
-        return Drawn(self.states[number * self.batch_size : (number + 1) * self.batch_size])
+        return Drawn(self.states[index * self.batch_size : (index + 1) * self.batch_size])
 
 
 def in_turn(batches: int, rank: int, world: int) -> list[int]:
@@ -174,4 +176,4 @@ def in_turn(batches: int, rank: int, world: int) -> list[int]:
         rank: Number of this process.
         world: Number of processes.
     """
-    return [number % batches for number in range(rank, -(-batches // world) * world, world)]
+    return [index % batches for index in range(rank, -(-batches // world) * world, world)]

@@ -54,16 +54,16 @@ def split_states(
     lot = host_generator(seed).random(len(space))[canonical]
     if hold_out is not None:
         with naming("hold_out"):
-            held = space.where(hold_out)
-        tested = np.isin(states, held)
-        kept = ~np.isin(canonical, dataset.canonical(held))
+            held_out = space.where(hold_out)
+        tested = np.isin(states, held_out)
+        included = ~np.isin(canonical, dataset.canonical(held_out))
 
     def divided(validation: float, test: float) -> Parts:
         if hold_out is None:
             parts = lot < test, (lot >= test) & (lot < test + validation)
             return _parts(states, *parts, ~(parts[0] | parts[1]))
-        validated = kept & (lot < validation)
-        return _parts(states, tested, validated, kept & ~validated)
+        validated = included & (lot < validation)
+        return _parts(states, tested, validated, included & ~validated)
 
     parts = divided(validation, test)
     if hold_out is not None and not len(parts["test"]):
@@ -121,19 +121,27 @@ def _remedy(
 ) -> str:
     """Settings under which every split has states and the training split has a batch."""
     choices = [
-        (given, *(one for one in _FRACTIONS if one > given), 0.0) if given else (0.0,)
-        for given in fractions.values()
+        (
+            fraction_now,
+            *(fraction_choice for fraction_choice in _FRACTIONS if fraction_choice > fraction_now),
+            0.0,
+        )
+        if fraction_now
+        else (0.0,)
+        for fraction_now in fractions.values()
     ]
     # unchanged settings come first, dropping a split comes last
     for chosen in sorted(product(*choices), key=lambda some: (some.count(0.0), sum(some))):
         parts = divided(chosen[0], chosen[1] if len(chosen) > 1 else 0.0)
-        wanted = dict(zip(fractions, chosen, strict=True))
-        left = len(parts["train"])
-        if left and all(len(parts[name]) for name, fraction in wanted.items() if fraction):
+        new_fractions = dict(zip(fractions, chosen, strict=True))
+        remaining = len(parts["train"])
+        if remaining and all(
+            len(parts[name]) for name, fraction in new_fractions.items() if fraction
+        ):
             break
     changes: dict[str, float] = {
-        name: fraction for name, fraction in wanted.items() if fraction != fractions[name]
+        name: fraction for name, fraction in new_fractions.items() if fraction != fractions[name]
     }
-    if batch_size > left:
-        changes["batch_size"] = 2 ** max(0, (left // 2).bit_length() - 1)
+    if batch_size > remaining:
+        changes["batch_size"] = 2 ** max(0, (remaining // 2).bit_length() - 1)
     return ", ".join(f"{name}: {value}" for name, value in changes.items())

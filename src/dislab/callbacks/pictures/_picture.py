@@ -82,10 +82,10 @@ class Picture(pl.Callback, ABC):
         tensors = (*module.parameters(), *module.buffers())
         # memory address and version of each tensor; the number of steps covers replayed CUDA
         # graphs, which change weights without raising their version
-        weights = [(one.data_ptr(), one._version) for one in tensors]
+        weights = [(tensor.data_ptr(), tensor._version) for tensor in tensors]
         state = module, data, steps, weights
-        before, shown = self._last or (path, None)
-        is_known = shown == state and before.parent == path.parent and before.is_file()
+        before, last_state = self._last or (path, None)
+        is_known = last_state == state and before.parent == path.parent and before.is_file()
         if is_known and before == path:  # a test after training, whose end has drawn it already
             return
         if is_known:
@@ -101,8 +101,8 @@ class Picture(pl.Callback, ABC):
         key = f"images/{self.name}"
 
         def pixels() -> UInt8[np.ndarray, "height width 3"]:
-            with Image.open(path) as drawn:  # faster than drawing again
-                return np.asarray(drawn.convert("RGB"))
+            with Image.open(path) as picture:  # faster than drawing again
+                return np.asarray(picture.convert("RGB"))
 
         for logger in trainer.loggers:
             if isinstance(logger, MLFlowLogger):

@@ -108,24 +108,24 @@ class Traversals(Picture):
         if not lacks(module, "render"):
             return self._factor_figure(trainer, data, module)
         states = draw_states(data, self.split, max(self.points, self.images), self.seed)
-        known, chosen = states[: self.points], states[: self.images]
+        reference, chosen = states[: self.points], states[: self.images]
 
         def over(function: Callable[[Tensor], Tensor]) -> Tensor:
             precision = trainer.precision_plugin
-            return over_images(data, module, known, self.batch_size, function, precision)
+            return over_images(data, module, reference, self.batch_size, function, precision)
 
-        positions = torch.from_numpy(data.factors.positions(known))
+        positions = torch.from_numpy(data.factors.positions(reference))
         order = latent_order(module, over, positions, data.factors.names)
-        shown = order.latents[: self.latents]
+        latents = order.latents[: self.latents]
         with evaluating(module, trainer.precision_plugin):
             image = images_of(data, module, chosen, trainer.precision_plugin)
             code = module.codes(image) if lacks(module, "encode") else module.encode(image).mean
-            found = moved(module, code, order, shown, self.places, self.positions)
-        how = f", {self.positions} positions" if found.heads else ""
+            moves = moved(module, code, order, latents, self.places, self.positions)
+        how = f", {self.positions} positions" if moves.heads else ""
         return plots.image_grid(
-            rearrange(found.images, "row image step c h w -> row (image step) c h w").numpy(),
+            rearrange(moves.images, "row image step c h w -> row (image step) c h w").numpy(),
             order.labels[: self.latents],
-            found.heads * len(chosen),
+            moves.heads * len(chosen),
             f"Latent traversals after {int(module.steps):,} steps{how}",
             blocks=len(chosen),
             faded=order.dead[: self.latents],
@@ -142,8 +142,8 @@ class Traversals(Picture):
             values = np.rint(fractions * (data.factors.sizes[factor] - 1)).astype(np.int64)
             moved[:, factor] = np.tile(values, len(states))
             with evaluating(module, trainer.precision_plugin):
-                drawn = module.render(torch.from_numpy(moved).to(module.device))
-            rows.append(drawn.float().cpu())
+                rendered = module.render(torch.from_numpy(moved).to(module.device))
+            rows.append(rendered.float().cpu())
         return plots.image_grid(
             torch.stack(rows).numpy(),
             [data.factors.names[factor] for factor in varying[: self.latents]],

@@ -40,20 +40,20 @@ def bounds(
     """
     if not points or lacks(module, "encode") or lacks(module, "pixel_loss"):
         return {}
-    found: dict[str, float] = {}
+    values: dict[str, float] = {}
     for split in SPLITS:
         if len(data.indices(split)):
             terms = _terms(trainer, data, module, split, points, batch_size, seed)
-            found |= {f"{name}_{split}": value for name, value in terms.items()}
-    return found
+            values |= {f"{name}_{split}": value for name, value in terms.items()}
+    return values
 
 
-def bounds_table(found: Mapping[str, float]) -> str:
+def bounds_table(values: Mapping[str, float]) -> str:
     """Formats the result of `bounds`, one line per split, in nats per image."""
     rows = [["nats per image", *QUANTITIES]]
     for split in SPLITS:
-        if f"kl_{split}" in found:
-            rows.append([split, *(f"{found[f'{name}_{split}']:.2f}" for name in QUANTITIES)])
+        if f"kl_{split}" in values:
+            rows.append([split, *(f"{values[f'{name}_{split}']:.2f}" for name in QUANTITIES)])
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     return "\n".join(
         "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in rows
@@ -75,7 +75,7 @@ def _terms(
     def measure(image: Tensor) -> Tensor:
         mean, log_var = module.encode(image)
         z = sample(mean, log_var, noise(mean))
-        decoded = [module.pixel_loss(one, image) for one in (z, mean)]
+        decoded = [module.pixel_loss(code, image) for code in (z, mean)]
         terms = torch.stack([*decoded, kl_per_latent(mean, log_var).sum(1).mean()]).double()
         return terms.expand(len(image), -1)
 

@@ -33,40 +33,40 @@ def score(
     A score that does not apply to these codes is skipped.
     """
     bank = checked([encoding.codes], [encoding.factors], space, least=1)
-    found = score_bank(metrics, space, bank, bootstrap, optional=True, chance=chance)
-    found = _prefixed(found, prefix)
+    evaluation = score_bank(metrics, space, bank, bootstrap, optional=True, chance=chance)
+    evaluation = _prefixed(evaluation, prefix)
     if encoding.kl is None:
-        return found
+        return evaluation
     active = {"active_units": float((encoding.kl > ACTIVE).sum())}
-    parts = found.parts | {"kl_per_latent": encoding.kl.tolist()}
-    return found._replace(values=found.values | active, parts=parts)
+    parts = evaluation.parts | {"kl_per_latent": encoding.kl.tolist()}
+    return evaluation._replace(values=evaluation.values | active, parts=parts)
 
 
-def _prefixed(found: Evaluation, prefix: str) -> Evaluation:
+def _prefixed(evaluation: Evaluation, prefix: str) -> Evaluation:
     """The evaluation with a prefix before each score's name."""
-    return found._replace(
-        values={f"{prefix}{name}": one for name, one in found.values.items()},
-        intervals={f"{prefix}{name}": one for name, one in found.intervals.items()},
-        parts={f"{prefix}{name}": one for name, one in found.parts.items()},
+    return evaluation._replace(
+        values={f"{prefix}{name}": value for name, value in evaluation.values.items()},
+        intervals={f"{prefix}{name}": value for name, value in evaluation.intervals.items()},
+        parts={f"{prefix}{name}": value for name, value in evaluation.parts.items()},
         metrics={
-            f"{prefix}{name}": one | {"primary": f"{prefix}{one['primary']}"}
-            for name, one in found.metrics.items()
+            f"{prefix}{name}": value | {"primary": f"{prefix}{value['primary']}"}
+            for name, value in evaluation.metrics.items()
         },
-        skipped={f"{prefix}{name}": one for name, one in found.skipped.items()},
-        chance={f"{prefix}{name}": one for name, one in found.chance.items()},
+        skipped={f"{prefix}{name}": value for name, value in evaluation.skipped.items()},
+        chance={f"{prefix}{name}": value for name, value in evaluation.chance.items()},
     )
 
 
-def joined(one: Evaluation, other: Evaluation) -> Evaluation:
+def joined(first: Evaluation, second: Evaluation) -> Evaluation:
     """Merges two evaluations of the same images; only the names of the KL may coincide."""
     return Evaluation(
-        one.values | other.values,
-        one.intervals | other.intervals,
-        one.parts | other.parts,
-        one.metrics | other.metrics,
-        one.provenance,
-        one.skipped | other.skipped,
-        one.chance | other.chance,
+        first.values | second.values,
+        first.intervals | second.intervals,
+        first.parts | second.parts,
+        first.metrics | second.metrics,
+        first.provenance,
+        first.skipped | second.skipped,
+        first.chance | second.chance,
     )
 
 
@@ -102,8 +102,8 @@ def _varied(data: DataModule, states: Indices) -> int:
     positions = data.factors.positions(states)
     varied = (positions != positions[:1]).any(0)
     return sum(
-        bool(one) and not factor.nuisance
-        for one, factor in zip(varied, data.factors.factors, strict=True)
+        bool(varies) and not factor.nuisance
+        for varies, factor in zip(varied, data.factors.factors, strict=True)
     )
 
 

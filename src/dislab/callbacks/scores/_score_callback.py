@@ -77,9 +77,9 @@ class ScoreCallback(pl.Callback, ABC):
         if trainer.is_global_zero:
             # the trainer runs its loops in inference mode; a score may need to fit a model
             with torch.inference_mode(False), torch.enable_grad():
-                found = self.score(trainer, data, module, folder)
-            if found is not None:
-                self._publish(trainer, module, folder, stage, found)
+                scored = self.score(trainer, data, module, folder)
+            if scored is not None:
+                self._publish(trainer, module, folder, stage, scored)
                 self.plot(trainer, data, module, folder)
         trainer.strategy.barrier(name)
 
@@ -89,11 +89,11 @@ class ScoreCallback(pl.Callback, ABC):
         module: Objective,
         folder: Path,
         stage: runs.ScoreStage,
-        found: Scored,
+        scored: Scored,
     ) -> None:
-        runs.write_scores(folder, stage, found.record)
-        for logger in trainer.loggers if found.logged else ():
-            logger.log_metrics(found.logged, step=int(module.steps))
+        runs.write_scores(folder, stage, scored.record)
+        for logger in trainer.loggers if scored.logged else ():
+            logger.log_metrics(scored.logged, step=int(module.steps))
             logger.save()
-        if found.text:
-            print(f"\n{found.text}")
+        if scored.text:
+            print(f"\n{scored.text}")

@@ -63,8 +63,8 @@ class Scorer:
         if not module.has_codes or without_factors(self.data, self.states):
             return {}
         precision = self.trainer.precision_plugin
-        made = baselines(names, self.data, module, self.states, self.batch_size, precision)
-        return {name: self._scores(one, "mean").values for name, one in made.items()}
+        models = baselines(names, self.data, module, self.states, self.batch_size, precision)
+        return {name: self._scores(model, "mean").values for name, model in models.items()}
 
     def _scores(
         self, module: Objective, codes: Codes, resamples: int = 0, chance: bool = False
@@ -75,11 +75,11 @@ class Scorer:
             return Evaluation({}, {}, {}, {}, {"versions": {}}, skipped, {})
         images = self.trainer, self.data, module, self.states, self.batch_size
         bootstrap, space = Bootstrap(resamples, CONFIDENCE, self.seed), self.data.factors
-        found = []
+        evaluations = []
         if codes != "sample":
             means = encode_states(*images)
-            found.append(score(self.metrics, space, means, bootstrap, chance))
+            evaluations.append(score(self.metrics, space, means, bootstrap, chance))
         if codes != "mean":
-            drawn = sample_states(*images, self.seed)
-            found.append(score(self.metrics, space, drawn, bootstrap, chance, SAMPLED))
-        return reduce(joined, found)
+            samples = sample_states(*images, self.seed)
+            evaluations.append(score(self.metrics, space, samples, bootstrap, chance, SAMPLED))
+        return reduce(joined, evaluations)

@@ -54,29 +54,33 @@ def trials(
     """
     method: Any = module
     if callable(getattr(module, "sym2img", None)):
-        return [Trial(one, "", _given(method, one)) for one in concepts]
+        return [Trial(concept, "", _from_concept(method, concept)) for concept in concepts]
     factors = int(factor.max()) + 1
-    drawn = draw_recombination(len(concepts), factors, len(factor), Stream(seed).of("concepts"))
-    disagreeing = drawn._replace(lot=torch.full_like(drawn.lot, _DISAGREE))
-    asked = [(name, name, drawn) for name in OPERATORS]
-    asked.append((_DISAGREEING, "in_common", disagreeing))
-    known, found = described.amax(0), []
-    for kind, operator, draws in asked:
-        number = OPERATORS.index(operator)
-        draws = draws._replace(operator=torch.full_like(draws.operator, number))
-        made = recombination(concepts, known, factor, draws)
+    recombinations = draw_recombination(
+        len(concepts), factors, len(factor), Stream(seed).of("concepts")
+    )
+    disagreeing = recombinations._replace(lot=torch.full_like(recombinations.lot, _DISAGREE))
+    kinds = [(name, name, recombinations) for name in OPERATORS]
+    kinds.append((_DISAGREEING, "in_common", disagreeing))
+    present, concept_trials = described.amax(0), []
+    for kind, operator, draws in kinds:
+        index = OPERATORS.index(operator)
+        draws = draws._replace(operator=torch.full_like(draws.operator, index))
+        recombined = recombination(concepts, present, factor, draws)
         # excludes concepts that would be formed from themselves, as nothing can be split or added
-        real = (made.operator == number) & (made.first != made.second).any(1)
-        real &= (made.result == concepts).all(1)
+        real = (recombined.operator == index) & (recombined.first != recombined.second).any(1)
+        real &= (recombined.result == concepts).all(1)
         if kind == _DISAGREEING:  # a factor with only one known attribute cannot differ
-            real &= (made.second != concepts).any(1)
+            real &= (recombined.second != concepts).any(1)
         for row in torch.where(real)[0].tolist():
-            pair = made.first[row], made.second[row]
-            found.append(Trial(concepts[row], kind, _made(method, *pair, operator)))
-    return found
+            pair = recombined.first[row], recombined.second[row]
+            concept_trials.append(
+                Trial(concepts[row], kind, _from_operator(method, *pair, operator))
+            )
+    return concept_trials
 
 
-def _given(method: Any, concept: Tensor) -> Callable[[int, Draws], Tensor]:
+def _from_concept(method: Any, concept: Tensor) -> Callable[[int, Draws], Tensor]:
     def draw(count: int, draws: Draws) -> Tensor:
         image: Tensor = method.sym2img(_repeated(method, concept, count), draws)
         return image
@@ -84,11 +88,11 @@ def _given(method: Any, concept: Tensor) -> Callable[[int, Draws], Tensor]:
     return draw
 
 
-def _made(
+def _from_operator(
     method: Any, first: Tensor, second: Tensor, operator: str
 ) -> Callable[[int, Draws], Tensor]:
     def draw(count: int, draws: Draws) -> Tensor:
-        concepts = (_repeated(method, one, count) for one in (first, second))
+        concepts = (_repeated(method, concept, count) for concept in (first, second))
         image: Tensor = method.recombined_images(*concepts, operator, draws)
         return image
 

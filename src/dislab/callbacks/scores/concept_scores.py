@@ -112,34 +112,34 @@ class ConceptScores(ScoreCallback):
         stage = trainer.state.fn
         names = _symbol_names(data)
         factor = torch.tensor(factor_of_each(names))
-        known = _described(data, module, data.val_dataloader(), self.references, "validation")
-        shown = known
+        references = _described(data, module, data.val_dataloader(), self.references, "validation")
+        examples = references
         if stage == "test":
-            shown = _described(data, module, data.test_dataloader(), self.references, "test")
-        concepts = torch.unique(shown.symbol, dim=0)
+            examples = _described(data, module, data.test_dataloader(), self.references, "test")
+        concepts = torch.unique(examples.symbol, dim=0)
         chosen = host_generator(self.seed).permutation(len(concepts))[: self.concepts]
         parts: dict[str, dict[str, dict[str, float]]] = {}
-        asked = trials(module, concepts[chosen], known.symbol, factor, self.seed)
-        for trial in tqdm(asked, desc="concepts", leave=False, disable=None):
-            read = read_attributes(self._drawn(trainer, module, trial), *known, factor)
-            named = [names[i] for i in torch.where(trial.concept > 0)[0].tolist()]
+        concept_trials = trials(module, concepts[chosen], references.symbol, factor, self.seed)
+        for trial in tqdm(concept_trials, desc="concepts", leave=False, disable=None):
+            read = read_attributes(self._images(trainer, module, trial), *references, factor)
+            attributes = [names[i] for i in torch.where(trial.concept > 0)[0].tolist()]
             part = parts.setdefault(trial.operator, {})
-            part[", ".join(named)] = {
+            part[", ".join(attributes)] = {
                 "accuracy": concept_accuracy(read, trial.concept, factor),
                 "diversity": concept_diversity(read, trial.concept, factor),
             }
         means = _means(parts)
-        reader = math.nan if stage != "test" else _reader_accuracy(known, shown, factor)
+        reader = math.nan if stage != "test" else _reader_accuracy(references, examples, factor)
         return {
             "scores": {**means, "reader_accuracy": reader},
             "concepts": parts.get("", parts),
-            "draw": {"images": self.images, "references": len(known.image), "seed": self.seed},
+            "draw": {"images": self.images, "references": len(references.image), "seed": self.seed},
             "objective": type(module).__name__,
             "steps": int(module.steps),
             "versions": runs.versions(),
         }
 
-    def _drawn(self, trainer: pl.Trainer, module: Objective, trial: Trial) -> Tensor:
+    def _images(self, trainer: pl.Trainer, module: Objective, trial: Trial) -> Tensor:
         stream = Stream(self.seed, device=module.device).of("concepts")
         draws = module.draw(self.images, stream)
         with evaluating(module, trainer.precision_plugin):
@@ -160,14 +160,14 @@ def _described(
     data: DataModule, module: Objective, loader: Iterable[Any], count: int, split: Split
 ) -> _Described:
     """The first images of a loader with their descriptions, on the CPU."""
-    images, symbols, found = [], [], 0
+    images, symbols, total = [], [], 0
     for raw in loader:
         moved = data.transfer_batch_to_device(raw, module.device, 0)
         batch: SymbolBatch = data.on_after_batch_transfer(moved, 0)
         images.append(batch.image.float().cpu())
         symbols.append(batch.symbol.float().cpu())
-        found += len(batch.image)
-        if found >= count:
+        total += len(batch.image)
+        if total >= count:
             break
     if not images:
         raise InputError(
@@ -177,18 +177,20 @@ def _described(
     return _Described(torch.cat(images)[:count], torch.cat(symbols)[:count])
 
 
-def _reader_accuracy(known: _Described, shown: _Described, factor: Tensor) -> float:
+def _reader_accuracy(references: _Described, examples: _Described, factor: Tensor) -> float:
     """Share of the attributes named in the images' descriptions that are read correctly."""
-    read = read_attributes(shown.image[:1000], *known, factor)
-    rows, named = torch.where(shown.symbol[:1000] > 0)
-    return (read[rows, factor[named]] == named).double().mean().item()
+    read = read_attributes(examples.image[:1000], *references, factor)
+    rows, attributes = torch.where(examples.symbol[:1000] > 0)
+    return (read[rows, factor[attributes]] == attributes).double().mean().item()
 
 
 def _means(parts: dict[str, dict[str, dict[str, float]]]) -> dict[str, float]:
     """The mean of each score over all concepts, and over the concepts of each operator."""
     means = {}
     for name in _NAMES:
-        by_operator = {key: [one[name] for one in part.values()] for key, part in parts.items()}
+        by_operator = {
+            key: [scores[name] for scores in part.values()] for key, part in parts.items()
+        }
         means[name] = _mean([value for values in by_operator.values() for value in values])
         means |= {f"{name}/{key}": _mean(values) for key, values in by_operator.items() if key}
     return means

@@ -139,7 +139,9 @@ class Evaluate(ScoreCallback):
         elif isinstance(data := getattr(trainer, "datamodule", None), DataModule):
             if self.distribution == "correlated":
                 self._states(data)  # rejects data without correlation before training
-            metrics = {name: built(name, one, data.factors) for name, one in self.metrics.items()}
+            metrics = {
+                name: built(name, build, data.factors) for name, build in self.metrics.items()
+            }
             self._note(inapplicable(trainer, module, data, metrics, self.split, self.points))
 
     def teardown(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
@@ -150,9 +152,9 @@ class Evaluate(ScoreCallback):
         Raises:
             InputError: A score that the user named could not be computed.
         """
-        found, self._found = self._found, None
-        if found is not None and found.skipped and self.asked:
-            raise InputError(_listed(found.skipped, "was not taken"))
+        evaluation, self._found = self._found, None
+        if evaluation is not None and evaluation.skipped and self.asked:
+            raise InputError(_listed(evaluation.skipped, "was not taken"))
 
     def applies(self, trainer: pl.Trainer, module: Objective) -> bool:
         """Whether scores were chosen."""
@@ -164,29 +166,31 @@ class Evaluate(ScoreCallback):
         """Scores and bounds, together with those of untrained copies and of baselines."""
         states = self._states(data)
         scorer = Scorer(trainer, data, states, self.metrics, self.batch_size, self.codes, self.seed)
-        found = scorer.scores(module, self.bootstrap, self.chance)
+        evaluation = scorer.scores(module, self.bootstrap, self.chance)
         floor = scorer.untrained(module, self.untrained)
         others = scorer.baselines(module, self.baselines)
         nats = bounds(trainer, data, module, self.bound_points, self.batch_size, self.seed)
-        values = found.values | nats
+        values = evaluation.values | nats
         record = {
-            **found._replace(values=values).record(),
-            "draw": self._drawn(data, len(states)),
+            **evaluation._replace(values=values).record(),
+            "draw": self._sampling(data, len(states)),
             **runs.origin(module, data, trainer.ckpt_path),
             "losses": {name: float(value) for name, value in trainer.callback_metrics.items()},
             "untrained": floor,
             "baselines": others,
         }
-        self._found = found
+        self._found = evaluation
         parts = []
-        if set(found.skipped.values()) - self._noted:
-            parts.append(_listed(found.skipped, "was not taken"))
+        if set(evaluation.skipped.values()) - self._noted:
+            parts.append(_listed(evaluation.skipped, "was not taken"))
         if nats:
             parts.append(bounds_table(nats))
-        if found.values:
-            chance, copies = found.chance, floor["scores"]
+        if evaluation.values:
+            chance, copies = evaluation.chance, floor["scores"]
             parts.append(
-                score_table(found.values, found.intervals, copies, chance, others, brief=True)
+                score_table(
+                    evaluation.values, evaluation.intervals, copies, chance, others, brief=True
+                )
             )
         logged = {f"scores/{name}": value for name, value in values.items()}
         return Scored(record, logged, "\n\n".join(parts))
@@ -214,18 +218,20 @@ class Evaluate(ScoreCallback):
                 "may be {}"
             )
         for reason in sorted(set(reasons.values()) - self._noted):
-            names = ", ".join(name for name, one in reasons.items() if one == reason)
+            names = ", ".join(
+                name for name, other_reason in reasons.items() if other_reason == reason
+            )
             rank_zero_info(f"Evaluate: {names} will not be taken: {reason}")
         self._noted |= set(reasons.values())
 
-    def _drawn(self, data: DataModule, points: int) -> dict[str, Any]:
+    def _sampling(self, data: DataModule, points: int) -> dict[str, Any]:
         """A description of the scored states, for the record."""
         split = split_with_states(data, self.split)
-        drawn: dict[str, Any] = {"split": split, "points": points, "seed": self.seed}
-        drawn["codes"] = self.codes
+        sampling: dict[str, Any] = {"split": split, "points": points, "seed": self.seed}
+        sampling["codes"] = self.codes
         if self.distribution != "uniform":
-            drawn["distribution"] = self.distribution
-        return drawn | {"available": len(data.indices(split))}
+            sampling["distribution"] = self.distribution
+        return sampling | {"available": len(data.indices(split))}
 
 
 def _listed(reasons: Mapping[str, str], verb: str) -> str:

@@ -90,8 +90,8 @@ class Generalisation(ScoreCallback):
         for decoded in losses["train"]:
             train, test = (losses[split][decoded][NAME] for split in SPLITS)
             ratio = test / train if train else math.nan
-            found = {"train": train, "test": test, "ratio": ratio, "excess": test - train}
-            scores |= {f"{decoded}_{name}": value for name, value in found.items()}
+            values = {"train": train, "test": test, "ratio": ratio, "excess": test - train}
+            scores |= {f"{decoded}_{name}": value for name, value in values.items()}
             lines.append(
                 f"reconstruction, decoded posterior {decoded}: {train:.2f} nats on training "
                 f"states, {test:.2f} on test states (ratio {ratio:.2f})"
@@ -119,12 +119,12 @@ class Generalisation(ScoreCallback):
         count = 0
         loader = data.sample_loader(split, self.examples, self.seed)
         with evaluating(module, trainer.precision_plugin), alone():
-            for number, raw in enumerate(loader):
+            for index, raw in enumerate(loader):
                 batch = data.on_after_batch_transfer(
                     data.transfer_batch_to_device(raw, module.device, 0), 0
                 )
                 size = len(batch[0])
-                stream = Stream(self.seed, number, module.device).of("generalisation")
+                stream = Stream(self.seed, index, module.device).of("generalisation")
                 draws = module.draw(size, stream)
                 for decoded, means in sums.items():
                     used = draws if decoded == SAMPLE else _without_noise(module, draws)

@@ -81,7 +81,7 @@ class ScoreCurves(pl.Callback):
         if stage != "fit" or not self._applies(module, data):
             return
         assert isinstance(data, DataModule)
-        metrics = {name: built(name, one, data.factors) for name, one in self.metrics.items()}
+        metrics = {name: built(name, build, data.factors) for name, build in self.metrics.items()}
         reasons = inapplicable(trainer, module, data, metrics, self.split, self.points)
         if reasons and self._asked:
             name, reason = next(iter(reasons.items()))
@@ -138,20 +138,20 @@ class ScoreCurves(pl.Callback):
         if is_rehearsal(trainer) or not self._applies(module, data):
             return
         assert isinstance(data, DataModule)
-        found: dict[str, float] = {}
+        values: dict[str, float] = {}
         if trainer.is_global_zero:
-            found = self._scores(trainer, data, module)
+            values = self._scores(trainer, data, module)
             for logger in trainer.loggers:
-                logger.log_metrics(found, step=row)
-        self._latest = trainer.strategy.broadcast(found)
+                logger.log_metrics(values, step=row)
+        self._latest = trainer.strategy.broadcast(values)
         self._tell(trainer, self._latest)
 
     def _scores(self, trainer: pl.Trainer, data: DataModule, module: Objective) -> dict[str, float]:
         """Scalars of all scores by their names in the log."""
         states = draw_states(data, self.split, self.points, self.seed)
         encoding = encode_states(trainer, data, module, states, self.batch_size, with_kl=False)
-        found = score(self.metrics, data.factors, encoding, Bootstrap(0, 0.95, self.seed))
-        return {f"{PREFIX}{name}": value for name, value in found.values.items()}
+        evaluation = score(self.metrics, data.factors, encoding, Bootstrap(0, 0.95, self.seed))
+        return {f"{PREFIX}{name}": value for name, value in evaluation.values.items()}
 
     def _tell(self, trainer: pl.Trainer, values: dict[str, float]) -> None:
         """Publishes the scores to checkpoints and other callbacks."""

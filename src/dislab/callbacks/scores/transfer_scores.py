@@ -107,7 +107,7 @@ class TransferScores(ScoreCallback):
         check_predictors(self.predictors)
         data = data_of(trainer, "TransferScores")
         rehearsed = getattr(trainer, "fast_dev_run", False)
-        chosen = [one for one in self.scenarios if not (rehearsed and one.dataset)]
+        chosen = [scenario for scenario in self.scenarios if not (rehearsed and scenario.dataset)]
         if self._shifts is None or self._shifts.data is not data:
             self._shifts = shifts_of(data, chosen, self.sizes)
 
