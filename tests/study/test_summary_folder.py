@@ -1,15 +1,20 @@
 """The folder with every table and picture of a study, as `dislab study summary` writes it."""
 
+import errno
 import json
+import os
 import re
 from pathlib import Path
+from typing import NoReturn
 
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 from tests.study.conftest import planned
 
 from dislab.cli import main
+from dislab.storage import writing
 from dislab.study.plan import Plan
 from dislab.study.results import Done, StudyFolder
 
@@ -111,6 +116,41 @@ def test_a_table_with_agreement(
     assert main(["study", "table", str(folder.path), "--agreement"]) == 0
     header = capsys.readouterr().out.splitlines()[0].split(",")
     assert header[-2:] == ["agreement.alignment", "agreement.informative"]
+
+
+@pytest.mark.parametrize("again", [False, True])
+@pytest.mark.parametrize(
+    ("owner", "function"), [(writing, "_sync"), (Figure, "savefig"), (Path, "write_text")]
+)
+def test_a_full_disk_leaves_the_folder_as_it_was(
+    folder: StudyFolder,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    owner: object,
+    function: str,
+    again: bool,
+) -> None:
+    """The disk fills while a table, a picture or the page is written."""
+    filled(folder, TEXT.format(seeds=2, codes=""))
+    args = ["study", "summary", str(folder.path), "--out", str(tmp_path / "out")]
+    if again:
+        assert main([*args, "--pictures=none"]) == 0
+    capsys.readouterr()
+    before = files_in(tmp_path)
+
+    def full(*_: object, **__: object) -> NoReturn:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(owner, function, full)
+    assert main(args) == 2
+    message = capsys.readouterr().err
+    assert re.fullmatch(r"dislab: error: .*No space left on device.*\n", message), message
+    assert files_in(tmp_path) == before
+
+
+def files_in(folder: Path) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 @pytest.mark.parametrize(
