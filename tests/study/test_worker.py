@@ -176,6 +176,34 @@ def test_a_worker_waits_for_runs_of_others(
     assert len(units.started) == 2
 
 
+def test_a_waiting_worker_says_so_at_first_and_every_minute(
+    work: Callable[..., None],
+    folder: StudyFolder,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    plan = planned(tmp_path, TWO)
+    held = [Claims(folder.claims).take(run.id) for run in plan.runs]
+    clock = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
+
+    def sleep(_: float) -> None:
+        clock[0] += 25.0
+        for claim in held:
+            assert claim is not None
+            claim.beat()
+            if clock[0] == 125.0:
+                claim.release()
+
+    monkeypatch.setattr(time, "sleep", sleep)
+    work(plan, Units())
+    assert capsys.readouterr().out.splitlines() == [
+        "waiting for 2 runs of other workers",
+        "waiting for 2 runs of other workers, for 75 s",
+    ]
+
+
 def test_a_run_that_another_process_trains_is_tried_later(
     work: Callable[..., None], folder: StudyFolder, tmp_path: Path
 ) -> None:

@@ -24,6 +24,7 @@ from dislab.study.results import (
 )
 from dislab.study.stages import FIRST, load_stage
 from dislab.study.stages.train import SETTINGS
+from dislab.study.status import duration
 from dislab.study.units import Report, Start, Task, Unit
 from dislab.yaml_files import yaml_text
 
@@ -31,6 +32,8 @@ _POLL: Final = 0.5
 """Seconds between two polls of a running process."""
 _PATIENCE: Final = 0.5
 """Seconds between two polls of runs claimed by other workers."""
+_MESSAGE: Final = 60.0
+"""Seconds between two messages while waiting for runs claimed by other workers."""
 _SETTLING: Final = 2.0
 """Seconds within which the process of a dead worker notices this and ends."""
 _GRACE: Final = 300.0
@@ -71,6 +74,8 @@ class Worker:
         self._settings = settings or Settings()
         self._stages = {word: load_stage(word) for word in plan.stages}
         self._claims = Claims(folder.claims, self._settings.stale)
+        self._idle: tuple[float, float] | None = None
+        """When the worker began to wait for other workers, and when it says so next."""
 
     def work(self) -> None:
         """Does the remaining work.
@@ -88,7 +93,9 @@ class Worker:
                 if len(busy) == len(left) == before and left:
                     if self._settings.leave:
                         return
-                    self._rest()
+                    self._rest(len(left))
+                else:
+                    self._idle = None
         finally:
             self._claims.close()
 
@@ -234,9 +241,17 @@ class Worker:
                 f"succeeded: {failed.message}"
             )
 
-    def _rest(self) -> None:
+    def _rest(self, runs: int) -> None:
+        """Waits a moment for runs of other workers, and says so at first and every minute."""
         if not self._settings.alive():
             raise KeyboardInterrupt("the launcher has ended")
+        now = time.monotonic()
+        begin, due = self._idle or (now, now)
+        if now >= due:
+            due = now + _MESSAGE
+            still = f", for {duration(now - begin)}" if self._idle else ""
+            print(f"waiting for {runs} run{'s' * (runs != 1)} of other workers{still}", flush=True)
+        self._idle = begin, due
         time.sleep(_PATIENCE)
 
 
