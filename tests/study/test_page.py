@@ -195,12 +195,17 @@ def test_the_same_bytes_from_the_same_study(
     assert str(tmp_path) not in first
 
 
-def test_names_that_end_a_script_are_escaped(make: Make, tmp_path: Path) -> None:
-    hostile = "</script><img src=x onerror=alert(1)>"
-    text = study_page_of(make(TEXT.replace("one", json.dumps(hostile)), mig=MIG), tmp_path)
+@pytest.mark.parametrize("place", ["one", "method"])
+def test_names_that_end_a_script_are_escaped(make: Make, tmp_path: Path, place: str) -> None:
+    hostile = "</script></h2><img src=x onerror=alert(1)>"
+    text = study_page_of(make(TEXT.replace(place, json.dumps(hostile)), mig=MIG), tmp_path)
     assert hostile not in text
     assert "onerror=alert" not in re.sub(r"<script.*?</script>", "", text, flags=re.DOTALL).replace(
         "&lt;img src=x onerror=alert", ""
     )
-    assert column(text, "method")[0] == hostile
+    assert text.count("<h2>") == text.count("</h2>") == len(within("h2", text))
+    if place == "one":
+        assert column(text, "method")[0] == hostile
+    else:
+        assert column(text, hostile)[0] == "one"
     assert len(within("script", text)) == 3

@@ -17,6 +17,8 @@ from dislab.cli import main
 from dislab.storage import writing
 from dislab.study.plan import Plan
 from dislab.study.results import Done, StudyFolder
+from dislab.study.summary import StudySummary, summarize
+from dislab.study.summary_folder import write_summary
 
 TEXT = """
 name: mine
@@ -116,6 +118,47 @@ def test_a_table_with_agreement(
     assert main(["study", "table", str(folder.path), "--agreement"]) == 0
     header = capsys.readouterr().out.splitlines()[0].split(",")
     assert header[-2:] == ["agreement.alignment", "agreement.informative"]
+
+
+HOSTILE = [
+    "# heading\n# two\n\n```",
+    "</style><script>alert(1)</script><img src=x onerror=alert(1)>",
+    "![x](https://evil.example/a.png) | [x]: https://evil.example",
+    "<!-- --8<-- [end:means] -->",
+    '\n--8<-- "/etc/passwd"\n\n---\n* * *',
+    "a`b",
+    "../../b",
+]
+
+
+def hostile_summary() -> StudySummary:
+    """A study whose axes, values and scores have hostile names."""
+    rng = np.random.default_rng(0)
+    rows: dict[str, list[object]] = {"seed": [n % 3 for n in range(36)], "state": ["finished"] * 36}
+    for n, name in enumerate(HOSTILE):
+        rows[name] = [name if k // (3 * (1 + n % 4)) % 2 else HOSTILE[n - 1] for k in range(36)]
+        rows[f"score.{name}"] = list(rng.normal(size=36))
+    return summarize(pd.DataFrame(rows), "mine", HOSTILE)
+
+
+def test_texts_of_a_foreign_study_file_stay_texts(tmp_path: Path) -> None:
+    """Names and values of axes appear in headings, notes, captions and tables."""
+    out, found = tmp_path / "out", hostile_summary()
+    write_summary(found, out, "svg", [f"Versions: {name}" for name in HOSTILE])
+    text = (out / "summary.md").read_text()
+    headings = [line for line in text.splitlines() if line.startswith("#")]
+    assert len(headings) == 1 + len(found.tables) + len({"Tables left out", "Pictures"})
+    markers = re.findall(r"<!-- --8<-- \[(start|end):([\w-]+)\] -->", text)
+    assert markers == [(end, name) for name in found.tables for end in ("start", "end")]
+    assert "<" not in re.sub(r"<!-- --8<-- \[(start|end):[\w-]+\] -->", "", text)
+    links = re.findall(r"\]\((.*?)\)", text)
+    assert set(links) == {path.name for path in out.iterdir()} - {"summary.md", "runs.csv"}
+    assert not re.search(r"^(---|```|~~~|>|--8)", text, re.MULTILINE)
+    listed = [line for line in text.splitlines() if line.startswith("* ")]
+    assert len(listed) == len(found.absent)
+    for table in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
+        cells = {len(re.findall(r"(?<!\\)\|", line)) for line in table.splitlines()}
+        assert len(cells) == 1
 
 
 @pytest.mark.parametrize("again", [False, True])
