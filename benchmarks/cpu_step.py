@@ -30,7 +30,7 @@ def step_milliseconds(kept: bool, threads: int) -> float:
     import torch
 
     from dislab.base import ImageBatch
-    from dislab.cli.allocator import keep_freed_memory
+    from dislab.cli.process import keep_freed_memory
     from dislab.decoders import ConvDecoder64
     from dislab.encoders import ConvEncoder64
     from dislab.functional.streams import Stream

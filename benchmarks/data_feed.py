@@ -50,7 +50,7 @@ from torch.utils.data import DataLoader
 from torch.utils.data import Dataset as TorchDataset
 
 from dislab.base import DataModule, Dataset
-from dislab.cli.allocator import keep_freed_memory
+from dislab.cli.process import keep_freed_memory
 from dislab.datamodules import (
     ClampedData,
     CompositionData,

@@ -23,7 +23,7 @@ import torch
 from torch import Tensor
 
 from dislab.base import ImageBatch
-from dislab.cli.allocator import keep_freed_memory
+from dislab.cli.process import keep_freed_memory
 from dislab.decoders import ConvDecoder64, ResidualDecoder128
 from dislab.encoders import ConvEncoder64, ResidualEncoder128
 from dislab.functional.random import device_generator

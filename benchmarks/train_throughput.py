@@ -34,7 +34,7 @@ from torch.utils.data import DataLoader, Dataset
 
 from dislab.callbacks import Progress
 from dislab.cli import main as dislab
-from dislab.cli.allocator import keep_freed_memory
+from dislab.cli.process import keep_freed_memory
 from dislab.datamodules import SingleData
 from dislab.datasets import DSprites
 from dislab.decoders import ConvDecoder64, MLPDecoder

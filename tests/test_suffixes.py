@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from dislab.cli.config_checks import check_configurations
 from dislab.cli.report import _is_study
-from dislab.cli.score_choices import score_choices
+from dislab.cli.score import score_choices
 from dislab.cli.transfer_runs import _choices
+from dislab.cli.yaml_input import check_configurations
 from dislab.datasets import FolderDataset, NumpyDataset
 from dislab.errors import InputError
 from dislab.study.tables import format_of

@@ -2,7 +2,7 @@
 
 import gc
 
-from dislab.cli.allocator import old_objects_left_alone
+from dislab.cli.process import old_objects_left_alone
 
 
 def test_old_objects_are_left_alone_and_later_searched_again() -> None:

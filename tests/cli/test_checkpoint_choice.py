@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
-from tests.cli.test_trainer_settings import CONFIG
+from tests.cli.test_checks import CONFIG
 
 from dislab.cli import main
 from dislab.runs import load_run, open_run, read_checkpoint

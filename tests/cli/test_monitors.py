@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import yaml
-from tests.cli.test_trainer_settings import CONFIG
+from tests.cli.test_checks import CONFIG
 
 from dislab.cli import dispatch, main
 from dislab.cli.monitors import check_monitors

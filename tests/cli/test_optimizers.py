@@ -8,7 +8,7 @@ import torch
 from torch.optim.lr_scheduler import StepLR
 
 from dislab.base import Objective
-from dislab.cli.optimizers import check_optimizer
+from dislab.cli.checks import check_optimizer
 from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
 from dislab.errors import InputError

@@ -16,7 +16,7 @@ import torch
 import yaml
 
 from dislab.cli import COMMANDS, main
-from dislab.cli.configuration import SECTIONS
+from dislab.cli.run_settings import SECTIONS
 from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
 from dislab.objectives import VAE

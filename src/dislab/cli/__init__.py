@@ -6,6 +6,7 @@ import shlex
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from importlib import import_module
 from importlib.metadata import version
 from typing import Final
 
@@ -41,6 +42,25 @@ COMMANDS: Final = {
     "configs": "list, show and copy the configurations that come with dislab",
     "plugins": "list the parts that a configuration can name",
 }
+
+_TARGETS: Final = {
+    "encode": "encode:run",
+    "score": "score:run",
+    "transfer": "transfer:run",
+    "report": "report:run",
+    "export": "export:run",
+    "push": "export:push",
+    "pull": "export:pull",
+    "study": "study:run",
+    "compare": "tables:compare",
+    "import": "tables:import_results",
+    "data": "data:run",
+    "configs": "configs:run",
+    "plugins": "plugins:run",
+}
+"""Module and function of each command; all others train or test a model."""
+
+_WITHOUT_TORCH: Final = ("plugins", "configs", "data")
 
 _OTHER_NAMES: Final = {
     "train": "fit",
@@ -84,7 +104,7 @@ def main(args: Sequence[str] | None = None) -> int:
     command line of the process. Settings of a calling program, such as its warning filters, are
     the same before and after.
     """
-    from dislab.cli.process_state import keep_streams_open, left_as_it_was
+    from dislab.cli.process import keep_streams_open, left_as_it_was
 
     if args is not None:
         with left_as_it_was():
@@ -177,62 +197,17 @@ def dispatch(command: str, args: list[str]) -> int:
         return 0
     if command not in COMMANDS:
         return _foreign(command, args)
-    if command == "plugins":
-        from dislab.cli import plugins
-
-        return plugins.run(args)
-    if command == "configs":
-        from dislab.cli import configs
-
-        return configs.run(args)
-    if command == "data":
-        from dislab.cli import data
-
-        return data.run(args)
-    # read by the OpenMP library when torch loads it: busy-waiting threads make a training step
-    # several times slower as soon as another process needs a core
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    if command == "study":
-        from dislab.cli import study
-
-        return study.run(args)
-    if command == "compare":
-        from dislab.cli import compare
-
-        return compare.run(args)
-    if command == "import":
-        from dislab.cli import import_results
-
-        return import_results.run(args)
-    if command == "encode":
-        from dislab.cli import encode
-
-        return encode.run(args)
-    if command == "score":
-        from dislab.cli import score
-
-        return score.run(args)
-    if command == "transfer":
-        from dislab.cli import transfer
-
-        return transfer.run(args)
-    if command == "report":
-        from dislab.cli import report
-
-        return report.run(args)
-    if command == "export":
-        from dislab.cli import export
-
-        return export.run(args)
-    if command in ("push", "pull"):
-        from dislab.cli import hub
-
-        return hub.push(args) if command == "push" else hub.pull(args)
+    if command not in _WITHOUT_TORCH:
+        # read by the OpenMP library when torch loads it: busy-waiting threads make a training step
+        # several times slower as soon as another process needs a core
+        os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    module, _, function = _TARGETS.get(command, "training:run").partition(":")
     try:
-        from dislab.cli import training
+        run = getattr(import_module(f"dislab.cli.{module}"), function)
     except RuntimeError as error:
         raise explained(error) from error
-    return training.run(command, args)
+    status: int = run(args) if command in _TARGETS else run(command, args)
+    return status
 
 
 def _rows() -> Iterator[str]:

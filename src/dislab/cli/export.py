@@ -1,4 +1,4 @@
-"""`dislab export`: writes the model of a run for other programs."""
+"""`dislab export`, `push` and `pull`: models for other programs, and at the Hugging Face Hub."""
 
 import argparse
 from pathlib import Path
@@ -19,27 +19,21 @@ methods with posteriors; the decoder takes latents and returns images. Each file
 compared with the model before the folder gets its name."""
 
 
+_PUSH: Final = """\
+Upload the model of a run to the Hugging Face Hub, as safetensors with a model card.
+
+Log in first by `hf auth login`, or set HF_TOKEN."""
+
+_PULL: Final = """\
+Download a model from the Hugging Face Hub, check that it can be loaded, and print its folder.
+
+The files hold tensors and settings; no code is read, and the settings may name parts of dislab,
+torch, lightning and installed plugins only. `load_run(FOLDER)` makes the model in Python."""
+
+
 def run(args: list[str]) -> int:
     """Writes a folder and returns the exit status."""
-    options = _parser().parse_args(args)
-    from dislab.exports import export
-
-    formats = list(dict.fromkeys(options.to))
-    out = Path(options.out)
-    for part in export(
-        options.run, out, formats, options.half, chosen(Path(options.run), options.checkpoint)
-    ):
-        checked = "" if part.difference is None else f"   within {part.difference:.2g} of the model"
-        print(f"{out / part.file}{checked}")
-    return 0
-
-
-def _parser() -> Parser:
-    parser = Parser(
-        "dislab export",
-        description=_DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = _parser("dislab export", _DESCRIPTION)
     parser.add_argument("run", metavar="RUN", help="folder of a finished run, or a checkpoint file")
     add_checkpoint(parser)
     parser.add_argument(
@@ -55,4 +49,56 @@ def _parser() -> Parser:
         action="store_true",
         help="store the safetensors in half precision (float16): half the space, outputs rounded",
     )
-    return parser
+    options = parser.parse_args(args)
+    from dislab.exports import export
+
+    formats, out = list(dict.fromkeys(options.to)), Path(options.out)
+    source = chosen(Path(options.run), options.checkpoint)
+    for part in export(options.run, out, formats, options.half, source):
+        checked = "" if part.difference is None else f"   within {part.difference:.2g} of the model"
+        print(f"{out / part.file}{checked}")
+    return 0
+
+
+def push(args: list[str]) -> int:
+    """Uploads a model and returns the exit status."""
+    parser = _parser("dislab push", _PUSH)
+    parser.add_argument(
+        "run", metavar="RUN", help="folder of a finished run, or of an export in safetensors"
+    )
+    parser.add_argument(
+        "repository", metavar="REPO", help="user/name on the Hub; made when missing"
+    )
+    parser.add_argument("--private", action="store_true", help="make a new repository private")
+    parser.add_argument(
+        "--half", action="store_true", help="store the weights in half precision (float16)"
+    )
+    options = parser.parse_args(args)
+    from dislab import exports
+
+    print(exports.push(options.run, options.repository, options.private, options.half))
+    return 0
+
+
+def pull(args: list[str]) -> int:
+    """Downloads a model and returns the exit status."""
+    parser = _parser("dislab pull", _PULL)
+    parser.add_argument("repository", metavar="REPO", help="user/name on the Hub")
+    parser.add_argument(
+        "--out", metavar="FOLDER", help="a new folder; the name of the repository unless given"
+    )
+    parser.add_argument(
+        "--revision", metavar="NAME", help="a branch, tag or commit; the newest unless given"
+    )
+    options = parser.parse_args(args)
+    from dislab import exports
+
+    out = Path(options.out or options.repository.rpartition("/")[2])
+    print(exports.pull(options.repository, out, options.revision))
+    return 0
+
+
+def _parser(name: str, description: str) -> Parser:
+    return Parser(
+        name, description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+    )

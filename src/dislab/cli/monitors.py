@@ -7,7 +7,7 @@ import lightning.pytorch as pl
 
 from dislab.base import DataModule
 from dislab.callbacks import Checkpoints
-from dislab.cli.trainer_settings import several
+from dislab.cli.checks import several
 from dislab.errors import InputError, suggestion
 from dislab.runs import last_checkpoint
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 from dislab.cli.arguments import Parser
 from dislab.cli.configs import find
 from dislab.cli.messages import own_warnings_in_one_line, print_warning
-from dislab.cli.study_tables import (
+from dislab.cli.tables import (
     add_table_options,
     check_table_options,
     print_results,

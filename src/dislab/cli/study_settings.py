@@ -10,13 +10,12 @@ from lightning.pytorch.cli import ArgsType, LightningArgumentParser
 from dislab import plugins
 from dislab.base import DataModule, Objective
 from dislab.callbacks import Evaluate, Generalisation, TransferScores
-from dislab.cli.config_checks import check_configurations, read_values_strictly
+from dislab.cli.checks import check_epoch, check_optimizer, paths_outside
 from dislab.cli.messages import warnings_in_one_line
 from dislab.cli.names import confine_names
-from dislab.cli.optimizers import check_optimizer
-from dislab.cli.trainer_settings import check_epoch, paths_outside
-from dislab.cli.training_arguments import Parser
 from dislab.cli.training_cli import TrainingCLI, built, check_sections, check_settings
+from dislab.cli.training_parser import Parser
+from dislab.cli.yaml_input import check_configurations, read_values_strictly
 from dislab.errors import InputError
 from dislab.functional.precision import check_precision
 from dislab.metrics.evaluation import built as built_metric

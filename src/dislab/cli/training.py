@@ -14,16 +14,15 @@ from dislab import plugins
 from dislab.base import DataModule, Objective
 from dislab.base.failures import parts_named
 from dislab.cli import COMMANDS
-from dislab.cli.config_checks import check_configurations, read_values_strictly
 from dislab.cli.configs import resolved
-from dislab.cli.configuration import of_run, written_elsewhere
 from dislab.cli.help_text import requested
 from dislab.cli.messages import own_warnings_in_one_line, warnings_in_one_line
 from dislab.cli.names import confine_names
-from dislab.cli.processes import lost_another
-from dislab.cli.quiet import hide_lightnings_notes
-from dislab.cli.training_arguments import Parser
-from dislab.cli.training_cli import RUN_FOLDER, TrainingCLI
+from dislab.cli.process import hide_lightnings_notes
+from dislab.cli.run_settings import of_run, written_elsewhere
+from dislab.cli.training_cli import RUN_FOLDER, TrainingCLI, lost_another
+from dislab.cli.training_parser import Parser
+from dislab.cli.yaml_input import check_configurations, read_values_strictly
 from dislab.errors import InputError, TrainingError, cannot_write, one_line
 from dislab.training.checkpoints import arose_while_restoring
 

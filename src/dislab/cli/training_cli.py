@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar, cast
 
 import torch
+import torch.distributed as dist
 from jsonargparse import Namespace
 from lightning.fabric.plugins import CheckpointIO
 from lightning.fabric.utilities.exceptions import MisconfigurationException
@@ -32,9 +33,19 @@ from dislab.callbacks import (
 )
 from dislab.callbacks._trainer import RunFolder
 from dislab.callbacks.pictures import Picture
-from dislab.cli.allocator import keep_freed_memory, old_objects_left_alone
+from dislab.cli.checks import (
+    check_epoch,
+    check_optimizer,
+    check_trainer_settings,
+    paths_outside,
+    several,
+)
 from dislab.cli.closing import closing, outcome
-from dislab.cli.configuration import (
+from dislab.cli.messages import explain
+from dislab.cli.monitors import KnownMonitors, check_monitors
+from dislab.cli.names import check_names
+from dislab.cli.process import keep_freed_memory, old_objects_left_alone
+from dislab.cli.run_settings import (
     OTHER_DATA,
     SECTIONS,
     KeepConfig,
@@ -45,15 +56,8 @@ from dislab.cli.configuration import (
     name_of_data,
     sets,
 )
-from dislab.cli.links import check_offers
-from dislab.cli.merging import ConfigFile, differences
-from dislab.cli.messages import explain
-from dislab.cli.monitors import KnownMonitors, check_monitors
-from dislab.cli.names import check_names
-from dislab.cli.optimizers import check_optimizer
-from dislab.cli.processes import lost_another
-from dislab.cli.trainer_settings import check_epoch, check_trainer_settings, paths_outside, several
-from dislab.cli.training_arguments import DEFAULTS, add_arguments
+from dislab.cli.training_parser import DEFAULTS, add_arguments, check_offers
+from dislab.cli.yaml_input import ConfigFile, differences
 from dislab.errors import DivergenceError, InputError, TrainingError, one_line
 from dislab.functional.precision import check_precision
 from dislab.runs import (
@@ -572,3 +576,15 @@ def _show(trainer: Trainer, shows_bar: bool | None, own_bar: bool) -> None:
             callbacks.remove(callback)
         elif shows_bar is not None:
             callback.show = "bar" if shows_bar else "nothing"
+
+
+_SIGNS: Final = ("gloo", "Connection closed by peer", "Connection reset by peer", "NCCL", "Socket")
+
+
+def lost_another(error: RuntimeError) -> bool:
+    """Whether a process failed while waiting for another one that had ended."""
+    if not (dist.is_available() and dist.is_initialized() and dist.get_world_size() > 1):
+        return False
+    if isinstance(error, dist.DistBackendError | dist.DistNetworkError):
+        return True
+    return any(sign in str(error) for sign in _SIGNS)

@@ -1,4 +1,4 @@
-"""Prints and writes tables of many runs."""
+"""Tables of many runs: their options and output, `dislab compare` and `dislab import`."""
 
 import argparse
 import sys
@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from dislab.cli.arguments import Parser
+from dislab.cli.messages import own_warnings_in_one_line
 from dislab.errors import InputError
 from dislab.storage import check_output
 from dislab.study.tables import (
@@ -79,3 +80,49 @@ def print_results(table: "pd.DataFrame") -> None:
         print(f"\nrank correlations (Spearman) over {len(table)} runs\n")
         correlations = rank_correlations(table, columns, by=[])
         print(markdown(correlation_table(correlations).rename_axis("score")), end="")
+
+
+def compare(args: list[str]) -> int:
+    """Prints or writes a table of run folders, and returns the exit status."""
+    parser = Parser("dislab compare", description="Show runs side by side, one row a run.")
+    parser.add_argument("runs", nargs="+", metavar="RUN", help="run folders")
+    add_table_options(parser)
+    options = parser.parse_args(args)
+    check_table_options(options)
+    from dislab.study import comparison
+
+    put_table(comparison.compare(options.runs), options)
+    return 0
+
+
+def import_results(args: list[str]) -> int:
+    """Prints or writes a table of imported results, and returns the exit status.
+
+    Args:
+        args: The arguments after `dislab import`.
+
+    Raises:
+        InputError: There are no results, or the table cannot be written.
+    """
+    parser = Parser(
+        "dislab import",
+        description="Read results of disentanglement_lib into a table, one row a model, with the "
+        "names of dislab's scores.",
+    )
+    parser.add_argument(
+        "path",
+        type=Path,
+        metavar="PATH",
+        help="the file that dlib_aggregate_results wrote, one evaluation.json, or a folder with "
+        "results/aggregate/evaluation.json below it",
+    )
+    add_table_options(parser)
+    options = parser.parse_args(args)
+    check_table_options(options)
+    if not options.path.exists():
+        raise InputError(f"{options.path} does not exist; check the path")
+    from dislab.study import read_disentanglement_lib
+
+    with own_warnings_in_one_line():
+        put_table(read_disentanglement_lib(options.path), options)
+    return 0

@@ -1,10 +1,11 @@
-"""Checks the settings of the trainer and of checkpoints before a run folder is created."""
+"""Checks the settings of trainer, checkpoints and optimiser before a run folder is created."""
 
 import functools
 import inspect
 import math
 import os
 import re
+import warnings
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from pathlib import Path
@@ -17,7 +18,7 @@ from lightning.fabric.utilities.exceptions import MisconfigurationException
 from lightning.pytorch.accelerators import AcceleratorRegistry
 from lightning.pytorch.callbacks import Timer
 
-from dislab.base import DataModule
+from dislab.base import DataModule, Objective
 from dislab.errors import InputError, suggestion
 
 _LARGEST: Final = 2**31 - 1
@@ -292,3 +293,24 @@ def _check_folder(name: str, value: object) -> None:
             f"{name} is {str(value)!r}, and no files can be written there; choose a folder that "
             "you may write to, or leave it out for the run folder"
         )
+
+
+_OF_THE_TRAINER: Final = ("configure_model", "configure_optimizers")
+"""Hooks that may need the trainer: models that override them are not checked."""
+
+
+def check_optimizer(model: Objective) -> None:
+    """Builds optimiser and schedule of a copy as a check, and takes one step of the schedule."""
+    if any(getattr(type(model), name) is not getattr(Objective, name) for name in _OF_THE_TRAINER):
+        return
+    optimizers: Any = model.configure_optimizers()
+    if not isinstance(optimizers, dict):
+        return
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # PyTorch warns, as no optimiser step precedes
+            optimizers["lr_scheduler"]["scheduler"].step()
+    except (ValueError, TypeError, ArithmeticError) as error:
+        raise InputError(
+            f"the scheduler fails at its first step: {error}; change its settings"
+        ) from error

@@ -1,9 +1,13 @@
-"""The streams of the command's process, and the settings of a program that calls a command."""
+"""The process of a command: its streams, notes and memory, and what a caller gets back."""
 
+import ctypes
 import errno
+import gc
 import io
 import logging
 import os
+import platform
+import re
 import sys
 import threading
 import warnings
@@ -11,7 +15,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
-from dislab.cli.quiet import LOGGERS
 from dislab.errors import printable
 
 if TYPE_CHECKING:
@@ -109,3 +112,82 @@ def left_as_it_was() -> Iterator[None]:
             _common.parsing_settings.update(settings)
             for name, before in filters.items():
                 logging.getLogger(name).filters[:] = before
+
+
+_WARNINGS: Final = (
+    "Experiment logs directory .* exists and is not empty",  # the new run folder
+    "Precision .* is not supported by the model summary",  # affects only a size in MB
+    r"Found .* module\(s\) in eval mode",  # a frozen model inside another one
+    "GPU available but not used",  # because the user asked for the CPU
+    # float16's scaler skipped the first step
+    r"Detected call of `lr_scheduler.step\(\)` before `optimizer.step\(\)`",
+    "The dirpath has changed from",  # a run that was moved, or is given by another path
+    r"`isinstance\(treespec, LeafSpec\)` is deprecated",  # Lightning 2.6 beside torch 2.13
+    "No seed found, seed set to",  # the seed of every run is in its config.yaml
+    "The .* does not have many workers",  # images come from memory, or from a file in batches
+    "The number of training batches .* is smaller than the logging interval",  # steps are logged
+)
+"""Patterns for the start of hidden warnings."""
+
+_NOTES: Final = re.compile(
+    r"Seed set to|Random seed|[A-Z]PU available|Using .*precision|Using .*AMP"
+    r"|`Trainer.\w+` stopped: `max_|Trainer already configured"
+    r"|Restor(ing|ed) .*checkpoint|Loaded model weights|Restored all states"
+    r"|LOCAL_RANK: |Initializing distributed|-{20,}|distributed_backend=|All distributed processes"
+    r"|`weights_only` was not set|💡|.*litlogger|.*litmodels"
+)
+"""Pattern for the start of hidden notes."""
+
+LOGGERS: Final = (
+    "lightning.fabric.utilities.rank_zero",
+    "lightning.fabric.utilities.seed",
+    "lightning.pytorch.utilities.rank_zero",
+    "lightning.pytorch.accelerators.cuda",
+    "lightning.fabric.utilities.distributed",
+)
+
+
+def hide_lightnings_notes() -> None:
+    """Hides notes and warnings that contain no information about the run."""
+    for message in _WARNINGS:
+        warnings.filterwarnings("ignore", message)
+    for name in LOGGERS:
+        logging.getLogger(name).addFilter(_is_of_use)
+
+
+def _is_of_use(record: logging.LogRecord) -> bool:
+    """Whether a note is about the run; replaces its control characters by escape sequences."""
+    record.msg, record.args = printable(record.getMessage()), None
+    return _NOTES.match(record.msg.strip()) is None
+
+
+_TRIM_THRESHOLD: Final = -1
+_MMAP_MAX: Final = -4
+_LARGEST: Final = 2**31 - 1
+
+
+def keep_freed_memory() -> bool:
+    """Makes the C library keep freed memory for the next step; returns whether it succeeded.
+
+    By default, glibc maps every activation of a few megabytes anew and returns it to the kernel
+    after use, which costs thousands of page faults per training step on a CPU. The setting applies
+    to the whole process and has no effect with other C libraries.
+    """
+    if platform.libc_ver()[0] != "glibc":
+        return False
+    mallopt = ctypes.CDLL(None).mallopt
+    return bool(mallopt(_MMAP_MAX, 0) and mallopt(_TRIM_THRESHOLD, _LARGEST))
+
+
+@contextmanager
+def old_objects_left_alone() -> Iterator[None]:
+    """Excludes existing objects from Python's garbage collection.
+
+    The imported libraries consist of 400,000 objects, which exist until the end of training;
+    repeatedly scanning them takes 4 % of the time of a small network's steps.
+    """
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()

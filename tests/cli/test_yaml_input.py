@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from dislab.cli import main
-from dislab.cli.config_checks import check_configurations, read_values_strictly
+from dislab.cli.yaml_input import check_configurations, read_values_strictly
 from dislab.errors import InputError
 from dislab.yaml_files import parse_yaml, yaml_text
 

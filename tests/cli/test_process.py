@@ -18,7 +18,7 @@ from tests.study.conftest import TINY
 
 from dislab.cli import main
 from dislab.cli.messages import warnings_in_one_line
-from dislab.cli.quiet import LOGGERS, hide_lightnings_notes
+from dislab.cli.process import LOGGERS, hide_lightnings_notes
 from dislab.errors import InputError, TrainingError
 
 SHORT = ("--trainer.max_steps=2", "--evaluate.metrics=null", "--then_test=false")
@@ -140,7 +140,7 @@ def test_texts_of_others_do_not_control_the_terminal(
 
 
 def test_tables_do_not_control_the_terminal(tmp_path: Path) -> None:
-    code = f"from dislab.cli.process_state import keep_streams_open as k; k(); print({HOSTILE!r})"
+    code = f"from dislab.cli.process import keep_streams_open as k; k(); print({HOSTILE!r})"
     (tmp_path / "code.py").write_text(f"{code}\nprint('a\\tb')")
     reader, terminal = pty.openpty()
     subprocess.run([sys.executable, "code.py"], stdout=terminal, cwd=tmp_path, check=True)
