@@ -23,14 +23,14 @@ def test_beta_rises_over_the_warm_up(posterior: Posterior, step: int, share: flo
 
 
 def test_capacity_takes_the_distance_of_the_batch_mean() -> None:
-    """Divergences of 0 and 4 nats at a capacity of 2: their mean is at it, each is 2 away."""
-    posterior = Posterior(torch.tensor([[0.0], [8.0**0.5]]), torch.zeros(2, 1))
-    regularizer = CapacityKL(1, 100, gamma=10.0, capacity=4.0, steps=100)
+    """Divergences of 0 + 1 and 4 + 1 nats at a capacity of 3: their mean is at it, each 2 away."""
+    posterior = Posterior(torch.tensor([[0.0, 2.0], [8.0, 2.0]]).sqrt(), torch.zeros(2, 2))
+    regularizer = CapacityKL(2, 100, gamma=10.0, capacity=6.0, steps=100)
     penalty, _, terms = regularizer(posterior, posterior.mean, {}, torch.tensor(50))
-    assert terms["capacity"].item() == pytest.approx(2.0)
+    assert terms["capacity"].item() == pytest.approx(3.0)
     assert penalty.item() == pytest.approx(0.0, abs=1e-5)
     later, _, _ = regularizer(posterior, posterior.mean, {}, torch.tensor(1000))
-    assert later.item() == pytest.approx(20.0, rel=1e-5)
+    assert later.item() == pytest.approx(30.0, rel=1e-5)
 
 
 @pytest.mark.parametrize("settings", [{"beta": -1.0}, {"warmup_steps": -1}, {"beta": float("nan")}])

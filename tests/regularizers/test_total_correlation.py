@@ -6,6 +6,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from dislab.base import Draws, Posterior
+from dislab.base._batches import check_batch_size
 from dislab.errors import InputError
 from dislab.functional.streams import Stream
 from dislab.regularizers import TotalCorrelation
@@ -44,6 +45,22 @@ def test_penalty_and_auxiliary_equal_their_definitions(posterior: Posterior) -> 
     assert auxiliary is not None
     torch.testing.assert_close(auxiliary, expected)
     assert set(terms) == {"tc", "discriminator_loss", "discriminator_accuracy"}
+
+
+def test_the_accuracy_counts_both_halves(posterior: Posterior) -> None:
+    regularizer = small()
+    draws = drawn(regularizer)
+    with torch.no_grad():
+        logits = regularizer.discriminator(posterior.mean)
+        regularizer.discriminator[-1].bias -= logits.mean(0)  # to have right and wrong rows
+        codes, permuted = (
+            regularizer.discriminator(z)
+            for z in (posterior.mean, posterior.mean.gather(0, draws["permutation"]))
+        )
+    right = (codes[:, 0] > codes[:, 1]).sum(), (permuted[:, 0] < permuted[:, 1]).sum()
+    assert [int(count) for count in right] == [4, 6]
+    accuracy = regularizer(posterior, posterior.mean, draws, STEP).terms["discriminator_accuracy"]
+    assert accuracy.item() == (4 + 6) / 16
 
 
 def test_the_auxiliary_loss_gives_the_codes_no_gradient(posterior: Posterior) -> None:
@@ -134,6 +151,28 @@ def test_two_batches_leave_a_single_last_row_out(posterior: Posterior) -> None:
     seven, _, _ = regularizer(odd, odd.mean, drawn(regularizer, 7), STEP)
     six, _, _ = regularizer(even, even.mean, drawn(regularizer, 6), STEP)
     assert torch.equal(seven, six)
+
+
+def test_the_two_halves_of_a_single_image_are_the_image(posterior: Posterior) -> None:
+    """The last batch of validation may have a single image; its loss stays finite."""
+    single = Posterior(posterior.mean[:1], posterior.log_var[:1])
+    penalties = [
+        regularizer(single, single.mean, drawn(regularizer, 1), STEP).penalty
+        for regularizer in (small("two"), small("one"))
+    ]
+    assert penalties[0].isfinite()
+    assert torch.equal(*penalties)
+
+
+@pytest.mark.parametrize(("processes", "least"), [(1, 4), (2, 4), (4, 8)])
+def test_two_batches_need_two_images_in_each_process(
+    processes: int, least: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dislab.regularizers.total_correlation.world", lambda: (0, processes))
+    model = torch.nn.ModuleDict({"tc": small("two")})
+    check_batch_size(model, least)
+    with pytest.raises(InputError, match=f"set data.batch_size to at least {least}"):
+        check_batch_size(model, least - 1)
 
 
 def test_it_refuses_what_has_no_meaning() -> None:

@@ -70,7 +70,6 @@ class TotalCorrelation(Regularizer):
         self.lr = lr
         self.betas = betas
         self.batches = batches
-        self.smallest_batch = 2 if batches == "one" else 4
         self.slope = slope
         layers: list[nn.Module] = []
         features = latent_dim
@@ -79,10 +78,15 @@ class TotalCorrelation(Regularizer):
             features = width
         self.discriminator = nn.Sequential(*layers, nn.Linear(features, 2))
 
+    @property
+    def smallest_batch(self) -> int:  # type: ignore[override]
+        """Two images to permute; with two batches, also two images in each process."""
+        return 2 if self.batches == "one" else max(4, 2 * world()[1])
+
     def draw(self, count: int, stream: Stream) -> Draws:
         """For each latent, a permutation of the images whose codes are permuted."""
         size = world()[1]
-        rows = count if self.batches == "one" else count // size // 2 * size
+        rows = count if self.batches == "one" or count < 2 else count // size // 2 * size
         return {"permutation": stream.permutations("permutation", rows, self.latent_dim)}
 
     def parameter_groups(self) -> list[dict[str, Any]]:
@@ -100,8 +104,9 @@ class TotalCorrelation(Regularizer):
 
         Terms: `tc` in nats, `discriminator_loss` in nats, `discriminator_accuracy` in [0, 1].
         """
-        even = len(z) // 2 * 2  # the last batch of a split may have an odd number of rows
-        codes, others = (z, z) if self.batches == "one" else (z[0:even:2], z[1:even:2])
+        # the last batch of a split may have an odd number of rows, or a single one
+        even = len(z) // 2 * 2
+        codes, others = (z, z) if self.batches == "one" or not even else (z[:even:2], z[1:even:2])
         permuted = permute_latents(gather_rows(others.detach()), draws["permutation"])
         parameters = list(self.discriminator.parameters())
         tc, auxiliary, log_ratio = judge(codes, permuted, parameters, self.slope)
