@@ -239,7 +239,7 @@ class HeldOutPlan:
         return Drawn(self.states[row], {"symbol": symbols})
 
 
-def names_any(described: Indices, concepts: Indices) -> npt.NDArray[np.bool_]:
+def _names_any(described: Indices, concepts: Indices) -> npt.NDArray[np.bool_]:
     """Mask of descriptions (attributes, -1 for none) that name all attributes of a combination."""
     contains = np.zeros(len(described), dtype=np.bool_)
     for concept in concepts:
@@ -252,7 +252,7 @@ def _first_of_each(
 ) -> Indices:
     """First rows of each description that names all columns and no held-out combination."""
     fitting = np.flatnonzero(
-        (described[:, columns] >= 0).all(axis=1) & ~names_any(described, held_out)
+        (described[:, columns] >= 0).all(axis=1) & ~_names_any(described, held_out)
     )
     if not len(fitting):
         return fitting

@@ -99,22 +99,18 @@ class Cars3D(BankedDataset):
         *views, cars = FACTORS.sizes
         with reading(path, _PAGE), open_tree(path) as tree:
             # a compressed archive is read in its own order, as seeking back would restart it
-            meshes = [name for name in tree.names if _MESH.search(name)]
+            matches = ((name, _MESH.search(name)) for name in tree.names)
+            meshes = {name: int(match[1]) for name, match in matches if match}
             if len(meshes) != cars:
                 what = f"it holds {len(meshes)} files car_*_mesh.mat instead of {cars}"
                 raise refusal(path, what, _PAGE)
-            order = sorted(meshes, key=_car)
+            order = sorted(meshes, key=lambda name: (meshes[name], name))
             images = np.empty((*views, cars, 3, self.side, self.side), dtype=np.uint8)
             for name in meshes:
                 views_of_car = _mesh(tree.read(name), path, name)
                 for view in np.ndindex(*views):
                     images[(*view, order.index(name))] = shrink(views_of_car[view], self.side)
         yield from images.reshape(-1, cars, 3 * self.side**2)
-
-
-def _car(name: str) -> tuple[int, str]:
-    match = _MESH.search(name)
-    return (int(match[1]) if match else 0, name)
 
 
 def _mesh(content: bytes, path: Path, name: str) -> npt.NDArray[np.uint8]:

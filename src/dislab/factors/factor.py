@@ -135,7 +135,10 @@ class Factor:
     def describe(self) -> str:
         """One phrase that lists the values, for messages and tables."""
         if self.kind == "categorical":
-            listing = ", ".join(_plain(value) for value in self.values[:_VALUES_SHOWN])
+            listing = ", ".join(
+                value if isinstance(value, str) else f"{value:.6g}"
+                for value in self.values[:_VALUES_SHOWN]
+            )
             more = len(self) - _VALUES_SHOWN
             return f"they are {listing}" + (f" and {more} more" if more > 0 else "")
         unit = f" {self.unit}" if self.unit else ""
@@ -198,10 +201,6 @@ def _parsed_number(text: str) -> float | None:
     with suppress(ValueError, OverflowError):
         return float(int(text, 0))
     return None
-
-
-def _plain(value: float | str) -> str:
-    return value if isinstance(value, str) else f"{value:.6g}"
 
 
 MANY: Final = 20

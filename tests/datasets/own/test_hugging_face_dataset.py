@@ -166,5 +166,5 @@ def test_nothing_is_fetched_unasked(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "datasets", None)
-    with pytest.raises(InputError, match=r"needs pip install 'dislab\[huggingface\]'"):
+    with pytest.raises(InputError, match=r"needs datasets .* pip install 'dislab\[huggingface\]'"):
         _ = HuggingFaceDataset("somebody/cups").factors

@@ -99,5 +99,5 @@ def test_a_file_that_is_no_hdf5_is_refused(write: Writer, monkeypatch: pytest.Mo
 def test_a_missing_h5py_is_explained(write: Writer, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write()
     monkeypatch.setitem(sys.modules, "h5py", None)
-    with pytest.raises(InputError, match=r"h5py, which is not installed; pip install 'dislab\[hd"):
+    with pytest.raises(InputError, match=r"needs h5py .* pip install 'dislab\[hdf5"):
         read(path)

@@ -5,11 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dislab.datasets.small_norb.small_norb import read_all, read_blocks
+from dislab.datasets.small_norb.small_norb import _read_all, _read_blocks
 from dislab.errors import InputError
 
 BYTES, INTEGERS = np.dtype(np.uint8), np.dtype("<i4")
-PAGE = "https://example.org"
 
 
 def matrix(array: np.ndarray) -> bytes:
@@ -28,7 +27,7 @@ def test_reads_packed_and_unpacked(
     array = np.random.default_rng(0).integers(100, size=shape).astype(dtype)
     content = matrix(array)
     (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith("gz") else content)
-    assert np.array_equal(read_all(tmp_path / name, dtype, shape, PAGE), array)
+    assert np.array_equal(_read_all(tmp_path / name, dtype, shape), array)
 
 
 WHOLE = matrix(np.arange(12, dtype=np.uint8).reshape(4, 3))
@@ -49,7 +48,7 @@ WHOLE = matrix(np.arange(12, dtype=np.uint8).reshape(4, 3))
 def test_refuses_other_content(content: bytes, message: str, tmp_path: Path) -> None:
     (tmp_path / "a.mat").write_bytes(content)
     with pytest.raises(InputError, match=rf"a\.mat is not the published file: {message}"):
-        read_all(tmp_path / "a.mat", BYTES, (4, 3), PAGE)
+        _read_all(tmp_path / "a.mat", BYTES, (4, 3))
 
 
 def test_refuses_a_broken_packing(tmp_path: Path) -> None:
@@ -58,10 +57,10 @@ def test_refuses_a_broken_packing(tmp_path: Path) -> None:
     packed = gzip.compress(matrix(noise))
     path.write_bytes(packed[:-100])
     with pytest.raises(InputError, match="cannot be read: Compressed file ended"):
-        list(read_blocks(path, BYTES, noise.shape, PAGE))
+        list(_read_blocks(path, BYTES, noise.shape))
     path.write_bytes(packed[:-8] + bytes(4) + packed[-4:])
     with pytest.raises(InputError, match="cannot be read: CRC check failed"):
-        list(read_blocks(path, BYTES, noise.shape, PAGE))
+        list(_read_blocks(path, BYTES, noise.shape))
     path.write_bytes(b"not packed")
     with pytest.raises(InputError, match="cannot be read: Not a gzipped file"):
-        list(read_blocks(path, BYTES, noise.shape, PAGE))
+        list(_read_blocks(path, BYTES, noise.shape))

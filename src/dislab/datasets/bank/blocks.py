@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import BinaryIO, Final, NamedTuple, cast
+from typing import Final, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -68,15 +68,19 @@ def write_blocks(
         stream.write(header)
         log.writelines([f"{key}\n", *(f"{block} {crc}\n" for block, crc in done.items())])
         log.flush()
-        missing = [block for block in range(_count(blocks, shape)) if block not in done]
+        missing = [block for block in range(-(-shape[0] // blocks.size)) if block not in done]
         rows = sum(_length(blocks, shape, block) for block in done)
         title = part.name.removeprefix(".").partition(".")[0]
         with tqdm(
             desc=title, total=shape[0], initial=rows, unit=" images", leave=False, disable=None
         ) as bar:
             for block, block_rows in _completed(blocks, shape, missing):
-                _put(block_rows, len(header) + block * blocks.size * shape[1], stream)
-                _note(block, zlib.crc32(block_rows.data), log)
+                # written, not memory-mapped, so that a full disk raises an error instead of killing
+                stream.seek(len(header) + block * blocks.size * shape[1])
+                stream.write(block_rows.data)
+                stream.flush()
+                log.write(f"{block} {zlib.crc32(block_rows.data)}\n")
+                log.flush()
                 bar.update(len(block_rows))
 
 
@@ -127,18 +131,6 @@ def _make(blocks: Blocks, shape: tuple[int, int], block: int) -> Rows:
     return rows
 
 
-def _put(rows: Rows, offset: int, stream: BinaryIO) -> None:
-    # written, not memory-mapped, so that a full disk raises an error instead of killing the process
-    stream.seek(offset)
-    stream.write(rows.data)
-    stream.flush()
-
-
-def _note(block: int, crc: int, log: io.TextIOWrapper) -> None:
-    log.write(f"{block} {crc}\n")
-    log.flush()
-
-
 def _finished(
     blocks: Blocks, shape: tuple[int, int], begin: int, part: Path, key: str
 ) -> dict[int, int]:
@@ -162,10 +154,6 @@ def _finished(
 def _is_note(line: str) -> bool:
     words = line.split()
     return len(words) == 2 and all(word.isdecimal() for word in words)
-
-
-def _count(blocks: Blocks, shape: tuple[int, int]) -> int:
-    return -(-shape[0] // blocks.size)
 
 
 def _length(blocks: Blocks, shape: tuple[int, int], block: int) -> int:

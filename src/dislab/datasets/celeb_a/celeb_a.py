@@ -175,15 +175,10 @@ class CelebA(BankedDataset):
             yield from pictures(tree, [by_name[name] for name in file_names], frame)
 
     def _read_labels(self) -> Labels:
+        """40 binary attributes of each image, and its part: 0 training, 1 validation, 2 test."""
         attributes = find(ATTRIBUTES, self.path, fetch=False)
-        partition = find(PARTITION, self.path, fetch=False)
-        return {"table": read_lists(attributes, partition)}
-
-
-def read_lists(attributes: Path, partition: Path) -> npt.NDArray[np.uint8]:
-    """40 binary attributes of each image, and its part: 0 training, 1 validation, 2 test."""
-    parts = _table(partition, 0, ("0", "1", "2"), 1)
-    return np.column_stack([_attributes(attributes), parts])
+        parts = _table(find(PARTITION, self.path, fetch=False), 0, ("0", "1", "2"), 1)
+        return {"table": np.column_stack([_attributes(attributes), parts])}
 
 
 def _attributes(path: Path) -> npt.NDArray[np.uint8]:

@@ -116,7 +116,8 @@ def refusal(path: Path, what: str, page: str) -> InputError:
 def _at_user_path(published: Published, path: Path) -> Path:
     if path.is_file() and published.kind != "part":
         return path
-    if inside := _inside(published, path):
+    candidates = (path / name for name in published.names)
+    if inside := next((inner for inner in candidates if inner.exists()), None):
         return inside
     if path.is_dir() and published.kind == "tree":
         return path
@@ -125,8 +126,3 @@ def _at_user_path(published: Published, path: Path) -> Path:
         f"{path} is no {published.called}; give {remedy} the published file (from "
         f"{published.page}), or leave path out to look in {cache_folder()}"
     )
-
-
-def _inside(published: Published, folder: Path) -> Path | None:
-    candidates = (folder / name for name in published.names)
-    return next((path for path in candidates if path.exists()), None)

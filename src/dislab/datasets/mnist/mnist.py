@@ -130,7 +130,7 @@ class MNIST(BankedDataset):
         images, digits = [], []
         for part in self._parts:
             paths = (find(file, self.path, self.download) for file in SOURCES[part])
-            pixels, labels = read_part(part, *paths)
+            pixels, labels = _read_part(part, *paths)
             images.append(pixels)
             digits.append(labels)
         order = np.argsort(np.concatenate(digits), kind="stable")
@@ -138,21 +138,17 @@ class MNIST(BankedDataset):
         yield framed.reshape(len(framed), -1)
 
 
-def read_part(
+def _read_part(
     part: Part, images: Path, labels: Path
 ) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]:
     """Images and digits of a part, in the order of the files."""
     count = sum(COUNTS[part])
     pixels, digits = _idx(images, (count, SIDE, SIDE)), _idx(labels, (count,))
-    _check_counts(digits, labels, COUNTS[part])
+    counts = np.bincount(digits, minlength=10).tolist()
+    if counts != list(COUNTS[part]):
+        what = f"the digits 0, 1, … occur {counts} times instead of {list(COUNTS[part])}"
+        raise refusal(labels, what, PAGE)
     return pixels, digits
-
-
-def _check_counts(digits: npt.NDArray[np.uint8], path: Path, counts: tuple[int, ...]) -> None:
-    actual = np.bincount(digits, minlength=10).tolist()
-    if actual != list(counts):
-        what = f"the digits 0, 1, … occur {actual} times instead of {list(counts)}"
-        raise refusal(path, what, PAGE)
 
 
 def _idx(path: Path, shape: tuple[int, ...]) -> npt.NDArray[np.uint8]:

@@ -2,7 +2,6 @@
 
 import io
 from collections.abc import Iterator
-from pathlib import Path
 from typing import ClassVar, Final
 
 import numpy as np
@@ -52,8 +51,21 @@ class Rooms(BankedDataset):
         return Pictures(f"{self.cache}/{self.side}", len(self.space), origin, self._rows)
 
     def _rows(self) -> Iterator[Rows]:
+        """The pictures in the order of the states, as chunks of rows of bytes.
+
+        The file `labels` next to the folder of pictures, if it exists, is compared with the states.
+        """
         path = find(self.files, self.path, fetch=False)
-        return _read_rows(path, self.space, self.labels, self.side)
+
+        def refuse(what: str) -> InputError:
+            return refusal(path, what, PAGE)
+
+        with reading(path, PAGE), open_tree(path) as tree:
+            names = [name for name in tree.names if name.rpartition("/")[2] == self.labels]
+            if names:
+                _check_labels(tree, names[0], self.space, refuse)
+            frame = Frame((SIDE, SIDE), self.side)
+            yield from numbered_pictures(tree, len(self.space), frame, refuse)
 
 
 def files_of(name: str) -> Published:
@@ -64,21 +76,6 @@ def files_of(name: str) -> Published:
 def even(name: str, count: int) -> Factor:
     """A factor with evenly spaced values from 0 to 1, as normalised by the authors."""
     return Factor(name, tuple(np.linspace(0, 1, count).tolist()))
-
-
-def _read_rows(path: Path, space: FactorSpace, labels: str, side: int) -> Iterator[Rows]:
-    """The pictures in the order of the states, as chunks of rows of bytes.
-
-    The file `labels` next to the folder of pictures, if it exists, is compared with the states.
-    """
-
-    def refuse(what: str) -> InputError:
-        return refusal(path, what, PAGE)
-
-    with reading(path, PAGE), open_tree(path) as tree:
-        if label_files := [name for name in tree.names if name.rpartition("/")[2] == labels]:
-            _check_labels(tree, label_files[0], space, refuse)
-        yield from numbered_pictures(tree, len(space), Frame((SIDE, SIDE), side), refuse)
 
 
 def _check_labels(tree: Tree, name: str, space: FactorSpace, refuse: Refusal) -> None:

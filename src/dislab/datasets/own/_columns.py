@@ -153,11 +153,11 @@ def _warn_of_texts(factors: Iterable[Factor], images: int) -> None:
 
 def _remedy(texts: Sequence[str], images: int) -> str | None:
     """Advice on texts that are hardly classes; None for others."""
-    if texts and are_numbers(texts):
+    if texts and all(is_number(text) or _NUMBER.fullmatch(text.strip()) for text in texts):
         return "if they are numbers, write them so, with a point and without a unit: 0.5 for '0,5'"
     if not are_measured(len(texts), images):
         return None
-    if are_dates(texts):
+    if all(_DATE.fullmatch(text.strip()) for text in texts):
         return "write dates as numbers, such as days since the first one"
     return "leave out a column that only names images by listing the others in factors"
 
@@ -244,16 +244,6 @@ def is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def are_numbers(texts: Sequence[str]) -> bool:
-    """Whether all texts are numbers, also with a decimal comma, a unit or a percent sign."""
-    return all(is_number(text) or _NUMBER.fullmatch(text.strip()) for text in texts)
-
-
-def are_dates(texts: Sequence[str]) -> bool:
-    """Whether all texts are dates of digits, such as 2021-03-31."""
-    return all(_DATE.fullmatch(text.strip()) for text in texts)
 
 
 def _is_missing(value: object) -> bool:

@@ -141,7 +141,11 @@ def _parquet(path: Path) -> _Content:
     names = [name for name in table.column_names if not _ROW_NUMBERS.fullmatch(name)]
     values: list[dict[str, Any]] = table.to_pylist()
     lines = [f"row {index}" for index in range(1, len(values) + 1)]
-    return names, lines, [[_text(row[name]) for name in names] for row in values]
+    return (
+        names,
+        lines,
+        [["" if row[name] is None else str(row[name]) for name in names] for row in values],
+    )
 
 
 def _row(path: Path, names: list[str], file: str, line: str, values: list[str]) -> Row:
@@ -153,10 +157,6 @@ def _row(path: Path, names: list[str], file: str, line: str, values: list[str]) 
     cells = dict(zip(names, values, strict=True))
     name = cells.pop(file).strip()
     return Row(line, Path(name).as_posix() if name else "", cells)
-
-
-def _text(value: object) -> str:
-    return "" if value is None else str(value)
 
 
 def _check_names(path: Path, names: list[str], file: str, first: list[str]) -> None:

@@ -32,6 +32,7 @@ from dislab.datasets.own._columns import (
     with_class_names,
 )
 from dislab.errors import InputError, one_line, suggestion
+from dislab.extras import imported
 from dislab.factors import FactorSpace, Indices, Kind
 
 _FILES: Final = {".parquet": "parquet", ".arrow": "arrow"}
@@ -241,12 +242,7 @@ class _Read(NamedTuple):
 
 
 def _opened(path: str, configuration: str | None, split: str, download: bool) -> Any:
-    try:
-        import datasets
-    except ImportError as error:
-        raise InputError(
-            f"a data set of Hugging Face needs pip install 'dislab[huggingface]' ({error})"
-        ) from error
+    datasets = imported("datasets", "huggingface", "a data set of Hugging Face")
     local = Path(path).expanduser()
     if not local.exists() and not (download or datasets.config.HF_HUB_OFFLINE):
         raise InputError(

@@ -210,7 +210,9 @@ class TorchDataset(Dataset):
         if expected is not None:
             return image, {part: values.get(part) for part in expected}
         labels = {
-            part: value for part, value in values.items() if _is_label(value) or _is_vector(value)
+            part: value
+            for part, value in values.items()
+            if isinstance(value, Real | str) or _is_vector(value)
         }
         self._warn_left_out([part for part in values if part not in labels])
         return image, labels
@@ -229,7 +231,7 @@ class TorchDataset(Dataset):
                 raise InputError(f"{name} cannot be read: {one_line(error)}") from error
         try:
             array = as_array(IMAGES, image)
-            form = form_of((1, *array.shape), _layout(image))
+            form = form_of((1, *array.shape), "NCHW" if isinstance(image, Tensor) else "auto")
             pixels = to_bytes(array[None])[0]
         except InputError as error:
             raise InputError(
@@ -276,11 +278,6 @@ class _Read(NamedTuple):
     images: Tensor
 
 
-def _layout(image: object) -> Literal["auto", "NCHW", "NHWC"]:
-    """Layout of an image: channels first for tensors, as usual in torch; inferred for arrays."""
-    return "NCHW" if isinstance(image, Tensor) else "auto"
-
-
 def _plain(value: Any) -> Any:
     """A value as a plain number or text or a list of numbers, if possible."""
     if isinstance(value, Tensor | np.ndarray | np.generic):
@@ -289,10 +286,6 @@ def _plain(value: Any) -> Any:
         if value.ndim == 1:
             return value.tolist()
     return value
-
-
-def _is_label(value: object) -> bool:
-    return isinstance(value, Real | str)
 
 
 def _is_vector(value: object) -> bool:

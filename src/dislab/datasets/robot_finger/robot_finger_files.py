@@ -117,7 +117,7 @@ class RobotFingerFiles(BankedDataset):
 
     def _read_labels(self) -> Labels:
         info, labels = (self._find(f"{self.subset}_{what}.npz") for what in ("info", "labels"))
-        return read_labels(info, labels)
+        return _labels_of(info, labels)
 
     def _pictures(self) -> Pictures:
         origin = {"source": "published", "file": self.subset, "filter": "bilinear"}
@@ -127,9 +127,9 @@ class RobotFingerFiles(BankedDataset):
     def _rows(self) -> Iterator[Rows]:
         count = len(self.factors)
         if self.subset == "finger_real":
-            return photographs(self._find("finger_real_images.npz"), count, self.side)
+            return _photographs(self._find("finger_real_images.npz"), count, self.side)
         path = self._find(f"{self.subset}_images.tar", "images")
-        return renderings(path, count, self.side)
+        return _renderings(path, count, self.side)
 
 
 _ALLOWED: Final = {
@@ -158,7 +158,7 @@ class _Plain(pickle.Unpickler):
         raise pickle.UnpicklingError(f"it names {module}.{name}, which is refused")
 
 
-def read_labels(info: Path, labels: Path) -> Labels:
+def _labels_of(info: Path, labels: Path) -> Labels:
     """The value numbers as `table`, one row per image, and the values of each column by name.
 
     Colours are rows of RGB values from 0 to 1; shapes are names.
@@ -180,7 +180,7 @@ def read_labels(info: Path, labels: Path) -> Labels:
     return {"table": table.astype(np.int32), **values}
 
 
-def photographs(path: Path, count: int, side: int) -> Iterator[Rows]:
+def _photographs(path: Path, count: int, side: int) -> Iterator[Rows]:
     """The images of the real set in order, as chunks of rows of bytes."""
     refuse = _refusing(path)
     with reading(path, PAGE), zipfile.ZipFile(path) as archive:
@@ -189,7 +189,7 @@ def photographs(path: Path, count: int, side: int) -> Iterator[Rows]:
             yield np.stack([shrink(pixels, side).reshape(-1) for pixels in block])
 
 
-def renderings(path: Path, count: int, side: int) -> Iterator[Rows]:
+def _renderings(path: Path, count: int, side: int) -> Iterator[Rows]:
     """The images of a simulated set in order, as chunks of rows of bytes."""
     with reading(path, PAGE), open_tree(path) as tree:
         yield from numbered_pictures(tree, count, Frame((SIDE, SIDE), side), _refusing(path))
@@ -208,7 +208,7 @@ def _info(archive: zipfile.ZipFile, refuse: Refusal) -> tuple[int, Labels]:
     sizes = _numbers(archive, "num_factor_values", refuse)
     with open_array(archive, "factor_values", np.object_, (), refuse).stream as stream:
         try:
-            pickled = load_plain(stream)
+            pickled = _load_plain(stream)
         except pickle.UnpicklingError as error:
             raise refuse(f"factor_values cannot be unpickled safely: {error}") from error
     content = pickled.item() if isinstance(pickled, np.ndarray) and pickled.ndim == 0 else pickled
@@ -261,7 +261,7 @@ def _factor(name: str, labels: Labels) -> Factor:
     return Factor(name, tuple(values.tolist()), unit=_UNITS[name])
 
 
-def load_plain(stream: BufferedIOBase) -> Any:
+def _load_plain(stream: BufferedIOBase) -> Any:
     """Unpickles an object that consists of plain containers, numbers and arrays.
 
     Anything else that a pickle names, such as a function to call, is rejected before it is looked

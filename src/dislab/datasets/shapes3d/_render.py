@@ -113,7 +113,7 @@ def render(geometry: int, device: torch.device = _CPU) -> UInt8[Tensor, "layer 3
         for material in (_SURROUNDINGS, _OBJECT)
     )
     layers = [
-        _pixels([sky.float() * (value / 255) for value in _SKY])[None],
+        torch.stack([_channel(sky.float() * (value / 255)) for value in _SKY])[None],
         _coloured(around, seen.part == _FLOOR_PART),
         _coloured(around, wall),
         _coloured(thing_light, seen.part == _OBJECT_PART),
@@ -160,10 +160,6 @@ def _coloured(light: Tensor, mask: Tensor) -> UInt8[Tensor, "hue 3 height width"
     return torch.stack(
         [torch.stack([channels[round(value, 6)] for value in colour]) for colour in colours]
     )
-
-
-def _pixels(channels: list[Tensor]) -> UInt8[Tensor, "3 height width"]:
-    return torch.stack([_channel(channel) for channel in channels])
 
 
 def _channel(colour: Tensor) -> UInt8[Tensor, "height width"]:

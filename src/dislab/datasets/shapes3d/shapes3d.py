@@ -1,7 +1,6 @@
 """The 3D Shapes data set, rendered or published, and the reader of the published file."""
 
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar, Final, Literal, final
 
@@ -22,7 +21,7 @@ from dislab.datasets.bank.bank import (
 )
 from dislab.datasets.files.published import Published, check_source, find, refusal
 from dislab.datasets.shapes3d import _render as renderer
-from dislab.errors import InputError
+from dislab.extras import imported
 from dislab.factors import Factor, FactorSpace
 from dislab.storage import cache_file, sha256
 
@@ -197,7 +196,7 @@ def official_rows(path: Path) -> Iterator[npt.NDArray[np.uint8]]:
 
     HDF5 stores no checksum of these images, so the checksum of the whole file is verified first.
     """
-    h5py = _h5py()
+    h5py = imported("h5py", "hdf5", "the published 3D Shapes file")
     if (checksum := sha256(path)) != SOURCE.checksum:
         size = path.stat().st_size
         what = (
@@ -212,16 +211,6 @@ def official_rows(path: Path) -> Iterator[npt.NDArray[np.uint8]]:
                 yield pixels.transpose(0, 3, 1, 2).reshape(len(pixels), -1)
     except (OSError, RuntimeError) as error:
         raise refusal(path, f"it cannot be read: {error}", _PAGE) from error
-
-
-def _h5py() -> Any:
-    try:
-        return import_module("h5py")
-    except ImportError as error:
-        raise InputError(
-            "the published 3D Shapes file is read with h5py, which is not installed; "
-            "pip install 'dislab[hdf5]'"
-        ) from error
 
 
 def _checked(file: Any, path: Path) -> Any:

@@ -171,13 +171,17 @@ class SmallNORB(BankedDataset):
             {kind: find(file, self.path, self.download) for kind, file in half.items()}
             for half in SOURCES
         ]
-        states = [read_states(half) for half in paths]
-        check_once(np.concatenate(states), paths[-1]["info"])
+        states = [_read_states(half) for half in paths]
+        counts = np.bincount(np.concatenate(states), minlength=len(STATES))
+        if (counts != 1).any():
+            twice = int((counts > 1).sum())
+            what = f"{twice} combinations of labels occur more than once in the two halves"
+            raise refusal(paths[-1]["info"], what, PAGE)
         images = np.empty((len(STATES), len(cameras), self.side**2), dtype=np.uint8)
         for half, order in zip(paths, states, strict=True):
             shape = (len(order), len(CAMERAS), SIDE, SIDE)
             targets = iter(order)
-            for block in read_blocks(half["dat"], np.dtype(np.uint8), shape, PAGE):
+            for block in _read_blocks(half["dat"], np.dtype(np.uint8), shape):
                 for pair in block:
                     shrunk = [shrink(pair[camera], self.side).reshape(-1) for camera in cameras]
                     images[next(targets)] = shrunk
@@ -186,39 +190,29 @@ class SmallNORB(BankedDataset):
             yield rows[start : start + _ROWS_AT_A_TIME]
 
 
-def read_all(
-    path: Path, dtype: np.dtype[Any], shape: tuple[int, ...], page: str
-) -> npt.NDArray[Any]:
-    """Reads a whole matrix and checks type and shape; messages name `page`, its source.
-
-    Raises:
-        InputError: The file is damaged or not the expected one.
-    """
-    return np.concatenate(list(read_blocks(path, dtype, shape, page)))
+def _read_all(path: Path, dtype: np.dtype[Any], shape: tuple[int, ...]) -> npt.NDArray[Any]:
+    """Reads a whole matrix and checks type and shape."""
+    return np.concatenate(list(_read_blocks(path, dtype, shape)))
 
 
-def read_blocks(
-    path: Path, dtype: np.dtype[Any], shape: tuple[int, ...], page: str
+def _read_blocks(
+    path: Path, dtype: np.dtype[Any], shape: tuple[int, ...]
 ) -> Iterator[npt.NDArray[Any]]:
-    """Reads the rows of a matrix in order, in chunks.
-
-    Raises:
-        InputError: The file is damaged or not the expected one.
-    """
+    """Reads the rows of a matrix in order, in chunks; rejects a file of another form."""
     row = int(np.prod(shape[1:])) * dtype.itemsize
-    with reading(path, page), open_packed(path) as stream:
+    with reading(path, PAGE), open_packed(path) as stream:
         header = _header(stream)
         if header != (dtype, shape):
             what = "no NORB matrix" if header is None else f"{header[0]} of shape {header[1]}"
-            raise refusal(path, f"it is {what} instead of {dtype} of shape {shape}", page)
+            raise refusal(path, f"it is {what} instead of {dtype} of shape {shape}", PAGE)
         for start in range(0, shape[0], _ROWS_AT_A_TIME):
             rows = min(_ROWS_AT_A_TIME, shape[0] - start)
             content = stream.read(rows * row)
             if len(content) != rows * row:
-                raise refusal(path, f"it ends within rows {start} to {start + rows - 1}", page)
+                raise refusal(path, f"it ends within rows {start} to {start + rows - 1}", PAGE)
             yield np.frombuffer(content, dtype=dtype).reshape(rows, *shape[1:])
         if stream.read(1):
-            raise refusal(path, f"it goes on behind row {shape[0] - 1}", page)
+            raise refusal(path, f"it goes on behind row {shape[0] - 1}", PAGE)
 
 
 def _header(stream: BufferedReader | gzip.GzipFile) -> tuple[np.dtype[Any], tuple[int, ...]] | None:
@@ -234,11 +228,11 @@ def _header(stream: BufferedReader | gzip.GzipFile) -> tuple[np.dtype[Any], tupl
     return MAGIC[int(start[0])], tuple(map(int, lengths[:axes]))
 
 
-def read_states(half: dict[str, Path]) -> Indices:
+def _read_states(half: dict[str, Path]) -> Indices:
     """State numbers of the image pairs of a half, in order."""
     integers = np.dtype("<i4")
-    category = read_all(half["cat"], integers, (PAIRS,), PAGE)
-    info = read_all(half["info"], integers, (PAIRS, 4), PAGE)
+    category = _read_all(half["cat"], integers, (PAIRS,))
+    info = _read_all(half["info"], integers, (PAIRS, 4))
     # azimuths are published as 0, 2, … 34
     labels = np.column_stack([category, info]).astype(np.int64)
     odd = (labels[:, 3] % 2).any()
@@ -246,12 +240,3 @@ def read_states(half: dict[str, Path]) -> Indices:
     if odd or (labels < 0).any() or (labels >= STATES.sizes).any():
         raise refusal(half["info"], "it holds a label out of range", PAGE)
     return STATES.index(labels)
-
-
-def check_once(states: Indices, path: Path) -> None:
-    """Checks that the two halves contain each combination of labels exactly once."""
-    counts = np.bincount(states, minlength=len(STATES))
-    if len(states) != len(STATES) or (counts != 1).any():
-        twice = int((counts > 1).sum())
-        what = f"{twice} combinations of labels occur more than once in the two halves"
-        raise refusal(path, what, PAGE)
