@@ -27,7 +27,7 @@ def test_a_run_is_claimed_once(tmp_path: Path) -> None:
     assert held is not None
     assert two.take("a") is None
     assert two.take("b") is not None
-    assert one.taken() == {"a", "b"}
+    assert one.current() == {"a", "b"}
     held.release()
     assert two.take("a") is not None
 

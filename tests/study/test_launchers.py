@@ -22,7 +22,7 @@ def workers(folder: Path, code: str = "", **more: object) -> Workers:
         "command": (sys.executable, "-c", code),
         "count": 2,
         "resources": Resources(),
-        "left": 10,
+        "unfinished": 10,
         "tick": lambda: None,
     }
     return Workers(**{**settings, **more})  # type: ignore[arg-type]
@@ -85,7 +85,7 @@ def test_an_interrupt_reaches_the_workers(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("visible", "gpus", "count", "left", "expected"),
+    ("visible", "gpus", "count", "unfinished", "expected"),
     [
         ("0,1", 1.0, None, 9, ["0", "1"]),
         ("0,1", 1.0, None, 1, ["0"]),
@@ -101,11 +101,11 @@ def test_which_cards_a_worker_gets(
     visible: str,
     gpus: float,
     count: int | None,
-    left: int,
+    unfinished: int,
     expected: list[str],
 ) -> None:
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
-    asked = workers(tmp_path, resources=Resources(1, gpus), count=count, left=left)
+    asked = workers(tmp_path, resources=Resources(1, gpus), count=count, unfinished=unfinished)
     assert [one["CUDA_VISIBLE_DEVICES"] for one in _environments(asked)] == expected
 
 
@@ -118,7 +118,7 @@ def test_too_few_cards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_script_for_slurm(tmp_path: Path) -> None:
     folder = tmp_path / "my study"
     command = ("python", "-m", "dislab", "study", "work", str(folder))
-    asked = workers(folder, command=command, count=20, left=12, resources=Resources(4, 0.5))
+    asked = workers(folder, command=command, count=20, unfinished=12, resources=Resources(4, 0.5))
     text = script(asked)
     lines = text.splitlines()
     assert lines[0] == "#!/bin/bash"

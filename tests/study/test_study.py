@@ -67,15 +67,15 @@ def test_a_table(folder: StudyFolder, plan: Plan) -> None:
 
 def test_time_that_is_left(folder: StudyFolder, plan: Plan) -> None:
     study = Study.of(folder.path, plan)
-    assert study.status().left is None
+    assert study.status().remaining is None
     for number, seconds in enumerate((10.0, 20.0, 60.0)):
         finish(folder, plan, number, "train", seconds)
     finish(folder, plan, 0, "score", 4.0)
-    assert study.status().left is None  # nothing is known of generalisation
+    assert study.status().remaining is None  # nothing is known of generalisation
     finish(folder, plan, 0, "generalisation", 1.0)
     status = study.status()
     # medians of 20, 4 and 1 seconds; 3 runs are to be trained, 5 to be scored
-    assert status.left == 3 * 20 + 5 * 4 + 5 * 1
+    assert status.remaining == 3 * 20 + 5 * 4 + 5 * 1
     said = "\n".join(lines(status))
     assert "6 runs: 1 finished, 5 waiting" in said
     assert "train: 3 done, 30 s each" in said

@@ -89,7 +89,7 @@ def test_means_have_the_chance_of_scores_where_it_was_measured() -> None:
     expected = np.reshape(levels, (-1, SEEDS)).mean(1)  # a setting has its seeds in a row
     assert mig["chance"].tolist() == pytest.approx(expected.tolist())
     assert means.table.loc[means.table["score"] == "score.tc", "chance"].isna().all()
-    last = means.shown[0].iloc[-1].to_dict()
+    last = means.excerpts[0].iloc[-1].to_dict()
     assert (last["method"], last["mig"], last["tc"]) == ("chance", f"{np.mean(levels):.3f}", "–")
     assert "score.mig/chance" in found.runs
     assert not any("chance" in measure for measure in found.measures)
@@ -163,12 +163,12 @@ def test_a_target_in_nats_has_tables_of_its_own() -> None:
     bound = "score.elbo_sample_test"
     runs = table(**{"score.tc": rising(), bound: rising()})
     found = summarize(runs, "mine", ("method", "strength", "noise"), PRIMARY, bound)
-    first, _ = found.tables["model_selection"].shown
+    first, _ = found.tables["model_selection"].excerpts
     assert first["selector"].tolist() == ["mig", "tc", "random"]
     comparisons = found.tables["comparisons_noise"]
     assert set(comparisons.table["score"]) == {bound, *PRIMARY}
-    assert len(comparisons.shown[0]) == 1
-    assert "difference of elbo_sample_test" in comparisons.shown[0]
+    assert len(comparisons.excerpts[0]) == 1
+    assert "difference of elbo_sample_test" in comparisons.excerpts[0]
     others = summarize(runs, "mine", ("method", "strength", "noise"), PRIMARY)
     assert set(others.tables["model_selection"].table["target"]) == set(PRIMARY)
 
@@ -189,7 +189,7 @@ def test_udr_of_too_few_seeds_is_explained_and_takes_no_column() -> None:
     assert found.absent == {"UDR": reason}
     assert empty not in found.runs
     assert full in found.runs
-    shown = [str(name) for one in found.tables["means"].shown for name in one]
+    shown = [str(name) for one in found.tables["means"].excerpts for name in one]
     assert "alignment" in shown
     assert not any("udr" in name for name in shown)
     assert "scatter_udr_lasso_pooled" not in {one.name for one in pictures(found)}

@@ -1,9 +1,9 @@
 """Claims: assign runs to workers through any file system that several machines share.
 
-A claim is a file `<run>.<number>` that only one worker can create. Its modification time, by the
-clock of the file system, is the worker's heartbeat. Another worker takes over a claim without a
-recent heartbeat by creating the file with the next number, which again succeeds for one worker
-only; so no lock is needed. The former owner sees the higher number and stops.
+A claim is a file `<run>.<generation>` that only one worker can create. Its modification time, by
+the clock of the file system, is the worker's heartbeat. Another worker takes over a claim without a
+recent heartbeat by creating the file of the next generation, which again succeeds for one worker
+only; so no lock is needed. The former owner sees the higher generation and stops.
 """
 
 import json
@@ -39,20 +39,20 @@ class Claim:
 
     def beat(self) -> bool:
         """Sends a heartbeat; returns whether the worker still holds the run."""
-        run, number = _parts(self._path)
+        run, generation = _parts(self._path)
         try:
             if self._path.read_text(encoding="utf-8") != self._text:
                 return False
             os.utime(self._path)
         except FileNotFoundError:
             return False
-        return _latest(self._path.parent, run) == number
+        return _latest(self._path.parent, run) == generation
 
     def release(self) -> None:
         """Releases the run."""
-        run, number = _parts(self._path)
+        run, generation = _parts(self._path)
         for path in _claims(self._path.parent, run):
-            if 0 <= _parts(path)[1] <= number:
+            if 0 <= _parts(path)[1] <= generation:
                 path.unlink(missing_ok=True)
 
 
@@ -85,10 +85,10 @@ class Claims:
 
     def take(self, run: str) -> Claim | None:
         """Claims a run; returns None if another worker holds it."""
-        number = _latest(self._folder, run)
-        if number is not None and not self._is_abandoned(self._folder / f"{run}.{number}"):
+        generation = _latest(self._folder, run)
+        if generation is not None and not self._is_abandoned(self._folder / f"{run}.{generation}"):
             return None
-        path = self._folder / f"{run}.{0 if number is None else number + 1}"
+        path = self._folder / f"{run}.{0 if generation is None else generation + 1}"
         owner = {"machine": machine(), "process": os.getpid(), "began": _began()}
         text = json.dumps({**owner, "token": uuid.uuid4().hex})
         try:
@@ -98,15 +98,15 @@ class Claims:
             return None
         return Claim(path, text)
 
-    def taken(self) -> set[str]:
+    def current(self) -> set[str]:
         """Runs currently claimed by any worker."""
-        found = set()
+        claimed = set()
         for run in {_parts(path)[0] for path in _files(self._folder)}:
-            number = _latest(self._folder, run)
-            path = self._folder / f"{run}.{number}"
-            if number is not None and not self._is_abandoned(path):
-                found.add(run)
-        return found
+            generation = _latest(self._folder, run)
+            path = self._folder / f"{run}.{generation}"
+            if generation is not None and not self._is_abandoned(path):
+                claimed.add(run)
+        return claimed
 
     def close(self) -> None:
         """Removes the file used to read the clock of the file system."""
@@ -167,16 +167,16 @@ def _files(folder: Path) -> list[Path]:
 
 
 def _parts(path: Path) -> tuple[str, int]:
-    run, _, number = path.name.rpartition(".")
-    return run, int(number) if re.fullmatch(r"[0-9]{1,9}", number) else -1
+    run, _, generation = path.name.rpartition(".")
+    return run, int(generation) if re.fullmatch(r"[0-9]{1,9}", generation) else -1
 
 
 def _claims(folder: Path, run: str) -> list[Path]:
     """The claims on a run."""
     parts = {path: _parts(path) for path in folder.glob(f"{run}.*")}
-    return [path for path, (name, number) in parts.items() if name == run and number >= 0]
+    return [path for path, (name, generation) in parts.items() if name == run and generation >= 0]
 
 
 def _latest(folder: Path, run: str) -> int | None:
-    """The highest number of the claims on a run."""
+    """The highest generation of the claims on a run."""
     return max((_parts(path)[1] for path in _claims(folder, run)), default=None)

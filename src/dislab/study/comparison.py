@@ -43,7 +43,7 @@ def compare(runs: Sequence[str | Path]) -> "pd.DataFrame":
 
     from dislab.runs import has_diverged
 
-    folders = [Path(one) for one in runs]
+    folders = [Path(run) for run in runs]
     if not folders:
         raise InputError("give the folders of runs to compare")
     seen: dict[str, Path] = {}
@@ -53,25 +53,23 @@ def compare(runs: Sequence[str | Path]) -> "pd.DataFrame":
             raise InputError(f"{folder} and {seen[real]} are the same run; leave one out")
         seen[real] = folder
     configs = [_config(folder) for folder in folders]
-    settings = [flat_settings({name: one.get(name) for name in _COUNTED}) for one in configs]
-    names = dict.fromkeys(name for one in settings for name in one)
-    axes = [name for name in names if len({repr(one.get(name)) for one in settings}) > 1]
+    settings = [flat_settings({name: config.get(name) for name in _COUNTED}) for config in configs]
+    names = dict.fromkeys(name for row in settings for name in row)
+    axes = [name for name in names if len({repr(row.get(name)) for row in settings}) > 1]
     table = pd.DataFrame(
         {
-            **{name: [_cell(one.get(name)) for one in settings] for name in axes},
-            "seed": [one.get("seed_everything") for one in configs],
+            **{name: [_cell(row.get(name)) for row in settings] for name in axes},
+            "seed": [config.get("seed_everything") for config in configs],
         },
         index=pd.Index(list(map(str, folders)), name="run"),
     )
-    scores = []
-    for folder in folders:
-        scores.append(_scores(_records(folder)))
+    scores = [_scores(_records(folder)) for folder in folders]
     table["state"] = [
-        "diverged" if has_diverged(folder) else "finished" if one else "waiting"
-        for folder, one in zip(folders, scores, strict=True)
+        "diverged" if has_diverged(folder) else "finished" if row else "waiting"
+        for folder, row in zip(folders, scores, strict=True)
     ]
-    columns = dict.fromkeys(name for one in scores for name in one)
-    numbers = {name: [one.get(name) for one in scores] for name in columns}
+    columns = dict.fromkeys(name for row in scores for name in row)
+    numbers = {name: [row.get(name) for row in scores] for name in columns}
     return pd.concat([table, pd.DataFrame(numbers, index=table.index, dtype=float)], axis=1)
 
 
@@ -94,24 +92,26 @@ def _records(folder: Path) -> dict[str, Any]:
 
 
 def _scores(records: Mapping[str, Any]) -> dict[str, float | None]:
-    found: dict[str, float | None] = {}
+    scores: dict[str, float | None] = {}
     for prefix, names in _RECORDS.items():
         record: Mapping[str, Any] = next((records[name] for name in names if name in records), {})
-        found |= {f"{prefix}.{name}": value for name, value in with_chance(record).items()}
-    return found
+        scores |= {f"{prefix}.{name}": value for name, value in with_chance(record).items()}
+    return scores
 
 
 def flat_settings(value: Any, name: str = "") -> dict[str, Any]:
     """Flat settings under their command-line names; the key of a part itself holds its class."""
     if not isinstance(value, Mapping):
         return {name: value}
-    found: dict[str, Any] = {}
-    for key, one in value.items():
+    settings: dict[str, Any] = {}
+    for key, setting in value.items():
         if key == "class_path":
-            found[name] = str(one).rpartition(".")[2]
+            settings[name] = str(setting).rpartition(".")[2]
         else:
-            found |= flat_settings(one, name if key == "init_args" else f"{name}.{key}".lstrip("."))
-    return found
+            settings |= flat_settings(
+                setting, name if key == "init_args" else f"{name}.{key}".lstrip(".")
+            )
+    return settings
 
 
 def _cell(value: Any) -> Any:

@@ -14,14 +14,14 @@ def load_declared(group: str, word: str, base: type) -> Any:
     Raises:
         InputError: The name is not declared, its class is no `base`, or it cannot be imported.
     """
-    known, noun = declared(group), base.__name__.lower()
-    if word not in known:
+    plugins, noun = declared(group), base.__name__.lower()
+    if word not in plugins:
         raise InputError(
-            f"no {noun} is named {word!r}{suggestion(word, known)}; the {noun}s are "
-            f"{', '.join(known)}"
+            f"no {noun} is named {word!r}{suggestion(word, plugins)}; the {noun}s are "
+            f"{', '.join(plugins)}"
         )
-    found = load_object(known[word])
-    if not isinstance(found, type) or not issubclass(found, base):
-        place = base.__module__.removesuffix(".base")
-        raise InputError(f"{known[word].value} of {group} is no {place}.{base.__name__}")
-    return found()
+    cls = load_object(plugins[word])
+    if not isinstance(cls, type) or not issubclass(cls, base):
+        package = base.__module__.removesuffix(".base")
+        raise InputError(f"{plugins[word].value} of {group} is no {package}.{base.__name__}")
+    return cls()

@@ -99,31 +99,31 @@ def read_disentanglement_lib(path: str | Path) -> "pd.DataFrame":
                 f"{_FILE} below it"
             )
         model = models.setdefault(_identity(result, origin), _Model(origin, result))
-        found = _scores(function, result)
-        if not found:
+        scores_found = _scores(function, result)
+        if not scores_found:
             left_out[function] = left_out.get(function, 0) + 1
-        model.add(found, origin)
+        model.add(scores_found, origin)
     if left_out:
         listed = ", ".join(f"{count} of {name}" for name, count in sorted(left_out.items()))
         warnings.warn(f"left out results without an equivalent: {listed}", StudyWarning, 2)
     rows = list(models.values())
-    names = dict.fromkeys(name for one in rows for name in one.settings)
-    shown = [
+    names = dict.fromkeys(name for model in rows for name in model.settings)
+    columns = [
         name
         for name in names
-        if name in _KEPT or len({repr(one.settings.get(name)) for one in rows}) > 1
+        if name in _KEPT or len({repr(model.settings.get(name)) for model in rows}) > 1
     ]
-    scores = dict.fromkeys(name for one in rows for name in one.scores)
+    scores = dict.fromkeys(name for model in rows for name in model.scores)
     index = pd.Index(_names(models), name="run")
     table = pd.DataFrame(
         {
-            **{name: [one.settings.get(name) for one in rows] for name in shown},
-            "seed": [one.seed for one in rows],
+            **{name: [model.settings.get(name) for model in rows] for name in columns},
+            "seed": [model.seed for model in rows],
             "state": "finished",
         },
         index=index,
     )
-    numbers = {name: [one.scores.get(name) for one in rows] for name in scores}
+    numbers = {name: [model.scores.get(name) for model in rows] for name in scores}
     return pd.concat([table, pd.DataFrame(numbers, index=index, dtype=float)], axis=1)
 
 
@@ -138,17 +138,17 @@ class _Model:
             if name.startswith(_TRAINED) and value is not None
         }
         self.seed = config.get(_SEED)
-        self.settings = {name: one for name, one in config.items() if name not in _COUNTERS}
+        self.settings = {name: setting for name, setting in config.items() if name not in _COUNTERS}
         self.scores: dict[str, float | None] = _bounds(result)
 
     def add(self, scores: Mapping[str, float | None], origin: str) -> None:
         """Adds scores; raises an error if a value contradicts an earlier one."""
         for name, value in scores.items():
-            known = self.scores.setdefault(name, value)
-            if repr(known) != repr(value):
+            earlier = self.scores.setdefault(name, value)
+            if repr(earlier) != repr(value):
                 raise InputError(
                     f"{origin} has {value} for {name} of {self.folder}, and another result has "
-                    f"{known}; import results of different evaluations one by one"
+                    f"{earlier}; import results of different evaluations one by one"
                 )
 
 
@@ -183,16 +183,16 @@ def _read(path: Path) -> dict[str, Any]:
 
 def _identity(result: Mapping[str, Any], origin: str) -> str:
     """Key shared by the results of a model: the ID of its training, else that of its codes."""
-    known = (result.get(f"{step}_results.uuid") for step in ("train", "postprocess"))
-    return next((str(one) for one in known if one), origin)
+    ids = (result.get(f"{step}_results.uuid") for step in ("train", "postprocess"))
+    return next((str(identity) for identity in ids if identity), origin)
 
 
 def _names(models: Mapping[str, _Model]) -> list[str]:
     """Names of the models: their folders, with a number added if several share a folder."""
-    folders = [one.folder for one in models.values()]
+    folders = [model.folder for model in models.values()]
     return [
-        f"{one.folder} {identity[:8]}" if folders.count(one.folder) > 1 else one.folder
-        for identity, one in models.items()
+        f"{model.folder} {identity[:8]}" if folders.count(model.folder) > 1 else model.folder
+        for identity, model in models.items()
     ]
 
 
@@ -206,9 +206,9 @@ def _scores(function: str, result: Mapping[str, Any]) -> dict[str, float | None]
     }
     if function == "downstream_task":
         learner = _function(result.get("evaluation_config.predictor.predictor_fn"))
-        said = _LEARNERS.get(str(learner), learner)
+        predictor = _LEARNERS.get(str(learner), learner)
         names = {
-            name: f"downstream_{said}_{name.removesuffix(_ONE_SIZE)}"
+            name: f"downstream_{predictor}_{name.removesuffix(_ONE_SIZE)}"
             for name in numbers
             if name.endswith(_ONE_SIZE)
         }
@@ -218,7 +218,7 @@ def _scores(function: str, result: Mapping[str, Any]) -> dict[str, float | None]
         names["SAP_score"] = "sap_r2"
     codes = _function(result.get(_CODES)) or "mean_representation"
     begin = f"score.{_PREFIXES.get(codes, f'{codes}/')}"
-    return {f"{begin}{own}": numbers[name] for name, own in names.items() if name in numbers}
+    return {f"{begin}{score}": numbers[name] for name, score in names.items() if name in numbers}
 
 
 def _bounds(result: Mapping[str, Any]) -> dict[str, float | None]:
@@ -253,6 +253,6 @@ def _function(text: Any) -> str | None:
 def _value(text: Any) -> Any:
     """A gin value: numbers and strings parsed, anything else as written."""
     with suppress(ValueError, SyntaxError):
-        found = ast.literal_eval(str(text))
-        return found if isinstance(found, str | int | float) else str(text)
+        value = ast.literal_eval(str(text))
+        return value if isinstance(value, str | int | float) else str(text)
     return str(text)

@@ -34,18 +34,18 @@ def estimate(plan: Plan, steps_per_second: float | None = None) -> Iterator[str]
     `steps_per_second` is the rate of one worker, measured on the machine that will train; without
     it, hours are not estimated.
     """
-    known = [n for run in plan.runs if (n := training_steps(run.group.config)) is not None]
-    others = len(plan.runs) - len(known)
-    if not known:
+    steps = [n for run in plan.runs if (n := training_steps(run.group.config)) is not None]
+    others = len(plan.runs) - len(steps)
+    if not steps:
         yield "training: all runs count epochs, whose steps depend on the data"
         return
-    least, most = min(known), max(known)
+    least, most = min(steps), max(steps)
     each = f"{least:,}" if least == most else f"{least:,} to {most:,}"
     more = f"; {others} more runs count epochs, whose steps depend on the data" if others else ""
-    yield f"training: {sum(known):,} steps, {each} a run{more}"
+    yield f"training: {sum(steps):,} steps, {each} a run{more}"
     if steps_per_second is None:
         return
-    hours = sum(known) / steps_per_second / 3600
+    hours = sum(steps) / steps_per_second / 3600
     cards = f", {hours * plan.resources.gpus:,.1f} hours of one GPU" if plan.resources.gpus else ""
-    rest = f"; without {', '.join(plan.stages[1:])}" if plan.stages[1:] else ""
-    yield f"at {steps_per_second:g} steps a second: {hours:,.1f} hours of one worker{cards}{rest}"
+    stages = f"; without {', '.join(plan.stages[1:])}" if plan.stages[1:] else ""
+    yield f"at {steps_per_second:g} steps a second: {hours:,.1f} hours of one worker{cards}{stages}"

@@ -65,18 +65,18 @@ def training_of(config: Mapping[str, Any], trainer: type) -> dict[str, Any]:
     The configuration is complete, with classes as `class_path` and `init_args`; `trainer` is the
     trainer class, which provides its defaults.
     """
-    found: dict[str, Any] = {}
+    training: dict[str, Any] = {}
     for section in _SECTIONS:
-        if (given := config.get(section)) is None:
+        if (settings := config.get(section)) is None:
             continue
         if section == "trainer":
-            given = _without(given, _OF_THE_HOST["trainer"])
-            found[section] = _differing(given, _defaults(trainer))
+            settings = _without(settings, _OF_THE_HOST["trainer"])
+            training[section] = _differing(settings, _defaults(trainer))
         elif section == "data":
-            found[section] = plain(_of_data(given))
+            training[section] = plain(_of_data(settings))
         else:
-            found[section] = plain(given)
-    return found
+            training[section] = plain(settings)
+    return training
 
 
 def settings_of(section: Mapping[str, Any], owner: type) -> dict[str, Any]:
@@ -109,9 +109,9 @@ def plain(value: Any) -> Any:
         if isinstance(path := value.get("class_path"), str):
             arguments = {**(value.get("init_args") or {}), **(value.get("dict_kwargs") or {})}
             return _part(find_object(path), arguments, path)
-        return {str(key): plain(one) for key, one in value.items()}
+        return {str(key): plain(setting) for key, setting in value.items()}
     if isinstance(value, list | tuple | set):
-        return [plain(one) for one in value]
+        return [plain(part) for part in value]
     if isinstance(value, float) and value.is_integer():
         return int(value)
     return value
@@ -124,28 +124,28 @@ def _part(cls: Any, arguments: Mapping[str, Any], path: str = "") -> dict[str, A
 
 
 def _differing(arguments: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
-    found = {name: plain(value) for name, value in arguments.items()}
+    settings = {name: plain(value) for name, value in arguments.items()}
     return {
         name: value
-        for name, value in found.items()
+        for name, value in settings.items()
         if name not in defaults or value != plain(defaults[name])
     }
 
 
 def _defaults(cls: Any) -> dict[str, Any]:
     """Default values of the arguments of a class, including arguments passed on to its bases."""
-    found: dict[str, Any] = {}
+    defaults: dict[str, Any] = {}
     for owner in _owners(cls):
         try:
             parameters = inspect.signature(owner).parameters.values()
         except (TypeError, ValueError):  # classes written in C may have no signature
             break
-        for one in parameters:
-            if one.default is not one.empty:
-                found.setdefault(one.name, one.default)
-        if not any(one.kind is one.VAR_KEYWORD for one in parameters):
+        for parameter in parameters:
+            if parameter.default is not parameter.empty:
+                defaults.setdefault(parameter.name, parameter.default)
+        if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
             break
-    return found
+    return defaults
 
 
 def _owners(cls: Any) -> Iterator[Any]:

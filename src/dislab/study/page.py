@@ -53,7 +53,7 @@ _STATES: Final = ("finished", "diverged", "failed", "waiting")
 class _Model(NamedTuple):
     """A run with an explorer on the page."""
 
-    place: str
+    rank: str
     described: str
     explorer: dict[str, Any] | None
     reason: str
@@ -106,7 +106,7 @@ def study_page_of(
         summary, reason = _summary(study, target)
         table = study.table() if summary is None else summary.runs
     shared, settings = _settings(runs)
-    places = {group: place for place, group in enumerate(settings)}
+    indices = {group: index for index, group in enumerate(settings)}
     models = [] if summary is None or load is None else list(_models(study, summary, load))
     content = without_paths(
         {
@@ -114,7 +114,7 @@ def study_page_of(
             "summary": _described(study, table),
             "headline": _headline(table, summary),
             "notes": [
-                f"{one[0].upper()}{one[1:]}." for one in (mixed_versions(runs), reason) if one
+                f"{note[0].upper()}{note[1:]}." for note in (mixed_versions(runs), reason) if note
             ],
             "no_models": _no_models(reason, load),
             "sections": [] if summary is None else list(_sections(summary)),
@@ -128,14 +128,14 @@ def study_page_of(
         "settings": list(settings.values()),
         "runs": [
             {
-                "settings": places[one.run.group.read],
-                "facts": list(_facts(one)),
-                "links": _links(study.folder.run(one.run.id), folder),
+                "settings": indices[status.run.group.read],
+                "facts": list(_facts(status)),
+                "links": _links(study.folder.run(status.run.id), folder),
             }
-            for one in runs
+            for status in runs
         ],
     }
-    data = {"explorers": [one.explorer for one in models], "study": without_paths(rows)}
+    data = {"explorers": [model.explorer for model in models], "study": without_paths(rows)}
     return document("study.html", (*EXPLORER_SCRIPTS, "runs_table.js"), content, data)
 
 
@@ -155,21 +155,21 @@ def _described(study: Study, table: pd.DataFrame) -> str:
     parts = [f"{len(table):,} run{'s' * (len(table) != 1)}"]
     for axis in study.plan.axes:
         values = list(dict.fromkeys(map(str, table[axis].dropna())))
-        shown = ", ".join(values) if len(values) <= 8 else f"{len(values)} values"
-        parts.append(f"{axis}: {shown}")
+        text = ", ".join(values) if len(values) <= 8 else f"{len(values)} values"
+        parts.append(f"{axis}: {text}")
     return "; ".join([*parts, f"{seeds} seed{'s' * (seeds != 1)}"])
 
 
 def _headline(table: pd.DataFrame, summary: StudySummary | None) -> dict[str, str]:
     counts = table["state"].value_counts()
-    found = {state: str(counts[state]) for state in _STATES if state in counts}
+    facts = {state: str(counts[state]) for state in _STATES if state in counts}
     if summary is None:
-        return found
+        return facts
     scores = _finite(summary)
     best = scores.max() if summary.measures[summary.target] == "highest" else scores.min()
-    found[f"best {label(summary.target)}"] = _digits(float(best))
-    found[f"median {label(summary.target)}"] = _digits(float(scores.median()))
-    return found
+    facts[f"best {label(summary.target)}"] = _digits(float(best))
+    facts[f"median {label(summary.target)}"] = _digits(float(scores.median()))
+    return facts
 
 
 def _finite(summary: StudySummary) -> pd.Series:
@@ -192,19 +192,19 @@ def _models(study: Study, summary: StudySummary, load: Load) -> Iterator[_Model]
     scores = _finite(summary)
     best = summary.measures[summary.target]
     order = scores.sort_values(ascending=best == "lowest", kind="stable").index
-    places = {"Best": 0, "Median": (len(order) - 1) // 2, "Worst": len(order) - 1}
+    positions = {"Best": 0, "Median": (len(order) - 1) // 2, "Worst": len(order) - 1}
     seen: set[int] = set()
-    for place, number in places.items():
-        if number in seen:
+    for rank, position in positions.items():
+        if position in seen:
             continue
-        seen.add(number)
-        run = order[number]
+        seen.add(position)
+        run = order[position]
         row = summary.runs.loc[run]
         settings = [f"{axis} {row[axis]}" for axis in summary.axes if _is_known(row[axis])]
         score = f"{label(summary.target)} {_digits(scores[run])}"
         described = ", ".join([score, *settings, f"seed {row['seed']}", f"run {run}"])
         explorer, reason = _explorer(load(study.folder.run(run)))
-        yield _Model(place, without_paths(described), explorer, without_paths(reason))
+        yield _Model(rank, without_paths(described), explorer, without_paths(reason))
 
 
 def _explorer(run: ReportedRun) -> tuple[dict[str, Any] | None, str]:
@@ -223,19 +223,19 @@ def _is_known(value: Any) -> bool:
 def _rows(table: pd.DataFrame, summary: StudySummary | None, axes: Sequence[str]) -> dict[str, Any]:
     """Table of runs: columns, rows, and the column that determines the initial order."""
     measures: Mapping[str, str] = {} if summary is None else summary.measures
-    whole = table if summary is None else summary.runs
+    runs = table if summary is None else summary.runs
     kinds = {**dict.fromkeys(axes, "setting"), "seed": "seed", "state": "state"}
-    results = [name for name in map(str, whole) if name not in kinds]
+    results = [name for name in map(str, runs) if name not in kinds]
     first = list(dict.fromkeys([summary.target, *measures] if summary else results))
     names = list(dict.fromkeys([*axes, "seed", "state", *first, *results]))
     columns: list[dict[str, Any]] = [{"label": "run", "kind": "run", "shown": True}]
-    cells = [list(map(str, whole.index))]
+    cells = [list(map(str, runs.index))]
     for name in names:
         kind = kinds.get(name, "result")
         is_shown = kind != "result" or name in first[:_MOST_SHOWN]
         is_lower = measures.get(name) == "lowest"
         columns.append({"label": label(name), "kind": kind, "shown": is_shown, "lower": is_lower})
-        cells.append([_cell(value) for value in whole[name]])
+        cells.append([_cell(value) for value in runs[name]])
     return {
         "columns": columns,
         "rows": [list(row) for row in zip(*cells, strict=True)],
@@ -256,7 +256,7 @@ def _cell(value: Any) -> Any:
 
 def _settings(runs: Sequence[RunStatus]) -> tuple[dict[str, str], dict[str, dict[str, str]]]:
     """Settings shared by all runs, and the distinguishing settings of each group of runs."""
-    groups = {one.run.group.read: one.run.group for one in runs}
+    groups = {status.run.group.read: status.run.group for status in runs}
     flat = {
         key: {
             name: str(value)
@@ -265,42 +265,42 @@ def _settings(runs: Sequence[RunStatus]) -> tuple[dict[str, str], dict[str, dict
         }
         for key, group in groups.items()
     }
-    names = list(dict.fromkeys(name for one in flat.values() for name in one))
-    values = {name: {one.get(name) for one in flat.values()} for name in names}
+    names = list(dict.fromkeys(name for settings in flat.values() for name in settings))
+    values = {name: {settings.get(name) for settings in flat.values()} for name in names}
     shared = {name: str(next(iter(values[name]))) for name in names if len(values[name]) == 1}
     differ = {
         key: {
-            name: one[name]
+            name: settings[name]
             for name in names
-            if name in one and name not in shared and name not in groups[key].axes
+            if name in settings and name not in shared and name not in groups[key].axes
         }
-        for key, one in flat.items()
+        for key, settings in flat.items()
     }
     return shared, differ
 
 
-def _facts(one: RunStatus) -> Iterator[tuple[str, str]]:
+def _facts(status: RunStatus) -> Iterator[tuple[str, str]]:
     """Names and texts of a run's facts: state, time of each stage, failures."""
-    yield "state", "waiting" if one.state == "running" else one.state
-    for stage, done in one.done.items():
+    yield "state", "waiting" if status.state == "running" else status.state
+    for stage, done in status.done.items():
         yield stage, duration(done.seconds)
         if done.message:
             yield f"{stage}: {done.outcome}", done.message
-    for stage, failed in one.failed.items():
+    for stage, failed in status.failed.items():
         yield f"{stage}: failed ({failed.kind})", failed.message
 
 
 def _links(run: Path, folder: Path) -> list[tuple[str, str]]:
     """Labels and links of the run's own page and of its settings, where they exist."""
-    found = []
+    links = []
     for name, file in (("page of the run", PAGE), ("its settings", CONFIG)):
         if (run / file).is_file():
             try:
                 address = os.path.relpath(run / file, folder)
             except ValueError:  # a different drive on Windows
                 continue
-            found.append((name, quote(address.replace(os.sep, "/"))))
-    return found
+            links.append((name, quote(address.replace(os.sep, "/"))))
+    return links
 
 
 def _study_file(study: Study) -> str:
@@ -314,10 +314,13 @@ def _study_file(study: Study) -> str:
         content = parse_mapping(text, str(path), "base: [betavae.yaml]")
     except InputError:
         return ""
-    shown = without_paths({**content, "axes": _published_axes(content.get("axes"))})
-    if shown == {**content, "axes": content.get("axes")} and without_paths(text) == text:
+    published_content = without_paths({**content, "axes": _published_axes(content.get("axes"))})
+    if (
+        published_content == {**content, "axes": content.get("axes")}
+        and without_paths(text) == text
+    ):
         return text  # with its comments
-    return yaml_text(shown)
+    return yaml_text(published_content)
 
 
 def _published_axes(axes: Any, inside: bool = False) -> Any:
@@ -327,36 +330,40 @@ def _published_axes(axes: Any, inside: bool = False) -> Any:
     """
     if not isinstance(axes, Mapping):
         return axes
-    shown = {}
+    published_axes = {}
     for name, values in axes.items():
         if inside and name == "axes":
-            shown[name] = _published_axes(values)
+            published_axes[name] = _published_axes(values)
         elif isinstance(values, Mapping) and not inside:
-            shown[name] = {label: _published_axes(one, True) for label, one in values.items()}
+            published_axes[name] = {
+                label: _published_axes(settings, True) for label, settings in values.items()
+            }
         elif is_published(str(name)) or (inside and name == "config"):
-            shown[name] = values
+            published_axes[name] = values
         else:
-            shown[name] = "…"
-    return shown
+            published_axes[name] = "…"
+    return published_axes
 
 
 def _sections(summary: StudySummary) -> Iterator[_Section]:
     """The tables of a study with their pictures."""
-    drawn: dict[str, list[PagePicture]] = {}
-    for one in pictures(summary, _MOST_PICTURES):
-        place = "means" if one.name.startswith(_OF_MEANS) else "rank_correlations"
-        caption = one.caption.removesuffix(".")
-        drawn.setdefault(place, []).append(PagePicture(one.name, drawing(one.figure), caption))
+    pictures_of: dict[str, list[PagePicture]] = {}
+    for picture in pictures(summary, _MOST_PICTURES):
+        section = "means" if picture.name.startswith(_OF_MEANS) else "rank_correlations"
+        caption = picture.caption.removesuffix(".")
+        pictures_of.setdefault(section, []).append(
+            PagePicture(picture.name, drawing(picture.figure), caption)
+        )
     for name, table in summary.tables.items():
-        shown = {
-            table.title if number == 0 else f"{table.title} ({number + 1})": _table(part, summary)
-            for number, part in enumerate(table.shown)
+        tables = {
+            table.title if index == 0 else f"{table.title} ({index + 1})": _table(part, summary)
+            for index, part in enumerate(table.excerpts)
         }
         everything = f"{table.title}: every number"
         if len(table.table) <= _MOST_ROWS:
-            shown[everything] = _table(table.table, summary)
+            tables[everything] = _table(table.table, summary)
         text = table.note.translate(_PLAIN)
-        yield _Section(name, table.title, text, drawn.get(name, []), shown, (everything,))
+        yield _Section(name, table.title, text, pictures_of.get(name, []), tables, (everything,))
     for name, reason in summary.absent.items():
         words = name.replace("_", " ")
         title = f"{words[0].upper()}{words[1:]}"
@@ -366,8 +373,8 @@ def _sections(summary: StudySummary) -> Iterator[_Section]:
 def _table(frame: pd.DataFrame, summary: StudySummary) -> Table:
     """A table with its numbers formatted as text; values of settings stay unchanged."""
     plain = frame.copy()
-    for number, (name, column) in enumerate(frame.items()):
+    for index, (name, column) in enumerate(frame.items()):
         if name in summary.axes and set(column.map(repr)) <= set(summary.runs[name].map(repr)):
-            plain.isetitem(number, list(map(str, column)))
-    shown = texts(plain, 3)
-    return Table(list(map(str, shown.columns)), [list(map(str, row)) for row in shown.to_numpy()])
+            plain.isetitem(index, list(map(str, column)))
+    cells = texts(plain, 3)
+    return Table(list(map(str, cells.columns)), [list(map(str, row)) for row in cells.to_numpy()])

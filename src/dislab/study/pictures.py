@@ -45,10 +45,10 @@ def pictures(summary: StudySummary, most: int | None = None) -> Iterator[StudyPi
     """
     runs, target = summary.runs, summary.target
     varying = [axis for axis in summary.axes if runs[axis].map(repr).nunique() > 1]
-    values = numbers(runs, [*summary.measures, *(one for one in [UDR] if one in runs)])
+    values = numbers(runs, [*summary.measures, *(name for name in [UDR] if name in runs)])
     by = varying[:1]
-    kinds = [str(one) for one in runs[by[0]]] if by else []
-    for measure in [summary.target, *(one for one in summary.measures if one != target)][:most]:
+    kinds = [str(value) for value in runs[by[0]]] if by else []
+    for measure in [summary.target, *(name for name in summary.measures if name != target)][:most]:
         yield StudyPicture(
             f"violins_{slug(label(measure))}",
             f"{label(measure)} by setting; every point is a run.",
@@ -57,27 +57,27 @@ def pictures(summary: StudySummary, most: int | None = None) -> Iterator[StudyPi
     if "rank_correlations" in summary.tables:
         rho = correlation_table(summary.tables["rank_correlations"].table)
         if len(rho) <= _WIDE:
-            names = [label(str(one)) for one in rho.columns]
+            names = [label(str(name)) for name in rho.columns]
             yield StudyPicture(
                 "rank_correlations",
                 f"Spearman's rank correlations of the scores over {len(runs)} runs.",
-                correlation_matrix(rho.to_numpy(), [label(str(one)) for one in rho.index], names),
+                correlation_matrix(rho.to_numpy(), [label(str(name)) for name in rho.index], names),
             )
-    others = [str(one) for one in values if one != target]
-    for other in [one for one in others if one == UDR or not _needs_labels(one)][:most]:
-        name = label(other)
+    others = [str(name) for name in values if name != target]
+    for partner in [name for name in others if name == UDR or not _needs_labels(name)][:most]:
+        name = label(partner)
         yield StudyPicture(
             f"scatter_{slug(name)}",
             f"{label(target)} against {name}, with Spearman's ρ over all runs"
             f"{f' and by {by[0]}' if by else ''}.",
-            scatter(values[target], values[other], (label(target), name), kinds),
+            scatter(values[target], values[partner], (label(target), name), kinds),
         )
     if varying:
         yield StudyPicture(
             "settings",
             f"The settings of every run beside its {label(target)}; one line is one run.",
             parallel_settings(
-                {axis: [_shown(value) for value in runs[axis]] for axis in varying},
+                {axis: [_or_dash(value) for value in runs[axis]] for axis in varying},
                 values[target],
                 label(target),
             ),
@@ -86,13 +86,13 @@ def pictures(summary: StudySummary, most: int | None = None) -> Iterator[StudyPi
 
 def _violins(runs: pd.DataFrame, values: pd.Series, axes: list[str], name: str) -> Figure:
     axes = _few(runs, axes)
-    shown = {}
+    scores = {}
     kinds = []
     for key, group in groups(runs, axes):
-        texts = [str(value) for value in key.values() if _shown(value) is value]
-        shown[", ".join(texts) or "all"] = values[group.index].tolist()
+        texts = [str(value) for value in key.values() if _or_dash(value) is value]
+        scores[", ".join(texts) or "all"] = values[group.index].tolist()
         kinds.append(texts[0] if texts else "all")
-    return violins(shown, name, kinds=kinds if len(axes) > 1 else ())
+    return violins(scores, name, kinds=kinds if len(axes) > 1 else ())
 
 
 def _few(runs: pd.DataFrame, axes: list[str]) -> list[str]:
@@ -110,6 +110,6 @@ def _needs_labels(column: str) -> bool:
     )
 
 
-def _shown(value: Any) -> Any:
+def _or_dash(value: Any) -> Any:
     """The value, or a dash for a run without this setting."""
     return "–" if pd.api.types.is_scalar(value) and pd.isna(value) else value

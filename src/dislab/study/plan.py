@@ -116,11 +116,11 @@ class Plan:
         """
         groups: dict[str, int] = {}
         rows = []
-        kept: list[dict[str, Any]] = []
+        records: list[dict[str, Any]] = []
         for run in self.runs:
             if run.group.read not in groups:
-                groups[run.group.read] = len(kept)
-                kept.append(asdict(run.group))
+                groups[run.group.read] = len(records)
+                records.append(asdict(run.group))
             rows.append([run.id, run.seed, groups[run.group.read]])
         record = {
             "format": _FORMAT,
@@ -130,7 +130,7 @@ class Plan:
             "resources": asdict(self.resources),
             "failure": asdict(self.failure),
             "versions": self.versions,
-            "groups": kept,
+            "groups": records,
             "runs": rows,
         }
         text = json.dumps(record)
@@ -194,7 +194,7 @@ def _read_plan(path: Path) -> Plan:
             "dislab study run FILE"
         )
     try:
-        groups = [_group(one, str(path)) for one in record["groups"]]
+        groups = [_group(group, str(path)) for group in record["groups"]]
         numbers = range(len(groups))  # which has no -1
         runs = tuple(
             PlannedRun(name, seed, groups[numbers.index(k)]) for name, seed, k in record["runs"]
@@ -215,7 +215,9 @@ def _read_plan(path: Path) -> Plan:
 
 
 def _group(record: Mapping[str, Any], origin: str) -> PlannedGroup:
-    stages = {name: record_of(StageSettings, one, origin) for name, one in record["stages"].items()}
+    stages = {
+        name: record_of(StageSettings, stage, origin) for name, stage in record["stages"].items()
+    }
     return record_of(PlannedGroup, {**record, "stages": stages}, origin)
 
 
@@ -243,18 +245,18 @@ def make_plan(
     file: StudyFile,
     resolver: Callable[[], Resolver],
     versions: Mapping[str, str],
-    known: Iterable[PlannedGroup] = (),
+    earlier: Iterable[PlannedGroup] = (),
 ) -> Plan:
     """Resolves the configuration of every run of a study, so that errors show before training.
 
     `resolver` creates a parser of configurations and is called only if one must be parsed;
-    `versions` are those of the distributions involved. Groups of an earlier plan, `known`, are
+    `versions` are those of the distributions involved. Groups of an earlier plan, `earlier`, are
     reused if nothing has changed.
 
     Raises:
         InputError: A configuration is wrong, two runs are the same, or a stage is not available.
     """
-    before = {one.read: one for one in known}
+    before = {group.read: group for group in earlier}
     stages = {word: load_stage(word) for word in file.stages}
     overlay = [
         option(f"{stages[word].section}.{key}", value)
@@ -320,8 +322,8 @@ def _read(
 def _with_named_files(path: Path) -> str:
     """The text of a configuration and of the YAML files it refers to."""
     text = read_text(path)
-    named = [path.parent / word for word in _NAMED.findall(text)]
-    return "\0".join([text, *(read_text(one) for one in named if one.is_file())])
+    files = [path.parent / word for word in _NAMED.findall(text)]
+    return "\0".join([text, *(read_text(file) for file in files if file.is_file())])
 
 
 def _stage(section: str, settings: dict[str, Any], resolved: Resolved) -> StageSettings:
@@ -340,11 +342,11 @@ def _runs(groups: Sequence[PlannedGroup], file: StudyFile) -> tuple[PlannedRun, 
     for group in groups:
         for seed in file.seeds:
             name = run_id(group.training, seed)
-            if (other := seen.setdefault(name, group)) is not group:
-                differ = [axis for axis in group.axes if group.axes[axis] != other.axes[axis]]
+            if (twin := seen.setdefault(name, group)) is not group:
+                differ = [axis for axis in group.axes if group.axes[axis] != twin.axes[axis]]
                 texts = [
-                    ", ".join(f"{axis}: {one.axes[axis]}" for axis in differ)
-                    for one in (other, group)
+                    ", ".join(f"{axis}: {member.axes[axis]}" for axis in differ)
+                    for member in (twin, group)
                 ]
                 raise InputError(
                     f"{file.path}: {texts[0]} and {texts[1]} are the same run, as they differ in "

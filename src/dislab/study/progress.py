@@ -40,8 +40,8 @@ class Progress:
         )
         working = max(1, min(self._workers, counts.get("running", 0) or self._workers))
         parts = [f"{counts[s]} {s}" for s in ("running", "diverged", "failed") if s in counts]
-        if status.left is not None:
-            parts.append(f"{duration(status.left / working)} left")
+        if status.remaining is not None:
+            parts.append(f"{duration(status.remaining / working)} left")
         self._bar.set_postfix_str(", ".join(parts))
         self._due = time.monotonic() + max(_LEAST, (time.monotonic() - began) / _SHARE)
 

@@ -133,16 +133,16 @@ class StudyFolder:
 
     def forget_failures(self, plan: Plan) -> int:
         """Removes all failure records, so that their stages are retried; returns their number."""
-        found = [
+        records = [
             path
             for run in plan.runs
             for stage in plan.stages
             if (path := self.stage(run.id, stage) / FAILED).is_file()
         ]
-        for path in found:
+        for path in records:
             check_inside(self.path, path.parent)
             path.unlink(missing_ok=True)
-        return len(found)
+        return len(records)
 
 
 def is_given_up(failed: Failed | None, retries: int) -> bool:

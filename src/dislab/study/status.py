@@ -31,17 +31,17 @@ class Status(NamedTuple):
     Attributes:
         runs: Every run, in the order of the study file.
         seconds: Total run time of finished stages, by stage.
-        left: Remaining seconds of work for one worker, estimated from the median of each stage's
+        remaining: Seconds of work left for one worker, estimated from the median of each stage's
             finished runs; None if an unfinished stage has no finished run.
     """
 
     runs: list[RunStatus]
     seconds: dict[str, float]
-    left: float | None
+    remaining: float | None
 
     def counts(self) -> dict[State, int]:
         """Number of runs in each state."""
-        return dict(Counter(one.state for one in self.runs))
+        return dict(Counter(run.state for run in self.runs))
 
 
 def state_of(
@@ -69,42 +69,46 @@ def state_of(
 
 def mixed_versions(runs: list[RunStatus]) -> str:
     """Sentence about versions that differ between runs; empty if none differ."""
-    found = _versions(runs)
-    parts = [f"{name} {', '.join(one)}" for name, one in found.items() if len(one) > 1]
+    versions = _versions(runs)
+    parts = [
+        f"{name} {', '.join(several)}" for name, several in versions.items() if len(several) > 1
+    ]
     return f"these numbers come from several versions: {'; '.join(parts)}" if parts else ""
 
 
 def versions_of(runs: list[RunStatus]) -> list[str]:
     """Each distribution with the versions that produced the numbers of the runs."""
-    return [f"{name} {' and '.join(one)}" for name, one in _versions(runs).items()]
+    return [f"{name} {' and '.join(several)}" for name, several in _versions(runs).items()]
 
 
 def _versions(runs: list[RunStatus]) -> dict[str, list[str]]:
-    found: dict[str, set[str]] = {}
-    for one in runs:
-        for done in one.done.values():
+    versions: dict[str, set[str]] = {}
+    for run in runs:
+        for done in run.done.values():
             for name, version in done.versions.items():
-                found.setdefault(name, set()).add(version)
-    return {name: sorted(versions) for name, versions in sorted(found.items())}
+                versions.setdefault(name, set()).add(version)
+    return {name: sorted(several) for name, several in sorted(versions.items())}
 
 
 def lines(status: Status) -> Iterator[str]:
     """Lines that describe the current state of a study."""
     order: tuple[State, ...] = ("finished", "diverged", "failed", "running", "waiting")
     counts = status.counts()
-    shown = ", ".join(f"{counts[state]} {state}" for state in order if state in counts)
-    yield f"{len(status.runs)} runs: {shown}"
+    states = ", ".join(f"{counts[state]} {state}" for state in order if state in counts)
+    yield f"{len(status.runs)} runs: {states}"
     for stage, seconds in status.seconds.items():
-        done = sum(stage in one.done for one in status.runs)
+        done = sum(stage in run.done for run in status.runs)
         mean = f", {duration(seconds / done)} each" if done else ""
         yield f"  {stage}: {done} done{mean}"
     if counts.get("waiting") or counts.get("running"):
-        known = status.left is not None
-        left = f"{duration(status.left or 0.0)} of one worker" if known else "unknown as yet"
-        yield f"work left: {left}"
-    for one in status.runs:
-        for stage, failed in one.failed.items():
-            yield f"{one.run.id}: {stage} failed ({failed.kind}): {failed.message[:300]}"
+        is_known = status.remaining is not None
+        work = (
+            f"{duration(status.remaining or 0.0)} of one worker" if is_known else "unknown as yet"
+        )
+        yield f"work left: {work}"
+    for run in status.runs:
+        for stage, failed in run.failed.items():
+            yield f"{run.run.id}: {stage} failed ({failed.kind}): {failed.message[:300]}"
 
 
 def duration(seconds: float) -> str:
@@ -113,10 +117,10 @@ def duration(seconds: float) -> str:
     >>> duration(3725.0)
     '1 h 2 min'
     """
-    whole = round(seconds)
-    if whole < 120:
-        return f"{whole} s"
-    minutes, hours = whole // 60, whole // 3600
+    rounded = round(seconds)
+    if rounded < 120:
+        return f"{rounded} s"
+    minutes, hours = rounded // 60, rounded // 3600
     if minutes < 60:
         return f"{minutes} min"
     if hours < 48:

@@ -43,9 +43,9 @@ class Study:
     """
 
     def __init__(self, path: str | Path, folder: str | Path | None = None) -> None:
-        place = folder_of(path, folder)
-        name = None if place == Path(path) else read_study_file(path).name
-        self._read(place, read_plan(place, name))
+        directory = folder_of(path, folder)
+        name = None if directory == Path(path) else read_study_file(path).name
+        self._read(directory, read_plan(directory, name))
 
     @classmethod
     def of(cls, folder: Path, plan: Plan) -> "Study":
@@ -72,20 +72,22 @@ class Study:
         working = self._working()
         runs = [self._status(run, working) for run in self.plan.runs]
         took = {
-            stage: [one.done[stage].seconds for one in runs if stage in one.done]
+            stage: [run.done[stage].seconds for run in runs if stage in run.done]
             for stage in self.plan.stages
         }
-        left: float | None = 0.0
+        remaining: float | None = 0.0
         for stage, seconds in took.items():
             waiting = sum(
-                one.state in ("waiting", "running")
-                and stage not in one.done
-                and stage not in one.failed
-                for one in runs
+                run.state in ("waiting", "running")
+                and stage not in run.done
+                and stage not in run.failed
+                for run in runs
             )
-            if waiting and left is not None:
-                left = left + waiting * statistics.median(seconds) if seconds else None
-        return Status(runs, {stage: sum(seconds, 0.0) for stage, seconds in took.items()}, left)
+            if waiting and remaining is not None:
+                remaining = remaining + waiting * statistics.median(seconds) if seconds else None
+        return Status(
+            runs, {stage: sum(seconds, 0.0) for stage, seconds in took.items()}, remaining
+        )
 
     def table(self) -> "pd.DataFrame":
         """Table with one row per run, indexed by the run's name.
@@ -106,19 +108,19 @@ class Study:
         names = {
             f"{stage}.{name}": None
             for stage in self.plan.stages
-            for one in runs
-            for name in (one.done[stage].scores if stage in one.done else ())
+            for run in runs
+            for name in (run.done[stage].scores if stage in run.done else ())
         }
-        rows = [_row(one) for one in runs]
+        rows = [_row(run) for run in runs]
         scores = {name: [row[2].get(name) for row in rows] for name in names}
         columns: dict[str, Any] = {name: [row[0][name] for row in rows] for name in self.plan.axes}
         table = pd.DataFrame(
             {
                 **columns,
-                "seed": [one.run.seed for one in runs],
-                "state": [one.state for one in runs],
+                "seed": [status.run.seed for status in runs],
+                "state": [status.state for status in runs],
             },
-            index=pd.Index([one.run.id for one in runs], name="run"),
+            index=pd.Index([status.run.id for status in runs], name="run"),
         )
         numbers = pd.DataFrame(scores, index=table.index, dtype=float)
         return pd.concat([table, numbers], axis=1)
@@ -154,14 +156,15 @@ class Study:
                 groups.setdefault(run.group.read, []).append(run)
         parts = []
         for members in groups.values():
-            found = {
+            stored = {
                 run.id: read_run_codes(self.folder.run(run.id), run.group.config) for run in members
             }
-            known = {run: one for run, one in found.items() if one is not None}
-            if known:
-                _check_images(known, self.folder)
-                codes = {run: one.codes for run, one in known.items()}
-                parts.append(every_agreement(codes, {run: one.kl for run, one in known.items()}))
+            present = {run: codes for run, codes in stored.items() if codes is not None}
+            if present:
+                _check_images(present, self.folder)
+                means = {run: codes.codes for run, codes in present.items()}
+                kl = {run: codes.kl for run, codes in present.items()}
+                parts.append(every_agreement(means, kl))
         runs = pd.Index([run.id for run in self.plan.runs], name="run")
         table = pd.concat(parts) if parts else every_agreement({}, {})
         return table.reindex(runs).add_prefix(AGREEMENT)
@@ -195,7 +198,7 @@ class Study:
 
         if "score" not in self.plan.stages:
             return {}
-        found: dict[str, Best] = {}
+        directions: dict[str, Best] = {}
         seen: set[str] = set()
         for run in self.plan.runs:
             if run.group.read in seen or self.folder.done(run, "score") is None:
@@ -208,11 +211,13 @@ class Study:
             seen.add(run.group.read)
             for name, end in primary.items():
                 if not name.startswith("sampled/"):
-                    found.setdefault(f"score.{name}", end)
-        return found
+                    directions.setdefault(f"score.{name}", end)
+        return directions
 
     def _status(self, run: PlannedRun, working: frozenset[str]) -> RunStatus:
-        done = {s: one for s in self.plan.stages if (one := self.folder.done(run, s)) is not None}
+        done = {
+            s: record for s in self.plan.stages if (record := self.folder.done(run, s)) is not None
+        }
         failed: dict[str, Failed] = {}
         if len(done) < len(self.plan.stages):
             retries = self.plan.failure.retries
@@ -231,7 +236,7 @@ class Study:
         except InputError:  # the folder is read-only for this user
             return frozenset()
         try:
-            return frozenset(claims.taken())
+            return frozenset(claims.current())
         finally:
             claims.close()
 
@@ -250,11 +255,11 @@ def folder_of(path: str | Path, folder: str | Path | None = None) -> Path:
     return Path(folder) if folder is not None else STUDIES / read_study_file(path).name
 
 
-def _check_images(known: "dict[str, StoredCodes]", folder: StudyFolder) -> None:
+def _check_images(codes: "dict[str, StoredCodes]", folder: StudyFolder) -> None:
     """Rejects a run whose codes belong to other images than most runs of the same setting."""
     from dislab.study.stages.codes import again
 
-    images = {run: tuple(one.states.tolist()) for run, one in known.items()}
+    images = {run: tuple(stored.states.tolist()) for run, stored in codes.items()}
     ((usual, _),) = Counter(images.values()).most_common(1)
     others = [run for run, states in images.items() if states != usual]
     if others:
@@ -265,11 +270,11 @@ def _check_images(known: "dict[str, StoredCodes]", folder: StudyFolder) -> None:
         )
 
 
-def _row(one: RunStatus) -> tuple[dict[str, Any], int, dict[str, float | None]]:
+def _row(status: RunStatus) -> tuple[dict[str, Any], int, dict[str, float | None]]:
     """Row of a run, split into axes, seed and scores."""
     scores = {
         f"{stage}.{name}": value
-        for stage, done in one.done.items()
+        for stage, done in status.done.items()
         for name, value in done.scores.items()
     }
-    return one.run.group.axes, one.run.seed, scores
+    return status.run.group.axes, status.run.seed, scores

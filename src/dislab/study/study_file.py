@@ -122,21 +122,21 @@ class StudyFile:
             InputError: An exclusion matches no combination, or no combination remains.
         """
         common = tuple(f"--config={path}" for path in self.base)
-        rules = [{name: set(one) for name, one in rule.items()} for rule in self.exclude]
+        rules = [{name: set(labels) for name, labels in rule.items()} for rule in self.exclude]
         unused = set(range(len(rules)))
-        names, found = self.names, []
-        for one in _combined(self.axes):
-            axes = {name: one.axes.get(name) for name in names}
+        names, groups = self.names, []
+        for group in _combined(self.axes):
+            axes = {name: group.axes.get(name) for name in names}
             matching = {n for n, rule in enumerate(rules) if _matches(axes, rule)}
             unused -= matching
             if not matching:
-                found.append(Group(axes, (*common, *one.arguments)))
+                groups.append(Group(axes, (*common, *group.arguments)))
         if unused:
-            rule = {name: list(one) for name, one in self.exclude[min(unused)].items()}
-            raise InputError(f"{self.path}: exclude has {_shown(rule)}, which is no combination")
-        if not found:
+            rule = {name: list(labels) for name, labels in self.exclude[min(unused)].items()}
+            raise InputError(f"{self.path}: exclude has {_excerpt(rule)}, which is no combination")
+        if not groups:
             raise InputError(f"{self.path}: exclude leaves no run; exclude less")
-        return found
+        return groups
 
 
 def read_study_file(path: str | Path) -> StudyFile:
@@ -187,59 +187,59 @@ class _Reader:
 
     def files(self, value: object, key: str) -> tuple[Path, ...]:
         """Configuration files, whose paths are relative to the study file."""
-        given = [value] if isinstance(value, str) else value
-        if not isinstance(given, list) or not given or not _all(given, str):
+        paths = [value] if isinstance(value, str) else value
+        if not isinstance(paths, list) or not paths or not _all(paths, str):
             raise self._wrong(key, value, f"a list of configuration files, such as {_EXAMPLE}")
-        found = tuple(self._path.parent / one for one in given)
-        for file in found:
+        files = tuple(self._path.parent / path for path in paths)
+        for file in files:
             if not file.is_file():
                 raise InputError(
                     f"{self._path}: {key} names {file}, which is no file; paths are relative to "
                     "the study file"
                 )
-        return found
+        return files
 
     def axes(self, value: object) -> dict[str, tuple[Setting, ...]]:
         axes = self.mapping(value, "axes")
-        found = {name: self._axis(name, values) for name, values in axes.items()}
-        for name, settings in found.items():
-            if name in (inner := {key for one in settings for key in _values(one.axes)}):
+        settings_of = {name: self._axis(name, values) for name, values in axes.items()}
+        for name, settings in settings_of.items():
+            if name in (inner := {key for setting in settings for key in _values(setting.axes)}):
                 raise InputError(f"{self._path}: axes.{name} has an axis of its own name inside")
-            if both := sorted(inner & found.keys()):
+            if both := sorted(inner & settings_of.keys()):
                 raise InputError(
                     f"{self._path}: {both[0]} is an axis of all runs and one of axes.{name}; "
                     "rename one"
                 )
-        return found
+        return settings_of
 
     def _axis(self, name: str, values: object) -> tuple[Setting, ...]:
         key = f"axes.{name}"
         if name in (SEED, "seed", "state"):
             raise InputError(f"{self._path}: {key} cannot be an axis; seeds are given by `seeds`")
         if isinstance(values, list) and values:
-            settings = [Setting(_label(one), (option(name, one),), {}) for one in values]
+            settings = [Setting(_label(value), (option(name, value),), {}) for value in values]
         elif isinstance(values, dict) and values:
-            settings = [self._named(key, label, one) for label, one in values.items()]
+            settings = [self._labelled(key, label, value) for label, value in values.items()]
         else:
             raise self._wrong(key, values, "a list of values, or a mapping from names to settings")
         seen: set[str] = set()
-        for one in settings:
-            if (label := json.dumps(one.label)) in seen:
+        for setting in settings:
+            if (label := json.dumps(setting.label)) in seen:
                 raise InputError(f"{self._path}: {key} has {label} twice; keep one of them")
             seen.add(label)
         return tuple(settings)
 
-    def _named(self, axis: str, label: object, value: object) -> Setting:
+    def _labelled(self, axis: str, label: object, value: object) -> Setting:
         settings = dict(self.mapping(value if value is not None else {}, f"{axis}.{label}"))
         files, axes = settings.pop("config", None), self.axes(settings.pop("axes", {}))
-        found = self.files(files, f"{axis}.{label}.config") if files is not None else ()
+        paths = self.files(files, f"{axis}.{label}.config") if files is not None else ()
         if SEED in settings:
             raise InputError(
                 f"{self._path}: {axis}.{label} sets {SEED}; seeds are given by `seeds`"
             )
-        configs = tuple(f"--config={path}" for path in found)
+        configs = tuple(f"--config={path}" for path in paths)
         return Setting(
-            label, (*configs, *(option(name, one) for name, one in settings.items())), axes
+            label, (*configs, *(option(name, setting) for name, setting in settings.items())), axes
         )
 
     def seeds(self, value: object) -> tuple[int, ...]:
@@ -247,7 +247,11 @@ class _Reader:
         if _is_count(value) and value > _MOST_RUNS:  # type: ignore[operator]
             raise self._wrong("seeds", value, f"{allowed}, at most {_MOST_RUNS:,}")
         seeds = list(range(value)) if _is_count(value) else value  # type: ignore[call-overload]
-        if not isinstance(seeds, list) or not seeds or not all(_is_count(one, 0) for one in seeds):
+        if (
+            not isinstance(seeds, list)
+            or not seeds
+            or not all(_is_count(seed, 0) for seed in seeds)
+        ):
             raise self._wrong("seeds", value, allowed)
         if len(set(seeds)) < len(seeds) or max(seeds) >= 2**32:
             raise self._wrong("seeds", value, f"{allowed}, all below 2^32")
@@ -258,21 +262,22 @@ class _Reader:
     ) -> tuple[dict[str, tuple[Any, ...]], ...]:
         if not isinstance(value, list):
             raise self._wrong("exclude", value, "a list of combinations, each a mapping")
-        return tuple(self._rule(one, axes) for one in value)
+        return tuple(self._rule(rule, axes) for rule in value)
 
     def _rule(
         self, value: object, axes: Mapping[str, Sequence[Setting]]
     ) -> dict[str, tuple[Any, ...]]:
         rule = {}
-        known = {name: dict.fromkeys(labels) for name, labels in _values(axes).items()}
-        for name, given in self.mapping(value, "exclude").items():
-            if name not in known:
+        by_axis = {name: dict.fromkeys(labels) for name, labels in _values(axes).items()}
+        for name, chosen in self.mapping(value, "exclude").items():
+            if name not in by_axis:
                 raise InputError(
-                    f"{self._path}: exclude has {name}, which is no axis{suggestion(name, known)}; "
-                    f"the axes are {', '.join(known) or 'none'}"
+                    f"{self._path}: exclude has {name}, which is no axis"
+                    f"{suggestion(name, by_axis)}; "
+                    f"the axes are {', '.join(by_axis) or 'none'}"
                 )
-            labels = known[name]
-            rule[name] = tuple(map(_label, given if isinstance(given, list) else [given]))
+            labels = by_axis[name]
+            rule[name] = tuple(map(_label, chosen if isinstance(chosen, list) else [chosen]))
             for label in rule[name]:
                 if label not in labels:
                     raise InputError(
@@ -284,18 +289,18 @@ class _Reader:
         return rule
 
     def resources(self, value: object) -> Resources:
-        given = self._known(value, "resources", ("cpus", "gpus"))
-        cpus, gpus = given.get("cpus", 1), given.get("gpus", 0)
+        settings = self._checked(value, "resources", ("cpus", "gpus"))
+        cpus, gpus = settings.get("cpus", 1), settings.get("gpus", 0)
         if not _is_count(cpus):
             raise self._wrong("resources.cpus", cpus, "a whole number from 1 on")
-        number = isinstance(gpus, int | float) and not isinstance(gpus, bool)
-        if not number or not (0 <= gpus <= 1 or (1 < gpus < 2**16 and gpus == int(gpus))):
+        is_number = isinstance(gpus, int | float) and not isinstance(gpus, bool)
+        if not is_number or not (0 <= gpus <= 1 or (1 < gpus < 2**16 and gpus == int(gpus))):
             raise self._wrong("resources.gpus", gpus, "a share of one GPU, or whole GPUs")
         return Resources(cpus, float(gpus))
 
     def failure(self, value: object) -> Failure:
-        given = self._known(value, "failure", ("retries", "stop_after"))
-        retries, stop_after = given.get("retries", 2), given.get("stop_after", 5)
+        settings = self._checked(value, "failure", ("retries", "stop_after"))
+        retries, stop_after = settings.get("retries", 2), settings.get("stop_after", 5)
         if not _is_count(retries, 0):
             raise self._wrong("failure.retries", retries, "a whole number from 0 on")
         if not _is_count(stop_after):
@@ -305,51 +310,55 @@ class _Reader:
     def mapping(self, value: object, key: str) -> dict[str, Any]:
         if not isinstance(value, Mapping):
             raise self._wrong(key, value, "a mapping")
-        return {str(name): one for name, one in value.items()}
+        return {str(name): setting for name, setting in value.items()}
 
-    def _known(self, value: object, key: str, known: Sequence[str]) -> dict[str, Any]:
-        given = self.mapping(value, key)
-        for name in given:
-            if name not in known:
+    def _checked(self, value: object, key: str, keys: Sequence[str]) -> dict[str, Any]:
+        settings = self.mapping(value, key)
+        for name in settings:
+            if name not in keys:
                 raise InputError(
-                    f"{self._path}: {key} has no {name!r}{suggestion(name, known)}; it has "
-                    f"{', '.join(known)}"
+                    f"{self._path}: {key} has no {name!r}{suggestion(name, keys)}; it has "
+                    f"{', '.join(keys)}"
                 )
-        return given
+        return settings
 
     def _wrong(self, key: str, value: object, allowed: str) -> InputError:
-        return InputError(f"{self._path}: {key} is {_shown(value)}; it must be {allowed}")
+        return InputError(f"{self._path}: {key} is {_excerpt(value)}; it must be {allowed}")
 
 
 def _combined(axes: Mapping[str, Sequence[Setting]]) -> Iterator[Group]:
     """All combinations of the axes, including axes that belong to single values."""
     parts = [
         [
-            Group({name: one.label, **inner.axes}, (*one.arguments, *inner.arguments))
-            for one in settings
-            for inner in _combined(one.axes)
+            Group({name: setting.label, **inner.axes}, (*setting.arguments, *inner.arguments))
+            for setting in settings
+            for inner in _combined(setting.axes)
         ]
         for name, settings in axes.items()
     ]
     for chosen in itertools.product(*parts):
-        labels = {name: label for one in chosen for name, label in one.axes.items()}
-        yield Group(labels, tuple(itertools.chain.from_iterable(one.arguments for one in chosen)))
+        labels = {name: label for setting in chosen for name, label in setting.axes.items()}
+        yield Group(
+            labels, tuple(itertools.chain.from_iterable(setting.arguments for setting in chosen))
+        )
 
 
 def _count(axes: Mapping[str, Sequence[Setting]]) -> int:
     """Number of combinations."""
-    return math.prod(sum(_count(one.axes) for one in settings) for settings in axes.values())
+    return math.prod(
+        sum(_count(setting.axes) for setting in settings) for settings in axes.values()
+    )
 
 
 def _values(axes: Mapping[str, Sequence[Setting]]) -> dict[str, list[Any]]:
     """The labels of every axis."""
-    found: dict[str, list[Any]] = {}
+    labels_of: dict[str, list[Any]] = {}
     for name, settings in axes.items():
-        found.setdefault(name, []).extend(one.label for one in settings)
-        for one in settings:
-            for inner, labels in _values(one.axes).items():
-                found.setdefault(inner, []).extend(labels)
-    return found
+        labels_of.setdefault(name, []).extend(setting.label for setting in settings)
+        for setting in settings:
+            for inner, labels in _values(setting.axes).items():
+                labels_of.setdefault(inner, []).extend(labels)
+    return labels_of
 
 
 def _matches(axes: Mapping[str, Any], rule: Mapping[str, Collection[Any]]) -> bool:
@@ -366,9 +375,9 @@ def _is_count(value: object, least: int = 1) -> bool:
 
 
 def _all(values: Sequence[object], kind: type) -> bool:
-    return all(isinstance(one, kind) for one in values)
+    return all(isinstance(value, kind) for value in values)
 
 
-def _shown(value: object) -> str:
+def _excerpt(value: object) -> str:
     text = json.dumps(value, default=str, ensure_ascii=False)
     return text if len(text) <= 80 else f"{text[:77]}…"

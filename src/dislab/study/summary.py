@@ -52,14 +52,14 @@ class NamedTable(NamedTuple):
         title: Heading of the table.
         note: Explanation of the table in a few sentences.
         table: The complete table, with the columns of its function in `dislab.study.statistics`.
-        shown: The most important part for readers, as one or more tables, possibly with numbers
+        excerpts: The most important part for readers, as one or more tables, possibly with numbers
             formatted as text.
     """
 
     title: str
     note: str
     table: pd.DataFrame
-    shown: tuple[pd.DataFrame, ...]
+    excerpts: tuple[pd.DataFrame, ...]
 
 
 @dataclass(frozen=True)
@@ -111,17 +111,19 @@ def summarize(
     absent: dict[str, str] = {}
     if UDR in runs and runs[UDR].isna().all():
         absent["UDR"] = _without_udr(runs, axes)
-    runs = runs.drop(columns=[one for one in _agreement_of(runs) if runs[one].isna().all()])
+    runs = runs.drop(columns=[name for name in _agreement_of(runs) if runs[name].isna().all()])
     # the statistics would treat every other column as a setting
-    known, every = (*axes, "seed", "state"), runs
-    runs = runs[[one for one in map(str, runs) if one in known or one.startswith(RESULTS)]]
+    settings, every = (*axes, "seed", "state"), runs
+    runs = runs[[name for name in map(str, runs) if name in settings or name.startswith(RESULTS)]]
     measures = measures_of(runs, primary)
     if not measures:
         raise NothingToCompareError(
             f"{name}: {_NOTHING}; finish at least two runs of the study first"
         )
     if target is None:
-        target = next((one for one in measures if "disentanglement" in one), next(iter(measures)))
+        target = next(
+            (name for name in measures if "disentanglement" in name), next(iter(measures))
+        )
     elif target not in measures:
         raise InputError(
             f"{target!r} is no measure of {name}{suggestion(target, measures)}; the measures are "
@@ -158,17 +160,21 @@ def measures_of(runs: pd.DataFrame, primary: Mapping[str, Best] | None = None) -
         runs: One row per run.
         primary: See `summarize`.
     """
-    columns = [str(one) for one in runs if pd.api.types.is_numeric_dtype(runs[one])]
-    columns = [one for one in columns if runs[one].nunique() > 1]
-    scores: dict[str, Best] = {one: "highest" for one in columns if _is_score_of_codes(one)}
-    if primary:
-        scores = {one: primary[one] for one in columns if one in primary}
-    bounds = {
-        found: end
-        for name, end in _BOUNDS.items()
-        if (found := _first(columns, (f"score.{name}_{split}" for split in _SPLITS)))
+    columns = [str(column) for column in runs if pd.api.types.is_numeric_dtype(runs[column])]
+    columns = [column for column in columns if runs[column].nunique() > 1]
+    scores: dict[str, Best] = {
+        column: "highest" for column in columns if _is_score_of_codes(column)
     }
-    transfer: dict[str, Best] = {one: "lowest" for one in columns if _is_transfer_error(one)}
+    if primary:
+        scores = {column: primary[column] for column in columns if column in primary}
+    bounds = {
+        bound: end
+        for name, end in _BOUNDS.items()
+        if (bound := _first(columns, (f"score.{name}_{split}" for split in _SPLITS)))
+    }
+    transfer: dict[str, Best] = {
+        column: "lowest" for column in columns if _is_transfer_error(column)
+    }
     ratio = _first(columns, _RATIOS)
     return scores | bounds | transfer | ({ratio: "lowest"} if ratio else {})
 
@@ -187,7 +193,7 @@ def nested(runs: pd.DataFrame, inner: str, outer: str) -> bool:
     """
     keys = runs[[inner, outer]].map(repr)
     values = [set(part[inner]) for _, part in keys.groupby(outer, sort=False)]
-    return any(not one & other for one in values for other in values)
+    return any(not first & second for first in values for second in values)
 
 
 def slug(name: str) -> str:
@@ -232,40 +238,40 @@ def _first(columns: Sequence[str], names: Iterable[str]) -> str | None:
 
 def _means(runs: pd.DataFrame, axes: list[str], measures: Mapping[str, Best]) -> NamedTable:
     results = [name for name in map(str, runs) if name.startswith(RESULTS) and not is_chance(name)]
-    found = summary(runs, results, by=axes)
+    means = summary(runs, results, by=axes)
     names = [*measures, *_agreement_of(runs)]
-    shown = []
+    excerpts = []
     for start in range(0, len(names), _COLUMNS):
-        part = found[found["score"].isin(names[start : start + _COLUMNS])]
-        shown.append(summary_table(part).rename(columns=label))
+        part = means[means["score"].isin(names[start : start + _COLUMNS])]
+        excerpts.append(summary_table(part).rename(columns=label))
     return NamedTable(
         "Means over seeds",
         "Mean ± standard deviation over the runs of a setting, with the 95 % bootstrap interval of "
         "the mean. With few seeds the interval is too narrow. Where scores were compared with "
         "chance, the last row has the mean of that level.",
-        found,
-        tuple(shown),
+        means,
+        tuple(excerpts),
     )
 
 
 def _compared(
     runs: pd.DataFrame, axis: str, axes: list[str], measures: Mapping[str, Best], target: str
 ) -> NamedTable:
-    place = axes.index(axis)
-    inner = [one for one in axes[place + 1 :] if nested(runs, one, axis)]
-    outer = [one for one in axes[:place] if nested(runs, axis, one)]
+    position = axes.index(axis)
+    inner = [name for name in axes[position + 1 :] if nested(runs, name, axis)]
+    outer = [name for name in axes[:position] if nested(runs, axis, name)]
     scores = [name for name in measures if not _is_bound(name)]
     if not scores:
         raise InputError("there is no score besides bounds to compare")
     if target not in scores:
         scores = [target, *scores]
-    found = comparisons(runs.drop(columns=inner), axis, scores, within=outer, detect=_DETECT)
-    part = found[found["score"] == target]
-    shown = part[outer].copy()
-    shown[f"difference of {label(target)}"] = [
+    differences = comparisons(runs.drop(columns=inner), axis, scores, within=outer, detect=_DETECT)
+    part = differences[differences["score"] == target]
+    excerpt = part[outer].copy()
+    excerpt[f"difference of {label(target)}"] = [
         f"{first} − {second}" for first, second in zip(part["first"], part["second"], strict=True)
     ]
-    shown["mean [interval]"] = [_with_interval(row) for row in part.to_dict("records")]
+    excerpt["mean [interval]"] = [_with_interval(row) for row in part.to_dict("records")]
     for name, column in {
         "seeds": "seeds",
         "p": "p",
@@ -273,16 +279,16 @@ def _compared(
         "least possible p": "least_p",
         "seeds needed": "seeds_needed",
     }.items():
-        shown[name] = part[column]
+        excerpt[name] = part[column]
     averaged = f", averaged over {', '.join(inner)}" if inner else ""
     return NamedTable(
         f"Comparisons of {axis}",
         f"Differences paired by seed{averaged}; p by permutation, corrected by Holm for all "
-        f"{len(found)} rows of the table, of {len(scores)} scores. "
+        f"{len(differences)} rows of the table, of {len(scores)} scores. "
         "`seeds needed` is the number for which a paired t test would detect a difference of "
         f"{_DETECT} in 80 % of all studies, and for which p (Holm) can be below 0.05.",
-        found,
-        (shown.reset_index(drop=True),),
+        differences,
+        (excerpt.reset_index(drop=True),),
     )
 
 
@@ -293,29 +299,29 @@ def _correlated(
     groups = 1 + (runs[axes[0]].map(repr).nunique() if axes else 0)
     rows = groups * len(names) * (len(names) - 1) // 2
     orders = min(max(_LEAST_ORDERS, _ORDERS_PER_ROW * rows), _MOST_ORDERS)
-    found = rank_correlations(runs, names, by=axes[:1], orders=orders)
-    matrix = correlation_table(found)
-    of_target = found[(found["left"] == target) | (found["right"] == target)]
-    other = of_target["left"].where(of_target["right"] == target, of_target["right"])
-    shown = pd.DataFrame(
+    correlations = rank_correlations(runs, names, by=axes[:1], orders=orders)
+    matrix = correlation_table(correlations)
+    of_target = correlations[(correlations["left"] == target) | (correlations["right"] == target)]
+    partner = of_target["left"].where(of_target["right"] == target, of_target["right"])
+    excerpt = pd.DataFrame(
         {
             "group": of_target["group"],
-            f"{label(target)} with": other.map(label),
+            f"{label(target)} with": partner.map(label),
             "rho [interval]": [_with_interval(row, "rho") for row in of_target.to_dict("records")],
             "p (Holm)": of_target["p_holm"],
             "runs": of_target["runs"],
         }
     )
-    overall = shown[shown["group"] == "all"].drop(columns="group")
+    overall = excerpt[excerpt["group"] == "all"].drop(columns="group")
     matrix = matrix.rename(index=label, columns=label).rename_axis("rho")
     matrix = matrix.map("{:.2f}".format, na_action="ignore")
     within = f" and within each {axes[0]}" if axes else ""
     return NamedTable(
         "Rank correlations",
         f"Spearman's ρ over all runs{within}, with 95 % bootstrap intervals; p by permutation, "
-        f"corrected by Holm for all {len(found)} rows. Over all runs two "
+        f"corrected by Holm for all {len(correlations)} rows. Over all runs two "
         "scores correlate already if methods differ in both.",
-        found,
+        correlations,
         (matrix, overall.reset_index(drop=True)),
     )
 
@@ -323,21 +329,21 @@ def _correlated(
 def _shares(runs: pd.DataFrame, axes: list[str], measures: Mapping[str, Best]) -> NamedTable:
     if not axes:
         raise InputError("no axis has two values, so that nothing but the seed can matter")
-    found = variance_shares(runs, axes[0], list(measures), settings=axes)
-    shown = found.assign(score=found["score"].map(label)).rename(
+    shares = variance_shares(runs, axes[0], list(measures), settings=axes)
+    excerpt = shares.assign(score=shares["score"].map(label)).rename(
         columns={
             "method_by_chance": "method by chance",
             "setting_by_chance": "setting by chance",
         }
     )
-    if not shown["note"].any():
-        shown = shown.drop(columns="note")
+    if not excerpt["note"].any():
+        excerpt = excerpt.drop(columns="note")
     return NamedTable(
         "What matters",
         f"Shares of each score's variance: `method` is {axes[0]}, `setting` the other axes, and "
         "`seed` the rest. Scores of pure noise would get the shares `by chance`.",
-        found,
-        (shown,),
+        shares,
+        (excerpt,),
     )
 
 
@@ -352,56 +358,59 @@ def _selected(
         name: "highest" for name in _agreement_of(runs) if name != INFORMATIVE
     }
     correlated = tables.get("rank_correlations")
-    known = None if correlated is None else correlated.table
+    correlations = None if correlated is None else correlated.table
     parts = []
     for goal, end in measures.items():
         if _is_bound(goal) and goal != target:
             continue
-        others = {**agreement, **{name: one for name, one in measures.items() if name != goal}}
+        others = {**agreement, **{name: best for name, best in measures.items() if name != goal}}
         if others:
-            found = model_selection(runs, goal, others, end, by=axes[:1], correlations=known)
-            parts.append(found.assign(target=goal)[["target", *found.columns]])
+            selected = model_selection(
+                runs, goal, others, end, by=axes[:1], correlations=correlations
+            )
+            parts.append(selected.assign(target=goal)[["target", *selected.columns]])
     if not parts:
         raise InputError("there is one score alone, so that no other one can select by it")
-    found = pd.concat(parts, ignore_index=True)
-    own = found[(found["target"] == target) & (found["group"] == "all")]
-    shown = pd.DataFrame(
+    selections = pd.concat(parts, ignore_index=True)
+    overall = selections[selections["group"] == "all"]
+    of_target = overall[overall["target"] == target]
+    excerpt = pd.DataFrame(
         {
-            "selector": own["selector"].map(label),
-            "rho [interval]": [_with_interval(row, "rho") for row in own.to_dict("records")],
-            "selected": own["selected"],
-            "best": own["best"],
-            "regret": own["regret"],
-            "runs": own["runs"],
+            "selector": of_target["selector"].map(label),
+            "rho [interval]": [_with_interval(row, "rho") for row in of_target.to_dict("records")],
+            "selected": of_target["selected"],
+            "best": of_target["best"],
+            "regret": of_target["regret"],
+            "runs": of_target["runs"],
         }
     )
-    overall = found[found["group"] == "all"].assign(
-        selector=lambda one: one["selector"].map(label), target=lambda one: one["target"].map(label)
+    labelled = overall.assign(
+        selector=overall["selector"].map(label), target=overall["target"].map(label)
     )
-    order = [label(one) for one in (*agreement, *measures, RANDOM)]
-    regret = overall.pivot_table(index="selector", columns="target", values="regret", sort=False)
-    regret = regret.reindex([one for one in order if one in regret.index])
-    regret = regret[[one for one in order if one in regret.columns]].rename_axis(columns=None)
+    order = [label(name) for name in (*agreement, *measures, RANDOM)]
+    regret = labelled.pivot_table(index="selector", columns="target", values="regret", sort=False)
+    regret = regret.reindex([name for name in order if name in regret.index])
+    regret = regret[[name for name in order if name in regret.columns]].rename_axis(columns=None)
     return NamedTable(
         "Model selection",
         f"First: runs selected for {label(target)} by another score, over all runs; positive ρ "
         "where the selector prefers the better runs, and *regret*, the distance of the selected "
         "run from the best one. Then the regret of every selector for every target, in the "
         "target's unit. Regret hangs on one run.",
-        found,
-        (shown.reset_index(drop=True), regret),
+        selections,
+        (excerpt.reset_index(drop=True), regret),
     )
 
 
 def _without_udr(runs: pd.DataFrame, axes: Sequence[str]) -> str:
     """The reason why no run has a UDR."""
-    known = runs[runs[INFORMATIVE].notna()] if INFORMATIVE in runs else runs[:0]
-    most = max((len(group) for _, group in groups(known, axes)), default=0)
+    with_codes = runs[runs[INFORMATIVE].notna()] if INFORMATIVE in runs else runs[:0]
+    most = max((len(group) for _, group in groups(with_codes, axes)), default=0)
     return f"it needs {LEAST_MODELS} seeds of a setting with codes; the most here is {most}"
 
 
 def _agreement_of(runs: pd.DataFrame) -> list[str]:
-    return [str(one) for one in runs if str(one).startswith(AGREEMENT)]
+    return [str(column) for column in runs if str(column).startswith(AGREEMENT)]
 
 
 def _is_bound(column: str) -> bool:

@@ -37,19 +37,19 @@ def write_summary(
     Raises:
         InputError: A file cannot be written, or would replace a file of the user.
     """
-    drawn = []
+    captions = []
     with new_folder("--out", folder, _is_of_summary) as temporary:
         write_table(summary.runs, temporary / _RUNS)
-        for name, one in summary.tables.items():
-            write_table(one.table.set_index(one.table.columns[0]), temporary / f"{name}.csv")
+        for name, table in summary.tables.items():
+            write_table(table.table.set_index(table.table.columns[0]), temporary / f"{name}.csv")
         for picture in pictures(summary) if form != "none" else ():
             save(picture.figure, temporary / f"{picture.name}.{form}")
-            drawn.append((picture.name, picture.caption))
-        text = page(summary, drawn, form, about)
+            captions.append((picture.name, picture.caption))
+        text = page(summary, captions, form, about)
         (temporary / PAGE).write_text(text, encoding="utf-8")
     tables = [f"{name}.csv" for name in summary.tables]
-    shown = [f"{name}.{form}" for name, _ in drawn]
-    return [folder / name for name in (_RUNS, *tables, *shown, PAGE)]
+    files = [f"{name}.{form}" for name, _ in captions]
+    return [folder / name for name in (_RUNS, *tables, *files, PAGE)]
 
 
 def _is_of_summary(path: Path) -> bool:
@@ -63,7 +63,7 @@ def _is_of_summary(path: Path) -> bool:
 
 def page(
     summary: StudySummary,
-    drawn: Iterable[tuple[str, str]],
+    captions: Iterable[tuple[str, str]],
     form: PictureFormat,
     about: Sequence[str],
 ) -> str:
@@ -71,7 +71,7 @@ def page(
 
     Args:
         summary: Result of `summarize`.
-        drawn: Names and captions of the pictures in the folder of the page.
+        captions: Names and captions of the pictures in the folder of the page.
         form: Format of the pictures.
         about: Lines about the origin of the numbers.
     """
@@ -81,12 +81,12 @@ def page(
         f"# {markdown_text(summary.name)}{_TITLE}",
         "\n".join([f"{len(summary.runs)} runs ({counts}).", *map(markdown_text, about)]),
     ]
-    for name, one in summary.tables.items():
-        shown = "\n".join(markdown(table) for table in one.shown)
+    for name, table in summary.tables.items():
+        text = "\n".join(markdown(excerpt) for excerpt in table.excerpts)
         parts += [
-            f"## {markdown_text(one.title)}",
-            f"{markdown_text(one.note)} All numbers: [{name}.csv]({name}.csv).",
-            f"{_SNIPPET}{name}] -->\n{shown}<!-- --8<-- [end:{name}] -->",
+            f"## {markdown_text(table.title)}",
+            f"{markdown_text(table.note)} All numbers: [{name}.csv]({name}.csv).",
+            f"{_SNIPPET}{name}] -->\n{text}<!-- --8<-- [end:{name}] -->",
         ]
     if summary.absent:
         parts.append("## Tables left out")
@@ -95,11 +95,11 @@ def page(
         )
     if shown_pictures := [
         f"![{caption}]({name}.{form})\n\n*{caption}*"
-        for name, caption in ((name, markdown_text(one)) for name, one in drawn)
+        for name, caption in ((name, markdown_text(text)) for name, text in captions)
     ]:
         parts += ["## Pictures", *shown_pictures]
     ends = ", ".join(
-        f"{markdown_text(label(one))} ({end})" for one, end in summary.measures.items()
+        f"{markdown_text(label(name))} ({end})" for name, end in summary.measures.items()
     )
     parts.append(f"Scores of these tables, each with its good end: {ends}.")
     return "\n\n".join(parts) + "\n"

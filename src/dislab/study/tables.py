@@ -81,11 +81,11 @@ def format_of(path: Path) -> TableFormat:
 
 
 def _csv(table: "pd.DataFrame") -> bytes:
-    shown = table.rename(index=_no_formula, columns=_no_formula)
-    for number, (_, column) in enumerate(table.items()):
-        if column.map(lambda one: isinstance(one, str)).any():
-            shown.isetitem(number, list(column.map(_no_formula)))
-    return shown.to_csv(lineterminator="\n").encode(errors="backslashreplace")
+    cells = table.rename(index=_no_formula, columns=_no_formula)
+    for index, (_, column) in enumerate(table.items()):
+        if column.map(lambda cell: isinstance(cell, str)).any():
+            cells.isetitem(index, list(column.map(_no_formula)))
+    return cells.to_csv(lineterminator="\n").encode(errors="backslashreplace")
 
 
 def _no_formula(cell: Any) -> Any:
@@ -115,7 +115,7 @@ def _of_one_kind(table: "pd.DataFrame") -> "pd.DataFrame":
     texts = {
         str(name): table[name].map(str)
         for name in table
-        if table[name].dtype == object and len({type(one) for one in table[name]}) > 1
+        if table[name].dtype == object and len({type(cell) for cell in table[name]}) > 1
     }
     return table.assign(**texts)
 

@@ -85,15 +85,15 @@ class Worker:
             TrainingError: The first runs have all failed in the same way.
         """
         try:
-            left = list(self._plan.runs)
-            while left:
-                before = len(left)
-                left = [run for run in left if not self._has_ended(run)]
-                busy = [run for run in left if not self._visit(run)]
-                if len(busy) == len(left) == before and left:
+            open_runs = list(self._plan.runs)
+            while open_runs:
+                before = len(open_runs)
+                open_runs = [run for run in open_runs if not self._has_ended(run)]
+                busy = [run for run in open_runs if not self._visit(run)]
+                if len(busy) == len(open_runs) == before and open_runs:
                     if self._settings.leave:
                         return
-                    self._rest(len(left))
+                    self._pause(len(open_runs))
                 else:
                     self._idle = None
         finally:
@@ -146,28 +146,33 @@ class Worker:
 
     def _task(self, run: PlannedRun, stage: str) -> Task:
         """Task for a stage of a run, with everything that its process needs."""
-        here, place = self._folder.run(run.id), self._folder.stage(run.id, stage)
-        check_inside(self._folder.path, place)
+        here, stage_folder = self._folder.run(run.id), self._folder.stage(run.id, stage)
+        check_inside(self._folder.path, stage_folder)
         try:
-            place.mkdir(parents=True, exist_ok=True)
-            for path in (place / LOG, *here.iterdir()):  # training would write through a link
+            stage_folder.mkdir(parents=True, exist_ok=True)
+            for path in (
+                stage_folder / LOG,
+                *here.iterdir(),
+            ):  # training would write through a link
                 check_inside(self._folder.path, path)
             if stage == FIRST:
-                self._prepare(run, here, place)
+                self._prepare(run, here, stage_folder)
         except OSError as error:
-            raise InputError(f"{place} cannot be written: {error.strerror}; make room") from error
+            raise InputError(
+                f"{stage_folder} cannot be written: {error.strerror}; make room"
+            ) from error
         settings = run.group.stages[stage].settings
         arguments = self._stages[stage].arguments(here, settings, run.config)
-        return Task(arguments, here, place / LOG, place / "report.json")
+        return Task(arguments, here, stage_folder / LOG, stage_folder / "report.json")
 
-    def _prepare(self, run: PlannedRun, here: Path, place: Path) -> None:
+    def _prepare(self, run: PlannedRun, here: Path, stage_folder: Path) -> None:
         """Writes the configuration of a run, and removes old files if there is no checkpoint."""
         if not _has_checkpoint(here):
             for old in here.iterdir():
                 if old.name != STAGES:
                     shutil.rmtree(old) if old.is_dir() else old.unlink()
         config = {**run.config, "name": run.id, "runs": str(here.parent), "then_test": False}
-        with atomic(place / SETTINGS) as temporary:
+        with atomic(stage_folder / SETTINGS) as temporary:
             temporary.write_text(yaml_text(config), encoding="utf-8")
 
     def _watch(self, unit: Unit, claim: Claim) -> bool:
@@ -233,15 +238,15 @@ class Worker:
         for run in self._plan.runs:
             if self._folder.done(run, stage) is not None:
                 return
-            other = self._folder.failed(run, stage)
-            alike += other is not None and _alike(other, failed)
+            failure = self._folder.failed(run, stage)
+            alike += failure is not None and _alike(failure, failed)
         if alike >= self._plan.failure.stop_after:
             raise TrainingError(
                 f"the study was stopped: {stage} of {alike} runs has failed alike, and none has "
                 f"succeeded: {failed.message}"
             )
 
-    def _rest(self, runs: int) -> None:
+    def _pause(self, runs: int) -> None:
         """Waits a moment for runs of other workers, and says so at first and every minute."""
         if not self._settings.alive():
             raise KeyboardInterrupt("the launcher has ended")
@@ -259,11 +264,11 @@ def _has_checkpoint(run: Path) -> bool:
     return any(run.glob("checkpoints/*.ckpt"))
 
 
-def _alike(one: Failed, other: Failed) -> bool:
+def _alike(first: Failed, second: Failed) -> bool:
     """Whether two runs failed in the same way, apart from file names."""
-    if one.kind != other.kind:
+    if first.kind != second.kind:
         return False
-    return one.kind in RETRIED or _bare(one.message) == _bare(other.message)
+    return first.kind in RETRIED or _bare(first.message) == _bare(second.message)
 
 
 def _bare(message: str) -> str:

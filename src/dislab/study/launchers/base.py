@@ -19,7 +19,7 @@ class Workers:
         command: Command line that starts one worker.
         count: Number of workers; None lets the launcher choose.
         resources: Processor cores and graphics cards of one worker.
-        left: Number of unfinished runs: more workers than this would have nothing to do.
+        unfinished: Number of unfinished runs: more workers than this would have nothing to do.
         tick: Callback to show progress, called once or twice a second while workers run.
     """
 
@@ -27,7 +27,7 @@ class Workers:
     command: tuple[str, ...]
     count: int | None
     resources: Resources
-    left: int
+    unfinished: int
     tick: Callable[[], None]
 
 
@@ -62,5 +62,5 @@ def load_launcher(word: str) -> Launcher:
     Raises:
         InputError: There is no such launcher, or it cannot be imported.
     """
-    found: Launcher = load_declared(LAUNCHERS, word, Launcher)
-    return found
+    launcher: Launcher = load_declared(LAUNCHERS, word, Launcher)
+    return launcher

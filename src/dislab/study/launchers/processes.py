@@ -40,23 +40,23 @@ class Processes(Launcher):
         logs.mkdir(parents=True, exist_ok=True)
         short = 0
         running = [
-            _start(workers, logs / f"{number}.txt", environment)
-            for number, environment in enumerate(_environments(workers))
+            _start(workers, logs / f"{index}.txt", environment)
+            for index, environment in enumerate(_environments(workers))
         ]
         failures: list[_Worker] = []
         try:
             while running:
                 time.sleep(_TICK)
                 workers.tick()
-                for one in list(running):
-                    if (status := one.process.poll()) is None:
+                for worker in list(running):
+                    if (status := worker.process.poll()) is None:
                         continue
-                    running.remove(one)
-                    short += time.monotonic() - one.began < _SHORT
+                    running.remove(worker)
+                    short += time.monotonic() - worker.began < _SHORT
                     if status < 0 and short <= _MOST_SHORT:
-                        running.append(_start(workers, one.log, one.environment))
+                        running.append(_start(workers, worker.log, worker.environment))
                     elif status:
-                        failures.append(one)
+                        failures.append(worker)
         except BaseException:
             _stop(running)
             raise
@@ -71,27 +71,27 @@ def _environments(workers: Workers) -> list[dict[str, str]]:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     count = workers.count or max(1, (cores or 1) // resources.cpus)
     if not resources.gpus:
-        return [{"CUDA_VISIBLE_DEVICES": ""}] * min(count, max(workers.left, 1))
+        return [{"CUDA_VISIBLE_DEVICES": ""}] * min(count, max(workers.unfinished, 1))
     cards = _cards()
-    whole = math.ceil(resources.gpus)
+    size = math.ceil(resources.gpus)
     sharing = int(1 / resources.gpus) if resources.gpus < 1 else 1
-    places = [cards[n : n + whole] for n in range(0, len(cards) - whole + 1, whole)] * sharing
-    if not places:
+    shares = [cards[n : n + size] for n in range(0, len(cards) - size + 1, size)] * sharing
+    if not shares:
         raise InputError(
             f"resources.gpus is {resources.gpus:g}, and this machine has {len(cards)} cards that "
             "can be used; set gpus: 0 in the study file to use the processor"
         )
-    count = min(workers.count or len(places), len(places), max(workers.left, 1))
-    return [{"CUDA_VISIBLE_DEVICES": ",".join(cards)} for cards in places[:count]]
+    count = min(workers.count or len(shares), len(shares), max(workers.unfinished, 1))
+    return [{"CUDA_VISIBLE_DEVICES": ",".join(cards)} for cards in shares[:count]]
 
 
 def _cards() -> list[str]:
     """The graphics cards that this process may use."""
     if (visible := os.environ.get("CUDA_VISIBLE_DEVICES")) is not None:
-        return [one for one in visible.split(",") if one]
+        return [card for card in visible.split(",") if card]
     import torch
 
-    return [str(number) for number in range(torch.cuda.device_count())]
+    return [str(index) for index in range(torch.cuda.device_count())]
 
 
 def _start(workers: Workers, log: Path, environment: Mapping[str, str]) -> _Worker:
@@ -111,21 +111,21 @@ def _start(workers: Workers, log: Path, environment: Mapping[str, str]) -> _Work
 def _stop(running: list[_Worker]) -> None:
     """Asks workers to end and waits for them; a second interrupt kills them."""
     try:
-        for one in running:
-            one.process.send_signal(signal.SIGTERM)
-        for one in running:
-            one.process.wait()
+        for worker in running:
+            worker.process.send_signal(signal.SIGTERM)
+        for worker in running:
+            worker.process.wait()
     except BaseException:
-        for one in running:
-            one.process.kill()
+        for worker in running:
+            worker.process.kill()
         raise
 
 
 def _explain(worker: _Worker) -> None:
     """Raises the error of a failed worker, with the last line of its log."""
     lines = worker.log.read_text(encoding="utf-8", errors="replace").split("\n")
-    said = next((line.strip() for line in reversed(lines) if line.strip()), "")
-    said = said.removeprefix("dislab: ").removeprefix("error: ")
+    message = next((line.strip() for line in reversed(lines) if line.strip()), "")
+    message = message.removeprefix("dislab: ").removeprefix("error: ")
     if worker.process.returncode == 1:
-        raise TrainingError(said)
-    raise InputError(said or f"a worker has ended with status {worker.process.returncode}")
+        raise TrainingError(message)
+    raise InputError(message or f"a worker has ended with status {worker.process.returncode}")

@@ -75,23 +75,23 @@ class Ray(Launcher):
         environment = {"CUDA_VISIBLE_DEVICES": ""} if not resources.gpus else {}
         waiting = [
             task.remote([*workers.command, "--attached"], environment, folder)
-            for _ in range(min(count, max(workers.left, 1)))
+            for _ in range(min(count, max(workers.unfinished, 1)))
         ]
         try:
             while waiting:
                 ended, waiting = ray.wait(waiting, timeout=_TICK)
                 workers.tick()
-                for status, said in ray.get(ended):
+                for status, message in ray.get(ended):
                     if status == 1:
-                        raise TrainingError(said)
+                        raise TrainingError(message)
                     if status:
-                        raise InputError(said or f"a worker has ended with status {status}")
+                        raise InputError(message or f"a worker has ended with status {status}")
         except ray.exceptions.RayError:  # Ray has ended, with all its workers
             raise
         except BaseException:
             with contextlib.suppress(ray.exceptions.RayError):  # Ray may be gone already
-                for one in waiting:
-                    ray.cancel(one)
+                for task_id in waiting:
+                    ray.cancel(task_id)
                 ray.wait(waiting, num_returns=len(waiting), timeout=_GRACE)
             raise
 
@@ -119,8 +119,8 @@ def _work(
             process.wait()
             raise
         errors.seek(0)
-        said = [line.strip() for line in errors if line.strip()]
+        lines = [line.strip() for line in errors if line.strip()]
     if process.returncode < 0:  # killed; Ray starts the task again
         os._exit(1)
-    last = said[-1].removeprefix("dislab: ").removeprefix("error: ") if said else ""
+    last = lines[-1].removeprefix("dislab: ").removeprefix("error: ") if lines else ""
     return process.returncode, last

@@ -44,7 +44,7 @@ def script(workers: Workers) -> str:
     gpus = workers.resources.gpus
     head = _HEAD.format(
         name=workers.folder.name,
-        count=min(workers.count or 8, max(workers.left, 1)),
+        count=min(workers.count or 8, max(workers.unfinished, 1)),
         cpus=workers.resources.cpus,
         gpus=f"#SBATCH --gpus-per-task={max(1, int(gpus))}\n" if gpus else "",
         logs=workers.folder.resolve() / "workers",

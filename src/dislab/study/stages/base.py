@@ -73,29 +73,29 @@ def load_stage(word: str) -> Stage:
     Raises:
         InputError: There is no such stage, or it cannot be imported.
     """
-    found: Stage = load_declared(STAGES, word, Stage)
-    return found
+    stage: Stage = load_declared(STAGES, word, Stage)
+    return stage
 
 
-def checked_stages(given: Mapping[str, Any], origin: str) -> dict[str, dict[str, Any]]:
+def checked_stages(stages: Mapping[str, Any], origin: str) -> dict[str, dict[str, Any]]:
     """Checks and returns the settings of each stage of a study, training first.
 
     Args:
-        given: The mapping under `stages`.
+        stages: The mapping under `stages`.
         origin: The study file, for messages.
 
     Raises:
         InputError: A stage does not exist, or its settings are malformed.
     """
-    found: dict[str, dict[str, Any]] = {FIRST: {}}
-    for word, settings in given.items():
+    checked: dict[str, dict[str, Any]] = {FIRST: {}}
+    for word, settings in stages.items():
         if not isinstance(settings, Mapping | None):
             raise InputError(f"{origin}: stages.{word} is {settings!r}; it holds settings, or {{}}")
         try:
-            found[word] = load_stage(word).checked(settings or {})
+            checked[word] = load_stage(word).checked(settings or {})
         except InputError as error:
             raise InputError(f"{origin}: stages: {error}") from error
-    return found
+    return checked
 
 
 def option(name: str, value: object) -> str:
@@ -119,8 +119,10 @@ def of_section(run: Path, section: str, settings: Mapping[str, Any], test: str) 
         settings: All settings of that section.
         test: `test` or `validate`.
     """
-    wanted = {name: off for name, off in _TEST.items() if name != section} | {section: settings}
+    sections = {name: off for name, off in _TEST.items() if name != section} | {section: settings}
     options = [
-        option(f"{name}.{key}", value) for name, one in wanted.items() for key, value in one.items()
+        option(f"{name}.{key}", value)
+        for name, values in sections.items()
+        for key, value in values.items()
     ]
     return [test, f"--run={run}", "--pictures=false", *options]

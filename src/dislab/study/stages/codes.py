@@ -33,10 +33,10 @@ class CodesStage(Stage):
             if name == "split":
                 check_choice("codes.split", value, SPLITS)
             elif name not in _LEAST:
-                known = (*_LEAST, "split")
+                names = (*_LEAST, "split")
                 raise InputError(
-                    f"codes has no setting {name!r}{suggestion(name, known)}; it has "
-                    f"{', '.join(known)}"
+                    f"codes has no setting {name!r}{suggestion(name, names)}; it has "
+                    f"{', '.join(names)}"
                 )
             else:
                 check_count(f"codes.{name}", value, _LEAST[name])
@@ -46,8 +46,8 @@ class CodesStage(Stage):
         self, run: Path, settings: Mapping[str, Any], config: Mapping[str, Any]
     ) -> list[str]:
         """`dislab encode`."""
-        given = self.checked(settings).items()  # again: the plan may come from somebody else
-        return ["encode", str(run), *(f"--{name}={value}" for name, value in given)]
+        items = self.checked(settings).items()  # again: the plan may come from somebody else
+        return ["encode", str(run), *(f"--{name}={value}" for name, value in items)]
 
     def scores(self, run: Path) -> dict[str, float | None]:
         """Returns no scores: codes are compared across runs."""
@@ -71,8 +71,8 @@ def read_run_codes(run: Path, config: Mapping[str, Any]) -> "StoredCodes | None"
                 f"{again(str(run))}"
             )
         return None
-    found = read_codes(run / CODES)
-    return None if np.isnan(found.kl).any() else found
+    codes = read_codes(run / CODES)
+    return None if np.isnan(codes.kl).any() else codes
 
 
 def again(run: str) -> str:
@@ -84,5 +84,5 @@ def _has_codes(config: Mapping[str, Any]) -> bool:
     """Whether the method of a run makes codes: true unless its class sets `has_codes = False`."""
     from dislab.base.named_classes import find_object
 
-    found = find_object(config.get("model", {}).get("class_path"))
-    return bool(getattr(found, "has_codes", True))
+    cls = find_object(config.get("model", {}).get("class_path"))
+    return bool(getattr(cls, "has_codes", True))

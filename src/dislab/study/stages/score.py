@@ -25,12 +25,12 @@ class ScoreStage(Stage):
 
     def checked(self, settings: Mapping[str, Any]) -> dict[str, Any]:
         """The settings of `evaluate`."""
-        found = dict(settings)
-        codes = found.get("codes")
-        if isinstance(codes, list) and codes and all(one in _CODES for one in codes):
-            kinds = {_CODES[one] for one in codes}
-            found["codes"] = "both" if len(kinds) == 2 else kinds.pop()
-        return found
+        checked = dict(settings)
+        codes = checked.get("codes")
+        if isinstance(codes, list) and codes and all(kind in _CODES for kind in codes):
+            kinds = {_CODES[kind] for kind in codes}
+            checked["codes"] = "both" if len(kinds) == 2 else kinds.pop()
+        return checked
 
     def arguments(
         self, run: Path, settings: Mapping[str, Any], config: Mapping[str, Any]
@@ -64,9 +64,9 @@ def with_chance(record: Mapping[str, Any]) -> dict[str, float | None]:
 def metrics(run: Path) -> dict[str, "Best"]:
     """The primary score of each metric of a run, and whether higher or lower is better."""
     return {
-        str(one["primary"]): "highest" if one.get("higher_is_better") else "lowest"
-        for one in _record(run, "").get("metrics", {}).values()
-        if "primary" in one
+        str(metric["primary"]): "highest" if metric.get("higher_is_better") else "lowest"
+        for metric in _record(run, "").get("metrics", {}).values()
+        if "primary" in metric
     }
 
 

@@ -34,7 +34,7 @@ class TransferStage(Stage):
         command, names = ["transfer", str(run)], tuple(signature(TransferScores).parameters)
         for name, value in settings.items():  # the plan may come from somebody else
             check_choice("the name of a setting of transfer", name, names)
-            if isinstance(value, list) and any(str(one).startswith("-") for one in value):
+            if isinstance(value, list) and any(str(text).startswith("-") for text in value):
                 raise InputError(f"transfer.{name} is {value!r:.80}, in which - begins a value")
             if isinstance(value, list):  # an empty one is the command's default
                 command += [f"--{name}", *map(str, value)] if value else []

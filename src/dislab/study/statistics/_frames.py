@@ -49,17 +49,17 @@ def chosen_results(table: pd.DataFrame, scores: Columns) -> list[str]:
     """
     if scores is not None or table.empty:
         return named_columns(table, scores or [], "scores")
-    found = [
+    results = [
         name
         for name in result_columns(table)
         if pd.api.types.is_numeric_dtype(table[name]) and not is_chance(name)
     ]
-    if not found:
+    if not results:
         raise InputError(
             f"the table has no column of numbers that starts with {', '.join(RESULTS)}; name the "
             "columns of the scores"
         )
-    return found
+    return results
 
 
 def chosen_settings(table: pd.DataFrame, by: Columns, setting: str) -> list[str]:
@@ -84,15 +84,15 @@ def named_columns(table: pd.DataFrame, names: str | Sequence[str], argument: str
 
 def numbers(table: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
     """The columns as floating-point numbers, with NaN for missing and non-finite results."""
-    found = {}
+    converted = {}
     for name in dict.fromkeys(columns):
         try:
-            found[name] = pd.to_numeric(table[name]).astype(float)
+            converted[name] = pd.to_numeric(table[name]).astype(float)
         except (TypeError, ValueError) as error:
             raise InputError(
                 f"column {name!r} does not hold numbers alone ({error}); name columns of scores"
             ) from error
-    return pd.DataFrame(found, index=table.index).replace([np.inf, -np.inf], np.nan)
+    return pd.DataFrame(converted, index=table.index).replace([np.inf, -np.inf], np.nan)
 
 
 def groups(table: pd.DataFrame, by: Sequence[str]) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:
@@ -131,9 +131,9 @@ def check_share(name: str, value: float) -> None:
         raise InputError(f"{name} is {value!r}; it must lie between 0 and 1, both excluded")
 
 
-def seeds_of(table: pd.DataFrame, known: npt.NDArray[np.bool_]) -> int:
+def seeds_of(table: pd.DataFrame, rows: npt.NDArray[np.bool_]) -> int:
     """Number of different seeds among some runs; the number of runs if there is no seed column."""
-    return int(table[SEED][known].nunique() if SEED in table else known.sum())
+    return int(table[SEED][rows].nunique() if SEED in table else rows.sum())
 
 
 def interval(

@@ -80,14 +80,16 @@ def udr(
     check_choice("similarity", similarity, ("lasso", "spearman"))
     check_choice("form", form, ("pooled", "averaged"))
     check_above("alpha", alpha, 0)
-    kept = _informative(codes, kl, threshold)
+    latents = _informative(codes, kl, threshold)
     if len(codes) < LEAST_MODELS:
         raise InputError(
             f"UDR compares models of one setting that differ in the seed: {len(codes)} given, at "
             f"least {LEAST_MODELS} needed; train more seeds"
         )
-    found = _similarities(kept, similarity, alpha)
-    return _agreement(kept, {pair: pair_score(one, form) for pair, one in found.items()})
+    matrices = _similarities(latents, similarity, alpha)
+    return _agreement(
+        latents, {pair: pair_score(matrix, form) for pair, matrix in matrices.items()}
+    )
 
 
 def udr_by_setting(
@@ -113,22 +115,22 @@ def udr_by_setting(
     Raises:
         InputError: No setting has five runs with codes, a column is missing, or as for `udr`.
     """
-    found = pd.Series(np.nan, index=table.index, name=f"udr_{similarity}_{form}")
+    scores = pd.Series(np.nan, index=table.index, name=f"udr_{similarity}_{form}")
     most = 0
     for _, group in groups(table, chosen_settings(table, by, "by")):
         members = [run for run in group.index if run in codes and run in kl]
         most = max(most, len(members))
         if len(members) >= LEAST_MODELS:
-            own = udr(
+            agreement = udr(
                 [codes[run] for run in members], [kl[run] for run in members], similarity, form
             )
-            found[members] = own.scores
+            scores[members] = agreement.scores
     if most < LEAST_MODELS:
         raise InputError(
             f"UDR needs at least {LEAST_MODELS} seeds of one setting; the setting with the most "
             f"runs with codes has {most}; train more seeds"
         )
-    return found
+    return scores
 
 
 def alignment(
@@ -154,11 +156,11 @@ def alignment(
         InputError: There are fewer than two models, arrays have inconsistent shapes or non-finite
             values, or the threshold is negative.
     """
-    kept = _informative(codes, kl, threshold)
-    if len(kept) < 2:
-        raise InputError(f"alignment compares models: {len(kept)} given, at least 2 needed")
-    found = _similarities(kept, "spearman", 0.0)
-    return _agreement(kept, {pair: _matched(one) for pair, one in found.items()})
+    latents = _informative(codes, kl, threshold)
+    if len(latents) < 2:
+        raise InputError(f"alignment compares models: {len(latents)} given, at least 2 needed")
+    matrices = _similarities(latents, "spearman", 0.0)
+    return _agreement(latents, {pair: _matched(matrix) for pair, matrix in matrices.items()})
 
 
 def every_agreement(
@@ -182,29 +184,29 @@ def every_agreement(
             negative.
     """
     names = list(codes)
-    kept = _informative([codes[name] for name in names], [kl[name] for name in names], threshold)
-    matrices = {one: _similarities(kept, one, ALPHA) for one in get_args(Similarity)}
-    found: dict[str, Any] = {
+    latents = _informative([codes[name] for name in names], [kl[name] for name in names], threshold)
+    matrices = {name: _similarities(latents, name, ALPHA) for name in get_args(Similarity)}
+    columns: dict[str, Any] = {
         f"udr_{similarity}_{form}": _agreement(
-            kept, {pair: pair_score(one, form) for pair, one in matrices[similarity].items()}
+            latents, {pair: pair_score(part, form) for pair, part in matrices[similarity].items()}
         ).scores
-        if len(kept) >= LEAST_MODELS
+        if len(latents) >= LEAST_MODELS
         else np.nan
         for similarity in get_args(Similarity)
         for form in get_args(Form)
     }
-    matched = {pair: _matched(one) for pair, one in matrices["spearman"].items()}
-    found["alignment"] = _agreement(kept, matched).scores if matched else np.nan
-    found["informative"] = [float(one.shape[1]) for one in kept]
-    return pd.DataFrame(found, index=names)
+    matched = {pair: _matched(part) for pair, part in matrices["spearman"].items()}
+    columns["alignment"] = _agreement(latents, matched).scores if matched else np.nan
+    columns["informative"] = [float(part.shape[1]) for part in latents]
+    return pd.DataFrame(columns, index=names)
 
 
 def latent_similarity(
-    first: Float[np.ndarray, "image own"],
-    second: Float[np.ndarray, "image other"],
+    first: Float[np.ndarray, "image latent"],
+    second: Float[np.ndarray, "image partner"],
     similarity: Similarity,
     alpha: float = ALPHA,
-) -> Float[np.ndarray, "own other"]:
+) -> Float[np.ndarray, "latent partner"]:
     """Non-negative similarity between every latent of one model and every latent of another.
 
     Args:
@@ -218,30 +220,30 @@ def latent_similarity(
 
 
 def _similarities(
-    kept: Sequence[Float[np.ndarray, "image _"]], similarity: Similarity, alpha: float
+    latents: Sequence[Float[np.ndarray, "image _"]], similarity: Similarity, alpha: float
 ) -> dict[tuple[int, int], Float[np.ndarray, "_ _"]]:
     """Similarity of the informative latents of every ordered pair of models."""
-    units = [_units(one, similarity) for one in kept]
+    units = [_units(codes, similarity) for codes in latents]
     if similarity == "lasso":
         return {
-            (own, other): _similarity(units[own], units[other], similarity, alpha)
-            for own, other in permutations(range(len(kept)), 2)
+            (first, second): _similarity(units[first], units[second], similarity, alpha)
+            for first, second in permutations(range(len(latents)), 2)
         }
-    found = {}
-    for own, other in combinations(range(len(kept)), 2):
-        found[own, other] = _similarity(units[own], units[other], similarity, alpha)
-        found[other, own] = found[own, other].T
-    return found
+    matrices = {}
+    for first, second in combinations(range(len(latents)), 2):
+        matrices[first, second] = _similarity(units[first], units[second], similarity, alpha)
+        matrices[second, first] = matrices[first, second].T
+    return matrices
 
 
 def _agreement(
-    kept: Sequence[Float[np.ndarray, "image _"]], scores: Mapping[tuple[int, int], float]
+    latents: Sequence[Float[np.ndarray, "image _"]], scores: Mapping[tuple[int, int], float]
 ) -> Agreement:
     """The scores of pairs as a matrix, and the median of each model."""
-    pairs = np.full((len(kept), len(kept)), np.nan)
+    pairs = np.full((len(latents), len(latents)), np.nan)
     for pair, score in scores.items():
         pairs[pair] = score
-    return Agreement(np.nanmedian(pairs, axis=1), pairs, [one.shape[1] for one in kept])
+    return Agreement(np.nanmedian(pairs, axis=1), pairs, [codes.shape[1] for codes in latents])
 
 
 def _units(
@@ -258,11 +260,11 @@ def _units(
 
 
 def _similarity(
-    first: Float[np.ndarray, "image own"],
-    second: Float[np.ndarray, "image other"],
+    first: Float[np.ndarray, "image latent"],
+    second: Float[np.ndarray, "image partner"],
     similarity: Similarity,
     alpha: float,
-) -> Float[np.ndarray, "own other"]:
+) -> Float[np.ndarray, "latent partner"]:
     """Similarity of every pair of latents of two models, from the results of `_units`."""
     from sklearn.linear_model import Lasso
 
@@ -275,7 +277,7 @@ def _similarity(
     return np.asarray(np.abs(weights).reshape(shape))  # restores the axis of a single target
 
 
-def pair_score(similarity: Float[np.ndarray, "own other"], form: Form) -> float:
+def pair_score(similarity: Float[np.ndarray, "latent partner"], form: Form) -> float:
     """Score of a pair of models, from the similarity of their informative latents.
 
     Args:
@@ -297,7 +299,7 @@ def _strengths(similarity: Float[np.ndarray, "latent partner"]) -> Float[np.ndar
     return np.asarray(shares)
 
 
-def _matched(similarity: Float[np.ndarray, "own other"]) -> float:
+def _matched(similarity: Float[np.ndarray, "latent partner"]) -> float:
     """Sum of the best one-to-one matching, divided by the larger number of latents."""
     from scipy.optimize import linear_sum_assignment
 
@@ -314,17 +316,17 @@ def _informative(
     check_at_least("threshold", threshold, 0)
     if len(codes) != len(kl):
         raise InputError(f"codes of {len(codes)} models and KL of {len(kl)}; give one KL a model")
-    kept = []
-    for number, (own, divergence) in enumerate(zip(codes, kl, strict=True)):
+    latents = []
+    for index, (mean, divergence) in enumerate(zip(codes, kl, strict=True)):
         images = len(codes[0])
-        if len(own) != images or own.shape[1:] != divergence.shape or images < 2:
+        if len(mean) != images or mean.shape[1:] != divergence.shape or images < 2:
             raise InputError(
-                f"model {number} has codes of shape {own.shape} and KL of shape "
+                f"model {index} has codes of shape {mean.shape} and KL of shape "
                 f"{divergence.shape}; give (images, latents) and (latents,), with the same "
                 f"images for every model, at least 2 (model 0 has {images})"
             )
-        if not np.isfinite(own).all() or not np.isfinite(divergence).all():
-            raise InputError(f"codes or KL of model {number} are not finite; leave the model out")
+        if not np.isfinite(mean).all() or not np.isfinite(divergence).all():
+            raise InputError(f"codes or KL of model {index} are not finite; leave the model out")
         informative: Bool[np.ndarray, " latent"] = divergence > threshold
-        kept.append(own[:, informative].astype(np.float64))
-    return kept
+        latents.append(mean[:, informative].astype(np.float64))
+    return latents

@@ -81,16 +81,16 @@ def rank_correlations(
     pairs = list(combinations(columns, 2))
     if against is not None:
         others = named_columns(table, against, "against")
-        pairs = [(left, right) for left in columns for right in others if left != right]
+        pairs = [(first, second) for first in columns for second in others if first != second]
     if not pairs:
         raise InputError("a rank correlation needs two different scores; name another one")
     generator = np.random.default_rng(seed)
     rows = []
     for name, group in named_groups(table, chosen_settings(table, by, "by")):
         values = numbers(group, [column for pair in pairs for column in pair])
-        found = _pairs(values, pairs, confidence, (draws, orders), generator)
+        results = _pairs(values, pairs, confidence, (draws, orders), generator)
         for pair in pairs:
-            rows.append({"group": name, "left": pair[0], "right": pair[1], **found[pair]})
+            rows.append({"group": name, "left": pair[0], "right": pair[1], **results[pair]})
     result = pd.DataFrame(rows)
     result.insert(list(result.columns).index("p") + 1, "p_holm", holm(result["p"].to_numpy()))
     return result
@@ -109,9 +109,9 @@ def correlation_table(correlations: pd.DataFrame, group: str = ALL) -> pd.DataFr
     Raises:
         InputError: There is no such group.
     """
-    known = list(correlations["group"].unique())
-    if group not in known:
-        raise InputError(f"group is {group!r}; the groups are {', '.join(known)}")
+    groups = list(correlations["group"].unique())
+    if group not in groups:
+        raise InputError(f"group is {group!r}; the groups are {', '.join(groups)}")
     part = correlations[correlations["group"] == group]
     lefts, rights = list(part["left"].unique()), list(part["right"].unique())
     names = list(dict.fromkeys([*lefts, *rights]))
@@ -135,13 +135,13 @@ def _pairs(
 
     `draws` are the numbers of resamples and of permutations.
     """
-    known = values.notna().to_numpy()
-    place = {name: number for number, name in enumerate(values.columns)}
+    is_finite = values.notna().to_numpy()
+    indices = {name: index for index, name in enumerate(values.columns)}
     sharing: dict[bytes, list[tuple[str, str]]] = {}
     for pair in pairs:
-        both = known[:, place[pair[0]]] & known[:, place[pair[1]]]
+        both = is_finite[:, indices[pair[0]]] & is_finite[:, indices[pair[1]]]
         sharing.setdefault(both.tobytes(), []).append(pair)
-    found = {}
+    results = {}
     for mask, members in sharing.items():
         both = np.frombuffer(mask, dtype=bool)
         names = list(dict.fromkeys(name for pair in members for name in pair))
@@ -162,8 +162,8 @@ def _pairs(
             if matrices and set(pair) <= set(used):
                 cell = tuple(used.index(name) for name in pair)
                 numbers = {name: float(matrix[cell]) for name, matrix in matrices.items()}
-            found[pair] = {**numbers, "runs": len(columns), "note": "; ".join(notes)}
-    return found
+            results[pair] = {**numbers, "runs": len(columns), "note": "; ".join(notes)}
+    return results
 
 
 def _matrices(
@@ -179,8 +179,8 @@ def _matrices(
     resamples = generator.integers(len(columns), size=(draws[0], len(columns)))
     resampled = []
     for rows in _chunks(resamples, columns.shape[1]):
-        own = _unit_ranks(columns[rows])
-        resampled.append(own.mT @ own)
+        ranks = _unit_ranks(columns[rows])
+        resampled.append(ranks.mT @ ranks)
     # a resample in which a score is constant has no correlation
     low, high = np.nanquantile(np.concatenate(resampled), (tail, 1 - tail), axis=0)
     orders, beyond = 0, np.zeros(rho.shape)
@@ -217,8 +217,8 @@ def _orders(
     if math.factorial(min(runs, 20)) <= draws:
         yield from _chunks(np.array(list(permutations(range(runs)))), columns)
         return
-    given = np.arange(runs)
-    yield given[None]
+    order = np.arange(runs)
+    yield order[None]
     most = max(1, NUMBERS_AT_ONCE // (runs * columns))
     for start in range(0, draws, most):
-        yield generator.permuted(np.tile(given, (min(most, draws - start), 1)), axis=1)
+        yield generator.permuted(np.tile(order, (min(most, draws - start), 1)), axis=1)

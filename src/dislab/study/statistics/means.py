@@ -65,20 +65,20 @@ def summary(
         values = numbers(group, columns)
         chance = numbers(group, list(levels.values()))
         for name in columns:
-            known = values[name].dropna()
+            finite = values[name].dropna()
             generator = np.random.default_rng(seed)  # intervals do not depend on each other
-            low, high = interval(known.to_numpy(), confidence, resamples, generator)
+            low, high = interval(finite.to_numpy(), confidence, resamples, generator)
             rows.append(
                 {
                     **key,
                     "score": name,
-                    "mean": known.mean(),
-                    "sd": known.std(),
+                    "mean": finite.mean(),
+                    "sd": finite.std(),
                     "low": low,
                     "high": high,
-                    "runs": len(known),
+                    "runs": len(finite),
                     "seeds": seeds_of(group, values[name].notna().to_numpy()),
-                    "missing": len(group) - len(known),
+                    "missing": len(group) - len(finite),
                 }
             )
             if levels:

@@ -82,9 +82,9 @@ def comparisons(
     keys = [name for name in keys if name != between]
     rows = []
     for key, group in groups(table, keys):
-        rest = [name for name in others if name not in key]
+        settings = [name for name in others if name not in key]
         for name in columns:
-            values = _by_level(group, between, rest, name)
+            values = _by_level(group, between, settings, name)
             for first, second in combinations(levels, 2):
                 if first not in values or second not in values:
                     continue
@@ -92,22 +92,22 @@ def comparisons(
                 test = _test(differences, confidence, draws, generator)
                 names = {"score": name, "first": first, "second": second}
                 rows.append({**key, **names, **test, "unpaired": unpaired})
-    found = pd.DataFrame(rows)
-    if found.empty:
+    tested = pd.DataFrame(rows)
+    if tested.empty:
         raise InputError(
             f"within: no two runs differ in {between} and agree in {', '.join(keys)}; "
             "name fewer columns"
         )
-    tests = int(found["p"].notna().sum())
-    found["seeds_needed"] = pd.array(
+    tests = int(tested["p"].notna().sum())
+    tested["seeds_needed"] = pd.array(
         [
             pd.NA if math.isnan(deviation) else seeds_needed(deviation, detect, tests=tests)
-            for deviation in found.pop("deviation")
+            for deviation in tested.pop("deviation")
         ],
         dtype="Int64",
     )
-    found.insert(list(found.columns).index("p") + 1, "p_holm", holm(found["p"].to_numpy()))
-    return found
+    tested.insert(list(tested.columns).index("p") + 1, "p_holm", holm(tested["p"].to_numpy()))
+    return tested
 
 
 def _levels(table: pd.DataFrame, between: str) -> list[Any]:
@@ -118,11 +118,11 @@ def _levels(table: pd.DataFrame, between: str) -> list[Any]:
     return levels
 
 
-def _by_level(group: pd.DataFrame, between: str, rest: list[str], score: str) -> pd.DataFrame:
+def _by_level(group: pd.DataFrame, between: str, settings: list[str], score: str) -> pd.DataFrame:
     """Mean score per value of `between` (columns) and combination of other settings and seed."""
-    keys = keyed(group, [*rest, SEED, between])
+    keys = keyed(group, [*settings, SEED, between])
     keys["value of the score"] = numbers(group, [score])[score].to_numpy()
-    means = keys.groupby([*rest, SEED, between], sort=False, dropna=False)["value of the score"]
+    means = keys.groupby([*settings, SEED, between], sort=False, dropna=False)["value of the score"]
     return means.mean().unstack(between)
 
 
@@ -176,7 +176,7 @@ def sign_test(
 
     if len(differences) < 2:  # both signs of a single difference are equally extreme
         return 1.0 if len(differences) else math.nan
-    found = permutation_test(
+    result = permutation_test(
         (differences,),
         np.mean,
         permutation_type="samples",
@@ -184,7 +184,7 @@ def sign_test(
         n_resamples=draws,
         random_state=generator,
     )
-    return float(found.pvalue)
+    return float(result.pvalue)
 
 
 def holm(p_values: Sequence[float] | npt.NDArray[np.float64]) -> list[float]:
@@ -202,10 +202,10 @@ def holm(p_values: Sequence[float] | npt.NDArray[np.float64]) -> list[float]:
     """
     values = np.asarray(p_values, dtype=float)
     order = np.argsort(values, kind="stable")[: np.isfinite(values).sum()]
-    found = np.full(len(values), math.nan)
+    corrected = np.full(len(values), math.nan)
     factors = np.arange(len(order), 0, -1)
-    found[order] = np.minimum(np.maximum.accumulate(factors * values[order]), 1.0)
-    return [float(value) for value in found]
+    corrected[order] = np.minimum(np.maximum.accumulate(factors * values[order]), 1.0)
+    return [float(value) for value in corrected]
 
 
 def seeds_needed(

@@ -84,25 +84,25 @@ def model_selection(
     rows = []
     for name, group in named_groups(table, chosen_settings(table, by, "by")):
         upwards = numbers(group, columns) * signs
-        known = None if correlations is None else _known(correlations, name, target, signs)
-        for row in _group(upwards, target, confidence, draws, seed, known):
+        signed = None if correlations is None else _signed(correlations, name, target, signs)
+        for row in _group(upwards, target, confidence, draws, seed, signed):
             reached = {end: row[end] * signs[target] for end in ("selected", "best")}
             rows.append({"group": name, **row, **reached})
     return pd.DataFrame(rows)
 
 
-def _known(correlations: pd.DataFrame, group: str, target: str, signs: pd.Series) -> pd.DataFrame:
+def _signed(correlations: pd.DataFrame, group: str, target: str, signs: pd.Series) -> pd.DataFrame:
     """A group's correlations of each score with the target, signed so that higher is better."""
     part = correlations[correlations["group"] == group]
     part = part[(part["left"] == target) | (part["right"] == target)]
-    other = part["right"].where(part["left"] == target, part["left"])
-    found = part.set_axis(pd.Index(other), axis=0)[["rho", "low", "high", "runs"]]
-    found = found.loc[[name for name in found.index if name in signs]]
-    turned = signs[found.index] * signs[target] < 0
-    return found.assign(
-        rho=found["rho"].where(~turned, -found["rho"]),
-        low=found["low"].where(~turned, -found["high"]),
-        high=found["high"].where(~turned, -found["low"]),
+    selector = part["right"].where(part["left"] == target, part["left"])
+    signed = part.set_axis(pd.Index(selector), axis=0)[["rho", "low", "high", "runs"]]
+    signed = signed.loc[[name for name in signed.index if name in signs]]
+    turned = signs[signed.index] * signs[target] < 0
+    return signed.assign(
+        rho=signed["rho"].where(~turned, -signed["rho"]),
+        low=signed["low"].where(~turned, -signed["high"]),
+        high=signed["high"].where(~turned, -signed["low"]),
     )
 
 
@@ -116,27 +116,27 @@ def _group(
 ) -> list[dict[str, Any]]:
     """Rows of one group, from scores signed so that higher is better."""
     selectors = [str(name) for name in upwards.columns if name != target]
-    known = [name for name in selectors if upwards[name].notna().any()]
-    runs = upwards[[target, *known]].dropna()
+    scored = [name for name in selectors if upwards[name].notna().any()]
+    runs = upwards[[target, *scored]].dropna()
     missing = len(upwards) - len(runs)
     note = f"{missing} of {len(upwards)} runs lack a score" if missing else ""
     goal = runs[target]
     rho: dict[Any, dict[Any, Any]] = {}
     if (
         correlations is not None
-        and set(known) <= set(correlations.index)
-        and (correlations.loc[known, "runs"] == len(runs)).all()
+        and set(scored) <= set(correlations.index)
+        and (correlations.loc[scored, "runs"] == len(runs)).all()
     ):
         rho = correlations[["rho", "low", "high"]].to_dict("index")
-    elif len(runs) >= LEAST and known:
-        found = rank_correlations(
-            runs, target, known, confidence=confidence, draws=draws, seed=seed
+    elif len(runs) >= LEAST and scored:
+        correlated = rank_correlations(
+            runs, target, scored, confidence=confidence, draws=draws, seed=seed
         )
-        rho = found.set_index("right")[["rho", "low", "high"]].to_dict("index")
+        rho = correlated.set_index("right")[["rho", "low", "high"]].to_dict("index")
     unknown = dict.fromkeys(("rho", "low", "high"), math.nan)
     choices: dict[str, tuple[dict[Any, Any], float, str]] = {}
     for name in selectors:
-        if name not in known:
+        if name not in scored:
             choices[name] = unknown, math.nan, "no run has a value"
         else:
             liked = goal[runs[name] == runs[name].max()]

@@ -50,8 +50,8 @@ def _chance(summary: pd.DataFrame, keys: list[str], digits: int) -> dict[str, st
     row = {**dict.fromkeys(keys, "–"), "runs": "–"}
     row[next(iter(row))] = "chance"
     for name, part in summary.groupby("score", sort=False):
-        known = part[part["chance"].notna() & (part["runs"] > 0)]
-        mean = np.average(known["chance"], weights=known["runs"]) if len(known) else np.nan
+        scored = part[part["chance"].notna() & (part["runs"] > 0)]
+        mean = np.average(scored["chance"], weights=scored["runs"]) if len(scored) else np.nan
         row[str(name)] = _text(float(mean), digits)
     return row
 
@@ -74,8 +74,8 @@ def markdown(table: pd.DataFrame, digits: int = 3) -> str:
         InputError: The number of digits is negative or no whole number.
     """
     check_count("digits", digits, 0, 15)
-    shown = texts(table, digits)
-    rows = [list(shown.columns), ["---"] * shown.shape[1], *shown.to_numpy().tolist()]
+    cells = texts(table, digits)
+    rows = [list(cells.columns), ["---"] * cells.shape[1], *cells.to_numpy().tolist()]
     lines = [" | ".join(markdown_text(cell) for cell in row) for row in rows]
     return "\n".join(f"| {line} |" for line in lines) + "\n"
 
@@ -103,10 +103,10 @@ def texts(table: pd.DataFrame, digits: int) -> pd.DataFrame:
         table: Any table.
         digits: Digits after the point of numbers that are not whole.
     """
-    whole = table if isinstance(table.index, pd.RangeIndex) else table.reset_index()
-    columns = [[_text(value, digits) for value in column] for _, column in whole.items()]
-    shown = pd.DataFrame(dict(enumerate(columns)), dtype=object)
-    return shown.set_axis(whole.columns, axis=1)  # two columns may have one name
+    frame = table if isinstance(table.index, pd.RangeIndex) else table.reset_index()
+    columns = [[_text(value, digits) for value in column] for _, column in frame.items()]
+    cells = pd.DataFrame(dict(enumerate(columns)), dtype=object)
+    return cells.set_axis(frame.columns, axis=1)  # two columns may have one name
 
 
 def _text(value: Any, digits: int) -> str:
