@@ -9,9 +9,10 @@ import torch
 from jsonargparse import ArgumentParser
 from torch import Tensor
 
-from dislab.base import Dataset, Drawn, ImageBatch, PlannedData, Split
+from dislab.base import Dataset, ImageBatch, Split
 from dislab.datasets import GaussianBlob
 from dislab.errors import InputError
+from dislab.plans import Drawn, PlannedData
 
 
 class Neighbours(NamedTuple):

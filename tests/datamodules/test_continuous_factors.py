@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from dislab.base.planned.correlation import likelihoods
 from dislab.datamodules import SingleData
 from dislab.datasets import ArrayDataset
 from dislab.factors import ContinuousFactorWarning
+from dislab.plans.correlation import likelihoods
 
 
 def points(images: int = 300) -> ArrayDataset:

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from dislab.base import Dataset
-from dislab.base.planned.correlation import likelihoods
 from dislab.datamodules import PairedData, SingleData
 from dislab.errors import InputError
+from dislab.plans.correlation import likelihoods
 
 ONE = {"factors": ["place", "angle"], "strength": 0.2}
 OTHER = {"factors": ["shape", "place"], "strength": 0.5}

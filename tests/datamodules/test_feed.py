@@ -17,14 +17,14 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from dislab.base import DataModule, Dataset, ImageBatch
-from dislab.base.planned.transforms import fractions, transform, transformed_shape
 from dislab.datamodules import CompositionData, PairedData, SingleData, SymbolData, TransitionData
 from dislab.datamodules._state_groups import Sampler, StateGroups, groups, ranks
 from dislab.datasets import ArrayDataset
 from dislab.errors import InputError
+from dislab.plans.gathering import fractions, transform, transformed_shape
 from dislab.plugins import available, load_all
 
-WORLD = "dislab.base.planned.planned_data.world"
+WORLD = "dislab.plans.planned_data.world"
 """The function that counts the processes."""
 
 Batches = Callable[..., list[Any]]

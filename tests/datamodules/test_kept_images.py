@@ -9,11 +9,9 @@ import torch
 from torch import Tensor
 
 from dislab.base import Dataset
-from dislab.base.planned.gathering import Gathering
-from dislab.base.planned.kept_images import KeptImages
-from dislab.base.planned.transforms import transform
 from dislab.datamodules import PairedData, SingleData
 from dislab.datasets import ArrayDataset, GaussianBlob
+from dislab.plans.gathering import Gathering, KeptImages, transform
 
 CPU = torch.device("cpu")
 
@@ -27,7 +25,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         counts.append(len(scaled))
         return transform(scaled, *settings)
 
-    monkeypatch.setattr("dislab.base.planned.gathering.transform", counted)
+    monkeypatch.setattr("dislab.plans.gathering.transform", counted)
     return counts
 
 

@@ -12,9 +12,9 @@ from lightning.pytorch.callbacks import ModelCheckpoint
 from torch import Tensor, nn
 
 from dislab.base import Dataset, ImageBatch
-from dislab.base.planned.plans import TrainBatches, TrainingProgress
 from dislab.datamodules import SingleData
 from dislab.factors import FactorSpace
+from dislab.plans.index_plans import TrainBatches, TrainingProgress
 
 BATCH, EPOCH = 8, 6
 

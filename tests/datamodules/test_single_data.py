@@ -7,15 +7,15 @@ import pytest
 import torch
 
 from dislab.base import DataModule, Dataset, ImageBatch
-from dislab.base.planned.loaders import Numbers, Source
-from dislab.base.planned.plans import TrainBatches, TrainingProgress
 from dislab.datamodules import SingleData
 from dislab.datamodules.single_data import SinglePlan
 from dislab.datasets import DSprites
 from dislab.errors import InputError
 from dislab.functional.streams import Stream
+from dislab.plans.index_plans import TrainBatches, TrainingProgress
+from dislab.plans.loaders import Numbers, Source
 
-WORLD = "dislab.base.planned.planned_data.world"
+WORLD = "dislab.plans.planned_data.world"
 """The function that counts the processes."""
 
 KEPT = [181, 215, 244, 238, 183, 207, 287, 179]

@@ -6,10 +6,10 @@ import torch
 import yaml
 
 from dislab.base import Dataset
-from dislab.base.planned.splits import split_states
 from dislab.datamodules import CompositionData, SingleData
 from dislab.datasets import ArrayDataset
 from dislab.errors import InputError
+from dislab.plans.splits import split_states
 
 PARTS = ("train", "validation", "test")
 

@@ -37,8 +37,6 @@ if TYPE_CHECKING:
         offered,
     )
     from dislab.base.objective import Objective, Terms
-    from dislab.base.planned.planned_data import PlannedData
-    from dislab.base.planned.plans import Drawn, IndexPlan
 
 __all__ = [
     "ClampedBatch",
@@ -47,19 +45,16 @@ __all__ = [
     "Dataset",
     "Decoder",
     "DecoderBuilder",
-    "Drawn",
     "Draws",
     "Encoder",
     "EncoderBuilder",
     "ImageBatch",
     "ImageShape",
-    "IndexPlan",
     "Metric",
     "MetricBuilder",
     "Objective",
     "PairBatch",
     "Penalty",
-    "PlannedData",
     "Posterior",
     "Predictor",
     "PredictorBuilder",
@@ -87,9 +82,6 @@ _ON_DEMAND = {
     "offered": "datamodule",
     "Objective": "objective",
     "Terms": "objective",
-    "Drawn": "planned.plans",
-    "IndexPlan": "planned.plans",
-    "PlannedData": "planned.planned_data",
 }
 
 

@@ -201,6 +201,10 @@ class DataModule(pl.LightningDataModule, ABC):
         """
         return None
 
+    def train_batch(self) -> int | None:
+        """Examples in a training batch, over all processes; None if only its first batch tells."""
+        return None
+
     def eval_batches(self, split: Split) -> int | None:
         """Number of batches that evaluate a split, over all processes; None if all batches count.
 

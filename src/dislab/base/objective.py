@@ -31,7 +31,6 @@ from dislab.base._representation import Representation
 from dislab.base.datamodule import DataModule, ImageBatch, offered
 from dislab.base.hyperparameters import classes_in, describe, warn_of_lost
 from dislab.base.parts import Draws
-from dislab.base.planned.planned_data import PlannedData
 from dislab.base.rebuilding import check_checkpoint, warn_of_replaced
 from dislab.base.trainer_counters import batches_trained, logs_now
 from dislab.errors import InputError
@@ -224,8 +223,8 @@ class Objective(pl.LightningModule, Representation):
         check_precision(self.trainer.precision)
         if stage == "fit":
             self._check_parts()
-            if isinstance(data, PlannedData):
-                check_batch_size(self, data.batch_size)
+            if isinstance(data, DataModule) and (size := data.train_batch()) is not None:
+                check_batch_size(self, size)
             seed = self.trainer.strategy.broadcast(torch.initial_seed())
             self.draw_seed.fill_(seed & (2**63 - 1))
 

@@ -7,11 +7,11 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from dislab.base.planned.plans import Drawn
 from dislab.datamodules._state_groups import Sampler, Weights, groups, ranks
 from dislab.errors import InputError, suggestion
 from dislab.factors import Factor, FactorSpace, Indices, Selection
 from dislab.functional.checks import check_count
+from dislab.plans.index_plans import Drawn
 
 _PARTS: Final = {1: ("any",), 2: ("low", "high"), 3: ("low", "middle", "high")}
 

@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from dislab.base import ClampedBatch, Dataset, Drawn, PlannedData, Split
+from dislab.base import ClampedBatch, Dataset, Split
 from dislab.datamodules._state_groups import (
     Sampler,
     StateGroups,
@@ -17,6 +17,7 @@ from dislab.datamodules._state_groups import (
 from dislab.errors import InputError
 from dislab.factors import Indices
 from dislab.functional.checks import check_at_least, naming
+from dislab.plans import Drawn, PlannedData
 
 
 @final

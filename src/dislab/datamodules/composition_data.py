@@ -7,12 +7,13 @@ import numpy as np
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from dislab.base import CompositionBatch, Dataset, Drawn, PlannedData, Split
+from dislab.base import CompositionBatch, Dataset, Split
 from dislab.datamodules._partners import GroupPartners, present_values
 from dislab.datamodules._state_groups import StateGroups, Weights, canonical_positions
 from dislab.errors import InputError
 from dislab.factors import Indices
 from dislab.functional.checks import check_choice, naming
+from dislab.plans import Drawn, PlannedData
 
 Triplets = Literal["within_split", "across_splits"]
 

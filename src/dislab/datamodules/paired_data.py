@@ -7,13 +7,14 @@ import numpy as np
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from dislab.base import Dataset, Drawn, PairBatch, PlannedData, Split
+from dislab.base import Dataset, PairBatch, Split
 from dislab.datamodules._partners import GridPartners, GroupPartners, Partners, present_values
 from dislab.datamodules._state_groups import canonical_positions
 from dislab.errors import InputError
 from dislab.factors import Indices
 from dislab.functional.checks import check_choice, naming
 from dislab.functional.random import host_generator
+from dislab.plans import Drawn, PlannedData
 
 Scheme = Literal["changed", "shared", "uniform", "reference"]
 

@@ -4,9 +4,10 @@ from typing import final
 
 import numpy as np
 
-from dislab.base import Drawn, PlannedData, Split
+from dislab.base import Split
 from dislab.datamodules._state_groups import Sampler, Weights
 from dislab.factors import Indices
+from dislab.plans import Drawn, PlannedData
 
 
 @final

@@ -7,12 +7,13 @@ from typing import Any, ClassVar, Final, final
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from dislab.base import Dataset, IndexPlan, PlannedData, Split, SymbolBatch
+from dislab.base import Dataset, Split, SymbolBatch
 from dislab.datamodules._symbol_plans import Attributes, ConceptPlan, DescriptionPlan, HeldOutPlan
 from dislab.errors import InputError
 from dislab.factors import Selection
 from dislab.functional.checks import check_count, naming
 from dislab.functional.random import host_generator
+from dislab.plans import IndexPlan, PlannedData
 
 _EXAMPLES: Final = 0x5CA
 

@@ -7,11 +7,12 @@ import numpy as np
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from dislab.base import Dataset, Drawn, PlannedData, Split, TransitionBatch
+from dislab.base import Dataset, Split, TransitionBatch
 from dislab.datamodules._state_groups import Sampler, Weights
 from dislab.errors import InputError
 from dislab.factors import Factor, FactorSpace, Indices
 from dislab.functional.checks import naming
+from dislab.plans import Drawn, PlannedData
 
 
 @final

@@ -8,9 +8,10 @@ import numpy.typing as npt
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from dislab.base import Dataset, Drawn, PlannedData, Split
+from dislab.base import Dataset, Split
 from dislab.datamodules import TransitionData
 from dislab.factors import Indices
+from dislab.plans import Drawn, PlannedData
 
 
 class ActionBatch(NamedTuple):

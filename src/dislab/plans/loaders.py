@@ -10,7 +10,7 @@ from torch.utils.data import DataLoader
 from torch.utils.data import Dataset as TorchDataset
 
 from dislab.base.dataset import Dataset
-from dislab.base.planned.plans import FixedBatches, OrderedBatches, TrainBatches, TrainingProgress
+from dislab.plans.index_plans import FixedBatches, OrderedBatches, TrainBatches, TrainingProgress
 
 
 class Numbers(NamedTuple):

@@ -14,10 +14,15 @@ from torch import Tensor
 from dislab.base.datamodule import DataModule, ImageBatch, Split
 from dislab.base.dataset import Dataset
 from dislab.base.parts import ImageShape
-from dislab.base.planned.correlation import check_correlations, likelihoods
-from dislab.base.planned.gathering import Gathering
-from dislab.base.planned.loaders import EvalLoader, Numbers, Source, TrainLoader
-from dislab.base.planned.plans import (
+from dislab.base.trainer_counters import batches_unfinished
+from dislab.errors import InputError
+from dislab.factors import UNLABELLED, Correlations, Indices, Selection
+from dislab.functional.checks import check_count
+from dislab.functional.distributed import world
+from dislab.functional.random import host_generator
+from dislab.plans.correlation import check_correlations, likelihoods
+from dislab.plans.gathering import Gathering
+from dislab.plans.index_plans import (
     FixedBatches,
     IndexPlan,
     OrderedBatches,
@@ -25,13 +30,8 @@ from dislab.base.planned.plans import (
     TrainingProgress,
     in_turn,
 )
-from dislab.base.planned.splits import split_states
-from dislab.base.trainer_counters import batches_unfinished
-from dislab.errors import InputError
-from dislab.factors import UNLABELLED, Correlations, Indices, Selection
-from dislab.functional.checks import check_count
-from dislab.functional.distributed import world
-from dislab.functional.random import host_generator
+from dislab.plans.loaders import EvalLoader, Numbers, Source, TrainLoader
+from dislab.plans.splits import split_states
 
 
 class PlannedData(DataModule):
@@ -312,6 +312,10 @@ class PlannedData(DataModule):
             InputError: No state lies near the bands of the correlations.
         """
         return likelihoods(self.factors, states, self.correlation)
+
+    def train_batch(self) -> int:
+        """Examples in a training batch, over all processes."""
+        return self.batch_size
 
     def eval_batches(self, split: Split) -> int:
         """Number of batches that evaluate a split, over all processes.

@@ -1,1 +1,0 @@
-"""Data modules made from index plans: splits, loaders, image residency, and resuming."""
