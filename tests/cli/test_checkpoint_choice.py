@@ -9,10 +9,14 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
+from tensorboard.backend.event_processing.event_accumulator import (  # type: ignore[import-untyped]
+    EventAccumulator,
+)
 from tests.cli.test_checks import CONFIG
 
 from dislab.cli import main
 from dislab.runs import load_run, open_run, read_checkpoint
+from dislab.runs.curves import read_curves
 
 STOPPED = """
 model: {init_args: {optimizer: {class_path: torch.optim.Adam, init_args: {lr: 0.3}}}}
@@ -79,6 +83,23 @@ def test_the_end_of_training_names_the_reason_and_scores_the_best_checkpoint(
     assert f"ended     step {last}: EarlyStopping: Monitored metric validation/loss did not" in text
     assert f"best      {BEST} (validation/loss " in text
     assert scored() == (BEST, best)
+    rows = read_curves(RUN / "metrics.csv").rows
+    assert [row["step"] for row in rows if "test/loss" in row] == [str(best)]
+    assert [row["step"] for row in rows if "scores/mig" in row] == [str(best)]
+
+
+@pytest.mark.parametrize("command", ["test", "validate"])
+@pytest.mark.parametrize("choice", ["best", "last"])
+def test_losses_are_logged_at_the_step_of_the_checkpoint(
+    command: str, choice: str, dislab: Dislab
+) -> None:
+    for path in RUN.glob("events.*"):
+        path.unlink()
+    assert dislab(command, f"--run={RUN}", f"--checkpoint={choice}")[0] == 0
+    events = EventAccumulator(str(RUN)).Reload()
+    loss = "test/loss" if command == "test" else "validation/loss"
+    step = read_checkpoint({"best": BEST, "last": LAST}[choice])["global_step"]
+    assert [event.step for event in events.Scalars(loss)] == [step]
 
 
 @pytest.mark.parametrize(

@@ -121,6 +121,16 @@ def test_rows_of_the_test_split_have_no_epoch(tmp_path: Path) -> None:
     assert rows(tmp_path) == [{"step": "4", "test/loss": "1.0"}]
 
 
+def test_a_row_of_an_earlier_step_is_repeated_by_none(tmp_path: Path) -> None:
+    curves = Curves(tmp_path)
+    for step in (1, 2):
+        curves.log_metrics({"validation/loss": 0.5}, step)
+    curves.log_metrics({"validation/loss": 0.5}, 1)
+    curves.log_metrics({"test/loss": 0.25}, 1)
+    assert [row["step"] for row in rows(tmp_path)] == ["1", "2", "1"]
+    assert rows(tmp_path)[2]["test/loss"] == "0.25"
+
+
 def test_what_killed_writes_left_is_removed(tmp_path: Path) -> None:
     (tmp_path / ".metrics.csv.01234567.tmp").write_bytes(b"half")
     Curves(tmp_path).log_metrics({"loss": 1.0}, 4)

@@ -32,7 +32,7 @@ from dislab.base.datamodule import DataModule, ImageBatch, offered
 from dislab.base.hyperparameters import classes_in, describe, warn_of_lost
 from dislab.base.parts import Draws
 from dislab.base.rebuilding import check_checkpoint, warn_of_replaced
-from dislab.base.trainer_counters import batches_trained, logs_now
+from dislab.base.trainer_counters import batches_trained, log_at, logs_now
 from dislab.errors import InputError
 from dislab.functional.distributed import alone, own_rows, world
 from dislab.functional.precision import check_precision
@@ -300,18 +300,25 @@ class Objective(pl.LightningModule, Representation):
             )
         clip_groups(optimizer, gradient_clip_val, gradient_clip_algorithm)
 
+    def on_fit_start(self) -> None:
+        """Lets the log go on from the latest step, after a test in between."""
+        log_at(self.trainer, self.trainer.global_step)
+
     def on_train_start(self) -> None:
         """Reads the seed back from a checkpoint, once."""
         self._seed = int(self.draw_seed)
         self._watch = Watch()
 
     def on_validation_start(self) -> None:
-        """Reads the seed back from a checkpoint, once."""
+        """Reads the seed back from a checkpoint and, outside training, logs at the model's step."""
         self._seed = int(self.draw_seed)
+        if self.trainer.state.fn != "fit":
+            log_at(self.trainer, int(self.steps))
 
     def on_test_start(self) -> None:
-        """Reads the seed back from a checkpoint, once."""
+        """Reads the seed back from a checkpoint, and logs at the model's step."""
         self._seed = int(self.draw_seed)
+        log_at(self.trainer, int(self.steps))
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         """Stores the class of the model, and a mark that its arguments are plain data.

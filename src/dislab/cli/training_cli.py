@@ -25,6 +25,7 @@ from lightning.pytorch.utilities import rank_zero_info, rank_zero_only
 
 from dislab.base import Objective
 from dislab.base.failures import failure
+from dislab.base.trainer_counters import log_at
 from dislab.callbacks import (
     Evaluate,
     Progress,
@@ -78,7 +79,6 @@ from dislab.runs import (
     remove_unused,
     trained_alone,
 )
-from dislab.training.step_end import count_last_step
 from dislab.yaml_files import parse_yaml, read_mapping, written
 
 RUN_FOLDER: Final = "DISLAB_RUN_FOLDER"
@@ -395,7 +395,7 @@ class TrainingCLI(LightningCLI):
             return
         self._kept_config.renew(self.trainer)
         if not self._run_folder.has_trained:  # a finished run keeps its checkpoint
-            count_last_step(self.trainer)
+            log_at(self.trainer, self.trainer.global_step)
             return
         saved = getattr(self.trainer.checkpoint_callback, "last_step", -1)
         path = last_checkpoint(self.trainer)

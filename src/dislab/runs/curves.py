@@ -87,7 +87,8 @@ class Curves(Logger):
         if self._columns is None:
             self._open()
         if self._rows and self._rows[0]["step"] != row["step"]:
-            self._rows = []
+            is_earlier = int(row["step"]) < int(self._rows[0]["step"])  # of a scored checkpoint
+            self._rows = self._rows_of(row["step"]) if is_earlier else []
         subsets = [earlier for earlier in self._rows if earlier.keys() <= row.keys()]
         if any(earlier.keys() == row.keys() for earlier in subsets):
             return
@@ -128,6 +129,9 @@ class Curves(Logger):
 
     def _read(self) -> list[Row]:
         return read_curves(self._path).rows
+
+    def _rows_of(self, step: str) -> list[Row]:
+        return [row for row in self._read() if row["step"] == step]
 
     def _append(self, row: Row) -> None:
         line = _lines(self._columns or [], [row]).encode()

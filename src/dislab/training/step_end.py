@@ -25,16 +25,6 @@ def log_step(trainer: pl.Trainer) -> None:
     connector.update_train_step_metrics()
 
 
-def count_last_step(trainer: pl.Trainer) -> None:
-    """Count the last step of a finished run, for which `fit` has nothing to do.
-
-    In a state saved during a step, this step is not yet counted for the loggers; Lightning counts
-    it when the next step begins. After a finished run there is no next step, and later log entries
-    would have the number of the previous step.
-    """
-    trainer.fit_loop.epoch_loop._batches_that_stepped = trainer.global_step
-
-
 def plateau_scores(trainer: pl.Trainer) -> dict[str, float | None]:
     """Current values of the scores that schedules follow; None for a score not yet taken."""
     metrics = trainer.callback_metrics
