@@ -85,7 +85,7 @@ def seeded(build: Builder, seed: int) -> Builder:
     """The builder with a seed, if its class takes a seed that is not set yet."""
     cls = build.func if isinstance(build, functools.partial) else build
     takes = isinstance(cls, type) and "seed" in inspect.signature(cls).parameters
-    if not takes or "seed" in _settings_of(build):
+    if not takes or "seed" in _keywords(build):
         return build
     return functools.partial(build, seed=seed)
 
@@ -103,7 +103,7 @@ def settings(build: Builder, part: object, filled_in: int) -> dict[str, Any]:
         for parameter in parameters
         if parameter.default is not parameter.empty
     }
-    merged = defaults | _settings_of(build)
+    merged = defaults | _keywords(build)
     return {
         "class_path": f"{cls.__module__}.{cls.__qualname__}",
         "init_args": {
@@ -154,7 +154,7 @@ def _declared(group: str) -> dict[str, dict[str, str]]:
     }
 
 
-def _settings_of(build: Builder) -> dict[str, Any]:
+def _keywords(build: Builder) -> dict[str, Any]:
     return build.keywords if isinstance(build, functools.partial) else {}
 
 

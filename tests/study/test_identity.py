@@ -10,7 +10,7 @@ from lightning.pytorch import Trainer
 from dislab.encoders import MLPEncoder
 from dislab.plugins import available, load_object
 from dislab.study import identity
-from dislab.study.identity import digest, plain, run_id, settings_of, training_of
+from dislab.study.identity import digest, plain, run_id, training_of, without_defaults
 
 CONFIG: dict[str, Any] = {
     "seed_everything": 1,
@@ -166,7 +166,7 @@ def test_settings_of_a_section_have_no_defaults() -> None:
     class Evaluate:
         def __init__(self, points: int = 100, split: str = "all") -> None: ...
 
-    assert settings_of({"points": 100, "split": "test"}, Evaluate) == {"split": "test"}
+    assert without_defaults({"points": 100, "split": "test"}, Evaluate) == {"split": "test"}
 
 
 def test_a_digest_knows_no_order() -> None:

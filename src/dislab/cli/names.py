@@ -23,7 +23,7 @@ def confine_names() -> None:
     )
 
 
-def check_names(config: Any, place: str = "") -> None:
+def check_parsed(config: Any, key_path: str = "") -> None:
     """Checks that parsed settings name only classes, before any of them is instantiated.
 
     The parser imports only modules of parts and checks classes against the types in signatures, but
@@ -32,39 +32,43 @@ def check_names(config: Any, place: str = "") -> None:
     Raises:
         InputError: The settings name a function or another object.
     """
-    _check(config, place, None)
+    _check(config, key_path, None)
 
 
-def _check(value: Any, place: str, default: object) -> None:
+def _check(value: Any, key_path: str, default: object) -> None:
     if isinstance(value, Namespace):
         value = vars(value)
     if isinstance(value, Mapping):
-        _check_mapping(value, place)
+        _check_mapping(value, key_path)
     elif isinstance(value, list | tuple | set):
-        for one in value:
-            _check(one, place, None)
+        for inner in value:
+            _check(inner, key_path, None)
     elif isinstance(value, _CALLABLE) and value is not default:
         name = f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', value)}"
-        raise _no_class(place, name)
+        raise _no_class(key_path, name)
 
 
-def _check_mapping(value: Mapping[str, Any], place: str) -> None:
+def _check_mapping(value: Mapping[str, Any], key_path: str) -> None:
     if not isinstance(path := value.get("class_path"), str):
-        for key, one in value.items():
-            _check(one, f"{place}.{key}" if place else key, None)
+        for key, inner in value.items():
+            _check(inner, f"{key_path}.{key}" if key_path else key, None)
         return
     if not inspect.isclass(cls := find_object(path)):
-        raise _no_class(place, path)
-    shown = _parameters(cls)
+        raise _no_class(key_path, path)
+    parameters = _parameters(cls)
     for arguments in (value.get("init_args") or {}, value.get("dict_kwargs") or {}):
         inside = vars(arguments) if isinstance(arguments, Namespace) else arguments
-        for name, one in inside.items():
-            _check(one, f"{place}.{name}", shown[name].default if name in shown else None)
+        for name, inner in inside.items():
+            _check(
+                inner,
+                f"{key_path}.{name}",
+                parameters[name].default if name in parameters else None,
+            )
 
 
 def _parameters(cls: Any) -> Mapping[str, inspect.Parameter]:
     return inspect.signature(cls.__init__).parameters
 
 
-def _no_class(place: str, name: str) -> InputError:
-    return InputError(f"{place} names {name}, which is no class; nothing but parts may be named")
+def _no_class(key_path: str, name: str) -> InputError:
+    return InputError(f"{key_path} names {name}, which is no class; nothing but parts may be named")

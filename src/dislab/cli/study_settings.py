@@ -19,7 +19,7 @@ from dislab.cli.yaml_input import check_configurations, read_values_strictly
 from dislab.errors import InputError
 from dislab.functional.precision import check_precision
 from dislab.metrics.evaluation import built as built_metric
-from dislab.study.identity import settings_of, training_of
+from dislab.study.identity import training_of, without_defaults
 from dislab.study.plan import Resolved, Resolver
 from dislab.transfer.run import check_predictors
 from dislab.yaml_files import parse_yaml
@@ -75,7 +75,9 @@ class _Settings(TrainingCLI):
         return Resolved(
             config=config,
             training=training_of(config, Trainer),
-            sections={name: settings_of(config[name], owner) for name, owner in _OWNERS.items()},
+            sections={
+                name: without_defaults(config[name], owner) for name, owner in _OWNERS.items()
+            },
         )
 
     def _build(self, parsed: Namespace, config: dict[str, Any]) -> None:

@@ -44,7 +44,7 @@ from dislab.cli.checks import (
 from dislab.cli.closing import closing, outcome
 from dislab.cli.messages import explain
 from dislab.cli.monitors import KnownMonitors, check_monitors
-from dislab.cli.names import check_names
+from dislab.cli.names import check_parsed
 from dislab.cli.process import keep_freed_memory, old_objects_left_alone
 from dislab.cli.run_settings import (
     OTHER_DATA,
@@ -562,7 +562,7 @@ def check_settings(config: Namespace) -> None:
         InputError: A setting names no part, requires a property that the data do not offer, or is
             invalid.
     """
-    check_names(config)
+    check_parsed(config)
     check_offers(config)
     check_trainer_settings(config["trainer"].as_dict(), config["checkpoint"].as_dict())
     check_monitors(config.as_dict())

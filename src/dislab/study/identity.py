@@ -79,7 +79,7 @@ def training_of(config: Mapping[str, Any], trainer: type) -> dict[str, Any]:
     return training
 
 
-def settings_of(section: Mapping[str, Any], owner: type) -> dict[str, Any]:
+def without_defaults(section: Mapping[str, Any], owner: type) -> dict[str, Any]:
     """Settings of a section without the defaults of `owner`, the class that takes them."""
     return _differing(section, _defaults(owner))
 

@@ -9,7 +9,7 @@ from dislab.errors import InputError
 from dislab.factors import FactorSpace
 from dislab.transfer.choices import Choices, builders
 from dislab.transfer.domain import Array, Domain
-from dislab.transfer.images import Sizes, check_names, check_sizes, matching, scenario_images
+from dislab.transfer.images import Sizes, check_factors, check_sizes, matching, scenario_images
 from dislab.transfer.predictor_errors import score_scenarios, tested_on
 from dislab.transfer.scenario import Scenario, load_scenarios
 from dislab.transfer.table import Transfer
@@ -98,7 +98,7 @@ def transfer_scores_of_runs(
     }
     images = []
     for scenario in chosen:
-        check_names(scenario, space)
+        check_factors(scenario, space)
         tests = tested_on(scenario, bank, domains)
         trainable = matching(scenario, space, np.asarray(bank.factors), scenario.train)
         testable = matching(scenario, tests.space, np.asarray(tests.factors), scenario.test)

@@ -61,7 +61,7 @@ def built_predictor(
     return predictor
 
 
-def settings_of(build: PredictorBuilder, predictor: Predictor) -> dict[str, Any]:
+def recorded_settings(build: PredictorBuilder, predictor: Predictor) -> dict[str, Any]:
     """The class of a predictor, all its settings including defaults, and package versions.
 
     Args:

@@ -126,7 +126,7 @@ def matching(
     return np.flatnonzero(matches)
 
 
-def check_names(scenario: Scenario, space: FactorSpace) -> None:
+def check_factors(scenario: Scenario, space: FactorSpace) -> None:
     """Rejects a scenario that names factors which do not exist in training."""
     with of_scenario(scenario):
         for name in (*scenario.shifted, *scenario.also_without):

@@ -12,7 +12,7 @@ from dislab.base import Predictor, PredictorBuilder
 from dislab.builders import versions
 from dislab.errors import InputError
 from dislab.factors import Indices
-from dislab.transfer.choices import CHANCE, built_predictor, settings_of
+from dislab.transfer.choices import CHANCE, built_predictor, recorded_settings
 from dislab.transfer.domain import Column, Domain, columns_of, targets_of
 from dislab.transfer.images import ScenarioImages, Sizes
 from dislab.transfer.scenario import Scenario
@@ -113,7 +113,7 @@ def _fitted(
         )
         predictor.fit(codes, targets.to(codes))
         team.predictors[name] = predictor
-        team.settings[name] = settings_of(build, predictor)
+        team.settings[name] = recorded_settings(build, predictor)
     return team
 
 

@@ -18,7 +18,7 @@ from dislab.transfer.images import (
     ScenarioImages,
     Sizes,
     check_encoder,
-    check_names,
+    check_factors,
     of_scenario,
     scenario_images,
 )
@@ -63,7 +63,7 @@ def shifts_of(data: DataModule, scenarios: Sequence[Scenario], sizes: Sizes) -> 
         module.dataset.prepare()
     shifts = Shifts(data, others, [], sizes)
     for scenario in scenarios:
-        check_names(scenario, space)
+        check_factors(scenario, space)
         tests = others.get(scenario.name, data)
         with of_scenario(scenario):
             trainable = _within(states, space.where(scenario.train), "train")
