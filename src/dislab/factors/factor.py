@@ -222,9 +222,6 @@ def column_names(table: object) -> list[str] | None:
     """Names of the columns of a table, or of a single column, of pandas, polars or Arrow.
 
     None for arrays, which have no names.
-
-    Args:
-        table: A table, a column, or an array.
     """
     names = getattr(table, "column_names", None)  # of Arrow, whose `columns` are the values
     names = getattr(table, "columns", None) if names is None else names

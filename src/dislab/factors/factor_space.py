@@ -143,10 +143,7 @@ class FactorSpace:
         return self.names.index(name)
 
     def positions(self, index: npt.ArrayLike) -> Indices:
-        """Positions of states, shape (*index, factors).
-
-        Args:
-            index: State numbers of any shape.
+        """Positions of state numbers of any shape, shape (*index, factors).
 
         Raises:
             InputError: A number is not a state number.
@@ -187,11 +184,7 @@ class FactorSpace:
         return states
 
     def find(self, positions: npt.ArrayLike) -> Indices:
-        """State numbers of positions; -1 for positions that are not in the table.
-
-        Args:
-            positions: Value numbers in range, one column per factor.
-        """
+        """State numbers of value numbers in range; -1 for positions that are not in the table."""
         queries = self._keys(np.asarray(positions, dtype=np.int64))
         if self.table is None:
             return np.asarray(queries, dtype=np.int64)
@@ -200,11 +193,7 @@ class FactorSpace:
         return np.where(keys[rows] == queries, order[rows], -1)
 
     def values(self, positions: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        """Factor values in their units, shape of `positions`; categorical ones as value numbers.
-
-        Args:
-            positions: Value numbers, one column per factor.
-        """
+        """Values in their units, shape of `positions`; categorical ones as value numbers."""
         positions = np.asarray(positions, dtype=np.int64)
         columns = [
             factor.numbers[positions[..., column]] for column, factor in enumerate(self.factors)
@@ -212,11 +201,7 @@ class FactorSpace:
         return np.stack(columns, axis=-1)
 
     def places(self, positions: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        """Values scaled from 0, a factor's first value, to 1, its last one; see `Factor.places`.
-
-        Args:
-            positions: Value numbers, one column per factor.
-        """
+        """Values scaled from 0, a factor's first value, to 1, its last one; see `Factor.places`."""
         positions = np.asarray(positions, dtype=np.int64)
         columns = [
             factor.places[positions[..., column]] for column, factor in enumerate(self.factors)

@@ -46,10 +46,7 @@ def cache_folder() -> Path:
 
 
 def cache_file(name: str) -> Path:
-    """Path of a file or folder in the cache folder, whether or not it exists.
-
-    Args:
-        name: Its name, including folders.
+    """Path of a file or folder in the cache folder by its name, whether or not it exists.
 
     Raises:
         InputError: The cache folder cannot be made, or this user may not read it.
@@ -65,12 +62,7 @@ def cache_file(name: str) -> Path:
 
 
 def unreadable(path: Path, error: OSError) -> InputError:
-    """The error for a file or folder of the cache that this user may not read.
-
-    Args:
-        path: The file or folder.
-        error: The error of the system.
-    """
+    """The error for a file or folder of the cache that this user may not read."""
     return InputError(
         f"{path} cannot be read: {error.strerror}; have its owner permit it, or {ELSEWHERE}"
     )

@@ -21,11 +21,7 @@ _THIS_MACHINE: Final = ("127.0.0.1", "::1", "localhost")
 
 
 def sha256(path: Path) -> str:
-    """SHA-256 of a file's bytes, in lower-case hexadecimal.
-
-    Args:
-        path: The file.
-    """
+    """SHA-256 of a file's bytes, in lower-case hexadecimal."""
     return _digest(path, "sha256")
 
 
@@ -190,9 +186,6 @@ def foreign_format(path: Path) -> str:
     """Format of a file that holds no arrays of NumPy, such as `an HDF5 file`.
 
     Empty for a file of NumPy, and if the format is unknown.
-
-    Args:
-        path: The file.
     """
     try:
         if zipfile.is_zipfile(path):

@@ -15,7 +15,7 @@ from dislab.errors import InputError, one_line
 T = TypeVar("T")
 
 LARGEST: Final = 2**30
-"""Bytes of the largest file that is read; the plan of a million runs takes half of it."""
+"""Bytes of the largest file that is read; the schedule of a million runs takes half of it."""
 DEPTH: Final = 100
 """Largest depth of nested lists and objects."""
 
@@ -29,9 +29,6 @@ def is_component(name: object) -> bool:
     """Whether a name is a single harmless component of a path.
 
     It has letters, digits and . _ + = , - only, starts with a letter, a digit or _, and is short.
-
-    Args:
-        name: The name, of any type.
     """
     if not isinstance(name, str) or not _COMPONENT.fullmatch(name):
         return False

@@ -84,11 +84,7 @@ def atomic(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def folders_above(path: Path) -> Iterator[None]:
-    """Creates the missing folders above a path; if the block fails, removes those left empty.
-
-    Args:
-        path: The file or folder to make.
-    """
+    """Creates the missing folders above a path; if the block fails, removes those left empty."""
     missing = [folder for folder in path.parents if not folder.exists()]
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -175,9 +171,6 @@ def reopened(path: Path) -> BinaryIO | None:
 
     None if there is no such file, or if its content is also that of another name: a link, which
     somebody else may have put there.
-
-    Args:
-        path: The file; others may write to its folder.
     """
     try:
         descriptor = os.open(path, os.O_RDWR | _NO_LINK)
@@ -243,11 +236,7 @@ def _host() -> str:
 
 
 def remove_leftovers(path: Path) -> None:
-    """Removes temporary files that killed processes left; the caller holds the lock of the file.
-
-    Args:
-        path: The file that these processes were writing with `atomic`.
-    """
+    """Removes temporary files that `atomic` left in killed processes; the caller holds the lock."""
     for leftover, _ in _leftovers(path):
         leftover.unlink(missing_ok=True)
 

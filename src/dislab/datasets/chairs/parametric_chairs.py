@@ -118,7 +118,7 @@ def render_views(
 
     `shape` has width and height of the seat, height of the back and width of the legs in metres,
     and 1 with or 0 without armrests; `view` has azimuth and elevation of the camera in radians;
-    `colour` is RGB from 0 to 1. All are on the host; the images are drawn on `device`.
+    `colour` is RGB from 0 to 1. All are on the host; the images are rendered on `device`.
     """
     rays, parts = _CAMERA.rays(device), [move(part, device) for part in _chair(shape, view)]
     seen = cast(parts, rays, len(shape))

@@ -188,7 +188,7 @@ def render(
     """Images of one head in one pose, one per light, with Lambertian shading, no cast shadows.
 
     Angles are in radians: `azimuth` to the viewer's right, `elevation` up, and one angle per light
-    to the viewer's right. Images are drawn on the device of the surface.
+    to the viewer's right. Images are rendered on the device of the surface.
     """
     device = surface.device
     rays = Rays(*(part.to(device) for part in _rays(float(surface[0].max()))))

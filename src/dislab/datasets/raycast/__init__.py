@@ -1,6 +1,6 @@
 """A small ray caster in PyTorch for scenes of a few parts, for many states at once.
 
-Lengths have no fixed unit. Images are reproducible, and independent of others drawn with them.
+Lengths have no fixed unit. Images are reproducible, and independent of others cast with them.
 """
 
 from dislab.datasets.raycast.casting import (

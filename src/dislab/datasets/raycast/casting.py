@@ -139,28 +139,25 @@ def shaded(
 
 def take(value: _Value, rows: Int[Tensor, " row"]) -> _Value:
     """Selects rows of a vector, frame, shape or part; tensors with a single row are unchanged."""
-    return _mapped(value, lambda tensor: tensor if len(tensor) == 1 else tensor[rows])
+    selected: _Value = _mapped(value, lambda tensor: tensor if len(tensor) == 1 else tensor[rows])
+    return selected
 
 
 def move(value: _Value, device: torch.device) -> _Value:
     """Copies a vector, frame, shape or part to another device."""
-    return _mapped(value, lambda tensor: tensor.to(device))
+    moved: _Value = _mapped(value, lambda tensor: tensor.to(device))
+    return moved
 
 
-def _mapped(value: _Value, change: Callable[[Tensor], Tensor]) -> _Value:
+def _mapped(value: Any, change: Callable[[Tensor], Tensor]) -> Any:
     """Applies a function to every tensor in a nested value."""
-    changed: _Value = _rebuilt(value, change)
-    return changed
-
-
-def _rebuilt(value: Any, change: Callable[[Tensor], Tensor]) -> Any:
     if isinstance(value, Tensor):
         return change(value)
     if isinstance(value, Part):
-        return Part(_rebuilt(value.shape, change), _rebuilt(value.frame, change))
+        return Part(_mapped(value.shape, change), _mapped(value.frame, change))
     if is_dataclass(value) and not isinstance(value, type):
         old = {field.name: getattr(value, field.name) for field in fields(value)}
-        return replace(value, **{name: _rebuilt(part, change) for name, part in old.items()})
+        return replace(value, **{name: _mapped(part, change) for name, part in old.items()})
     return value
 
 

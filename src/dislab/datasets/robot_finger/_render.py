@@ -155,7 +155,7 @@ def render(
 ) -> UInt8[Tensor, "state 3 side side"]:
     """Images of states, given by values of the seven factors in their units, on the host.
 
-    Images are drawn on the device of the scene, which is the result of `backdrop`.
+    Images are rendered on the device of the scene, which is the result of `backdrop`.
     """
     device, count = scene.distance.device, len(state)
     parts = [move(part, device) for part in _finger(state)]

@@ -16,6 +16,7 @@ from dislab.factors import Factor, FactorSpace, Indices
 from dislab.functional.checks import check_at_least, check_choice
 
 Reals = npt.NDArray[np.float64]
+"""Numbers; states have shape (state, 7), the values of the seven factors in their units."""
 
 LINK: Final = 0.16
 """Lengths of the middle and the lower link, in metres."""
@@ -37,11 +38,7 @@ _STEPS: Final = 28
 
 
 def feasible(state: Reals) -> npt.NDArray[np.bool_]:
-    """Whether the lower link and its tip collide with neither the floor nor the cube.
-
-    Args:
-        state: Values of the seven factors in their units, shape (state, 7).
-    """
+    """Whether the lower link and its tip collide with neither the floor nor the cube."""
     start, way = _lower_link(state)
     low, high, radius = LOWER
     heights = [start[:, 2] + t * way[:, 2] - r for t, r in ((low, radius), (high, radius))]
@@ -63,21 +60,13 @@ def feasible(state: Reals) -> npt.NDArray[np.bool_]:
 
 
 def tip(state: Reals) -> Reals:
-    """Centre of the ball at the finger's end: x, y and z in metres, shape (state, 3).
-
-    Args:
-        state: Values of the seven factors in their units, shape (state, 7).
-    """
+    """Centre of the ball at the finger's end: x, y and z in metres, shape (state, 3)."""
     joint, way = _lower_link(state)
     return joint + LINK * way
 
 
 def tip_gap(state: Reals) -> Reals:
-    """Distance of the tip's surface from the cube's in metres, shape (state,).
-
-    Args:
-        state: Values of the seven factors in their units, shape (state, 7).
-    """
+    """Distance of the tip's surface from the cube's in metres, shape (state,)."""
     centre = _beside_cube(state, tip(state))
     return _gap(centre, np.zeros_like(centre), np.zeros(len(state))) - TIP
 

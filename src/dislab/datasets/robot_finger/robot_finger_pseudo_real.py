@@ -100,11 +100,7 @@ class RobotFingerPseudoReal(BankedDataset):
         return self._exact.copy()
 
     def values(self, index: Indices) -> Reals:
-        """Exact values of some images; `labels` has those of all.
-
-        Args:
-            index: State numbers.
-        """
+        """Exact values of some images; `labels` has those of all."""
         return self._exact[index]
 
     @cached_property

@@ -12,12 +12,12 @@ from dislab.datasets.robot_finger._states import CUBE, feasible, tip, tip_gap
 __all__ = ["CUBE", "FingerScene", "feasible", "tip", "tip_gap"]
 
 _PIXELS: Final = 2**19
-"""Number of images drawn at a time: enough that threads seldom wait for Python's interpreter lock,
+"""Pixels rendered at a time: enough that threads seldom wait for Python's interpreter lock,
 and few enough for the processor's cache."""
 
 
 class FingerScene:
-    """Draws states of the robot finger as the data set `RobotFinger` does.
+    """Renders states of the robot finger as the data set `RobotFinger` does.
 
     A state has seven numbers: the cube's hue in degrees, three joint angles in radians, x and y of
     the cube in metres, and its angle in radians.
