@@ -201,7 +201,6 @@ def _kind(victim: int, found: dict[int, str], command: int) -> str:
 def start(place: Path, out: Any, *args: str, **more: str) -> "subprocess.Popen[bytes]":
     """Starts the command."""
     environment = {**os.environ, "OMP_NUM_THREADS": "1", **more}
-    environment.pop("DISLAB_RUN_FOLDER", None)
     command = [sys.executable, "-m", "dislab", "study", "run", "kills.yaml", "--workers", "2"]
     return subprocess.Popen([*command, *args], cwd=place, env=environment, stdout=out, stderr=out)
 

@@ -134,6 +134,28 @@ def check_limits(text: str, origin: str) -> Any:
     return None
 
 
+def read_values_strictly() -> None:
+    """Makes jsonargparse reject duplicate keys, deep nesting and too many aliases everywhere.
+
+    It also makes jsonargparse write YAML with dislab's writer, which quotes texts such as 1e5.
+
+    The text `None` becomes null, as jsonargparse passes on null settings of a part as this text.
+    """
+    import jsonargparse
+
+    load = jsonargparse.get_loader("yaml")
+    if getattr(load, "is_strict", False):
+        return
+
+    def strict(text: str) -> Any:
+        check_limits(text, "a value")
+        return None if text == "None" else load(text)
+
+    strict.is_strict = True  # type: ignore[attr-defined]
+    jsonargparse.set_loader("yaml", strict, (yaml.YAMLError,))
+    jsonargparse.set_dumper("yaml", yaml_text)
+
+
 def written(value: object) -> str:
     """A value as it stands in YAML, for messages; lists and mappings are called so."""
     if value is None:

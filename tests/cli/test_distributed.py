@@ -114,7 +114,6 @@ def configured(folder: Path, method: str, processes: int) -> list[str]:
 def started(folder: Path, *command: str, **environment: str) -> subprocess.Popen[str]:
     """Starts Python in a folder."""
     inherited = {**os.environ, "OMP_NUM_THREADS": "1"}
-    inherited.pop("DISLAB_RUN_FOLDER", None)
     return subprocess.Popen(
         [sys.executable, *command],
         cwd=folder,

@@ -61,7 +61,6 @@ def folder(tmp_path: Path) -> Path:
 
 def start_afresh(folder: Path, *args: str, **settings: object) -> subprocess.Popen[str]:
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    environment.pop("DISLAB_RUN_FOLDER", None)
     streams = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT} | settings
     return subprocess.Popen(  # type: ignore[call-overload, no-any-return]
         [sys.executable, "-m", "dislab", *args], cwd=folder, env=environment, text=True, **streams

@@ -13,7 +13,7 @@ import pytest
 import torch
 import yaml
 
-from dislab.cli import main
+from dislab.cli import dispatch, main
 from dislab.cli.study_settings import resolver
 from dislab.errors import InputError
 from dislab.runs import trained_alone
@@ -177,9 +177,11 @@ def test_a_foreign_configuration_writes_nothing_outside_its_folder(
     else:
         args = {"resume": ["fit", f"--resume={RUN}"], "test": ["test", f"--run={RUN}"]}
         if door == "worker":
-            monkeypatch.setenv("DISLAB_RUN_FOLDER", RUN)
-        assert dislab(*args.get(door, ["fit", f"--config={RUN}/config.yaml"])) == 2
-        assert f"error: {setting} in the configuration of {RUN}" in capsys.readouterr().err
+            with pytest.raises(InputError, match=re.escape(f"{setting} in the configuration of")):
+                dispatch("fit", [f"--config={RUN}/config.yaml"], Path(RUN))
+        else:
+            assert dislab(*args[door]) == 2
+            assert f"error: {setting} in the configuration of {RUN}" in capsys.readouterr().err
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
 
 

@@ -54,7 +54,7 @@ ENDS = [
 def ended(end: int | BaseException, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Report:
     """The report of a process whose command ends so."""
 
-    def dispatch(command: str, args: list[str]) -> int:
+    def dispatch(command: str, args: list[str], folder: Path) -> int:
         print(f"the first line of {command} {args}")
         print("dislab: error: the last line", flush=True)
         if isinstance(end, int):

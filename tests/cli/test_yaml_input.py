@@ -11,9 +11,9 @@ import pytest
 import yaml
 
 from dislab.cli import main
-from dislab.cli.yaml_input import check_configurations, read_values_strictly
+from dislab.cli.yaml_input import check_configurations
 from dislab.errors import InputError
-from dislab.yaml_files import parse_yaml, yaml_text
+from dislab.yaml_files import parse_yaml, read_values_strictly, yaml_text
 
 BOMB = "a: &a [x,x,x,x,x,x,x,x,x,x]\n" + "".join(
     f"{outer}: &{outer} [{','.join([f'*{inner}'] * 10)}]\n"

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator, Sequence
 from importlib import import_module
 from importlib.metadata import version
+from pathlib import Path
 from typing import Final
 
 from dislab.errors import (
@@ -186,8 +187,11 @@ def _memory(error: BaseException) -> str:
     )
 
 
-def dispatch(command: str, args: list[str]) -> int:
-    """Runs a command and returns its exit status; user errors are raised as `InputError`."""
+def dispatch(command: str, args: list[str], folder: Path | None = None) -> int:
+    """Runs a command and returns its exit status; user errors are raised as `InputError`.
+
+    `folder` is the run folder that a study has chosen for a new run.
+    """
     if command in ("-h", "--help"):
         rows = _rows()
         print(_HELP.format(commands="\n".join(rows)), end="")
@@ -206,7 +210,7 @@ def dispatch(command: str, args: list[str]) -> int:
         run = getattr(import_module(f"dislab.cli.{module}"), function)
     except RuntimeError as error:
         raise explained(error) from error
-    status: int = run(args) if command in _TARGETS else run(command, args)
+    status: int = run(args) if command in _TARGETS else run(command, args, folder)
     return status
 
 

@@ -1,6 +1,7 @@
 """Parses the configurations of a study's runs as `dislab fit` would, without training."""
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from typing import Any, Final, cast
 
 from jsonargparse import Namespace
@@ -8,21 +9,19 @@ from lightning.pytorch import Trainer
 from lightning.pytorch.cli import ArgsType, LightningArgumentParser
 
 from dislab import plugins
-from dislab.base import DataModule, Objective
 from dislab.callbacks import Evaluate, Generalisation, TransferScores
 from dislab.cli.checks import check_epoch, check_optimizer, paths_outside
 from dislab.cli.messages import warnings_in_one_line
 from dislab.cli.names import confine_names
 from dislab.cli.training_cli import TrainingCLI, built, check_sections, check_settings
-from dislab.cli.training_parser import Parser
-from dislab.cli.yaml_input import check_configurations, read_values_strictly
+from dislab.cli.yaml_input import check_configurations
 from dislab.errors import InputError
 from dislab.functional.precision import check_precision
 from dislab.metrics.evaluation import built as built_metric
 from dislab.study.identity import training_of, without_defaults
 from dislab.study.plan import Resolved, Resolver
 from dislab.transfer.run import check_predictors
-from dislab.yaml_files import parse_yaml
+from dislab.yaml_files import parse_yaml, read_values_strictly
 
 _OWNERS: Final[dict[str, type]] = {
     "evaluate": Evaluate,
@@ -37,8 +36,10 @@ _COMMAND: Final = "fit"
 class _Settings(TrainingCLI):
     """The parser of `dislab fit`, without running the command."""
 
-    command = _COMMAND
-    builds = False
+    def __init__(self, builds: bool) -> None:
+        self._builds = builds
+        # abbreviated names are errors
+        super().__init__([_COMMAND], ExitStack(), allow_abbrev=False)
 
     def parse_arguments(self, parser: LightningArgumentParser, args: ArgsType) -> None:
         """Does nothing: `resolve` parses the arguments."""
@@ -70,7 +71,7 @@ class _Settings(TrainingCLI):
             )
         text = self.settings_parser.dump(parsed, skip_none=False)
         config = cast("dict[str, Any]", parse_yaml(text, "the configuration"))
-        if self.builds:
+        if self._builds:
             self._build(parsed, config)
         return Resolved(
             config=config,
@@ -111,16 +112,4 @@ def resolver(builds: bool = False) -> Resolver:
     with warnings_in_one_line():
         plugins.load_all()
     confine_names()
-    cli = _Settings(
-        Objective,
-        DataModule,
-        parser_class=Parser,
-        subclass_mode_model=True,
-        subclass_mode_data=True,
-        auto_configure_optimizers=False,
-        save_config_callback=None,
-        parser_kwargs={"allow_abbrev": False},  # abbreviated names are errors
-        args=[_COMMAND],
-    )
-    cli.builds = builds
-    return cli.resolve
+    return _Settings(builds).resolve

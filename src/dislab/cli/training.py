@@ -1,17 +1,16 @@
 """`dislab fit | validate | test | predict`: LightningCLI over the plugin groups."""
 
-import os
 import threading
 import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 
 import torch.distributed as dist
 from lightning.fabric.utilities.exceptions import MisconfigurationException
 from lightning.pytorch.callbacks import EarlyStopping
 
 from dislab import plugins
-from dislab.base import DataModule, Objective
 from dislab.base.failures import parts_named
 from dislab.cli import COMMANDS
 from dislab.cli.configs import resolved
@@ -20,30 +19,36 @@ from dislab.cli.messages import own_warnings_in_one_line, warnings_in_one_line
 from dislab.cli.names import confine_names
 from dislab.cli.process import hide_lightnings_notes
 from dislab.cli.run_settings import of_run, written_elsewhere
-from dislab.cli.training_cli import RUN_FOLDER, TrainingCLI, lost_another
-from dislab.cli.training_parser import Parser
-from dislab.cli.yaml_input import check_configurations, read_values_strictly
+from dislab.cli.training_cli import TrainingCLI, lost_another
+from dislab.cli.yaml_input import check_configurations
 from dislab.errors import InputError, TrainingError, cannot_write, one_line
 from dislab.training.checkpoints import arose_while_restoring
+from dislab.yaml_files import read_values_strictly
 
 
-def run(command: str, args: Sequence[str]) -> int:
+def run(command: str, args: Sequence[str], folder: Path | None = None) -> int:
     """Runs a training command and returns the exit status.
 
     Args:
         command: fit, validate, test or predict.
         args: The arguments after the command.
+        folder: The run folder that a study has chosen; a new one unless given.
 
     Raises:
         InputError: The configuration or a file that it names is invalid.
     """
     section, args = requested(args)
     args = resolved(args)
-    Parser.section = section or ""
     check_configurations(args)
-    with _prepared():
-        Parser.origin = written_elsewhere(args)
-        _run_one([command, *of_run(args, resumes=command == "fit")])
+    with _prepared(), ExitStack() as resources:
+        TrainingCLI(
+            [command, *of_run(args, resumes=command == "fit")],
+            resources,
+            folder,
+            written_elsewhere(args),
+            section or "",
+            **{command: {"description": f"{COMMANDS[command].capitalize()}."}},
+        )
     return 0
 
 
@@ -56,11 +61,8 @@ def _prepared() -> Iterator[None]:
     confine_names()
     threading.excepthook = _thread_failed
     hide_lightnings_notes()
-    try:
-        with parts_named(), own_warnings_in_one_line(), _explained():
-            yield
-    finally:
-        os.environ.pop(RUN_FOLDER, None)
+    with parts_named(), own_warnings_in_one_line(), _explained():
+        yield
     if dist.is_available() and dist.is_initialized():
         # otherwise its threads run until the process ends, and may abort it
         dist.destroy_process_group()
@@ -91,24 +93,6 @@ def _explained() -> Iterator[None]:
         if isinstance(error, RuntimeError) and _is_of(error, EarlyStopping.__module__):
             raise InputError(one_line(error)) from error
         raise
-
-
-def _run_one(args: list[str]) -> None:
-    """Runs a complete command."""
-    with ExitStack() as resources:
-        TrainingCLI.held = resources
-        TrainingCLI.command = command = args[0]
-        TrainingCLI(
-            Objective,
-            DataModule,
-            parser_class=Parser,
-            subclass_mode_model=True,
-            subclass_mode_data=True,
-            auto_configure_optimizers=False,
-            save_config_callback=None,
-            args=args,
-            parser_kwargs={command: {"description": f"{COMMANDS[command].capitalize()}."}},
-        )
 
 
 def _is_of(error: Exception, module: str) -> bool:

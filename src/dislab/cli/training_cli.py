@@ -1,6 +1,5 @@
 """LightningCLI with links between parts, checks, callbacks and the run folder."""
 
-import os
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -23,7 +22,7 @@ from lightning.pytorch.cli import (
 from lightning.pytorch.loggers import Logger
 from lightning.pytorch.utilities import rank_zero_info, rank_zero_only
 
-from dislab.base import Objective
+from dislab.base import DataModule, Objective
 from dislab.base.failures import failure
 from dislab.base.trainer_counters import log_at
 from dislab.callbacks import (
@@ -57,7 +56,7 @@ from dislab.cli.run_settings import (
     name_of_data,
     sets,
 )
-from dislab.cli.training_parser import DEFAULTS, add_arguments, check_offers
+from dislab.cli.training_parser import DEFAULTS, Parser, add_arguments, check_offers
 from dislab.cli.yaml_input import ConfigFile, differences
 from dislab.errors import DivergenceError, InputError, TrainingError, one_line
 from dislab.functional.precision import check_precision
@@ -81,10 +80,6 @@ from dislab.runs import (
 )
 from dislab.yaml_files import parse_yaml, read_mapping, written
 
-RUN_FOLDER: Final = "DISLAB_RUN_FOLDER"
-"""Environment variable that passes the run folder from the first process to the others, and from a
-study to its runs."""
-
 _INTERRUPTED: Final = 130
 """Exit status after Ctrl-C, SIGTERM or SIGHUP."""
 
@@ -93,13 +88,16 @@ _Built = TypeVar("_Built")
 
 
 class TrainingCLI(LightningCLI):
-    """LightningCLI with dislab's links, callbacks and run folder."""
+    """LightningCLI with dislab's links, callbacks and run folder.
 
-    held: ExitStack
-    """Releases the lock of the run when the command ends; set before each command."""
-
-    command: str
-    """fit, validate, test or predict; set before each command."""
+    Args:
+        args: The command, which is fit, validate, test or predict, and its arguments.
+        resources: Releases the lock of the run and closes its loggers when the command ends.
+        folder: The run folder that a study has chosen; a new one unless given.
+        origin: Suffix of messages if a configuration file was written by another version.
+        section: Section of the settings that `--help` shows; empty for the common options.
+        parser_settings: Further settings of the parser.
+    """
 
     settings_parser: LightningArgumentParser
     """The parser of the command's settings."""
@@ -113,14 +111,39 @@ class TrainingCLI(LightningCLI):
     _model_settings: dict[str, Any] = {}  # noqa: RUF012  # replaced, never changed
     _changed: dict[str, Any] = {}  # noqa: RUF012  # replaced, never changed
 
-    @classmethod
-    def subcommands(cls) -> dict[str, set[str]]:
+    def __init__(
+        self,
+        args: list[str],
+        resources: ExitStack,
+        folder: Path | None = None,
+        origin: str = "",
+        section: str = "",
+        **parser_settings: Any,
+    ) -> None:
+        self._command = args[0]
+        self._resources = resources
+        self._folder_of_study = folder
+        self._origin, self._section = origin, section
+        super().__init__(
+            Objective,
+            DataModule,
+            parser_class=Parser,
+            subclass_mode_model=True,
+            subclass_mode_data=True,
+            auto_configure_optimizers=False,
+            save_config_callback=None,
+            args=args,
+            parser_kwargs=parser_settings,
+        )
+
+    def subcommands(self) -> dict[str, set[str]]:  # type: ignore[override]  # static in Lightning
         """Only the command to run, as building the parsers of all four takes four times as long."""
-        return {cls.command: super().subcommands()[cls.command]}
+        return {self._command: super().subcommands()[self._command]}
 
     def init_parser(self, **settings: Any) -> LightningArgumentParser:
         """Builds a parser whose configuration files merge named parts."""
-        parser: LightningArgumentParser = self.parser_class(**settings)
+        parser = Parser(**settings)
+        parser.origin, parser.section = self._origin, self._section
         parser.add_argument("-c", "--config", action=ConfigFile, help="Path of a YAML file.")
         return parser
 
@@ -164,8 +187,8 @@ class TrainingCLI(LightningCLI):
 
     def _check_paths(self, config: Namespace, args: Sequence[str]) -> None:
         """Refuses paths outside a run folder that only the folder's own configuration sets."""
-        of_study = os.environ.get(RUN_FOLDER)
-        folder: str | None = config["resume"] or config["run"] or of_study
+        of_study = self._folder_of_study
+        folder: str | Path | None = config["resume"] or config["run"] or of_study
         if folder is None:
             return
         for name, value in paths_outside(config, Path(folder)):
@@ -286,9 +309,9 @@ class TrainingCLI(LightningCLI):
         self._run_folder = RunFolder(folder)
         first_step = 0
         if folder is not None and self.subcommand == "fit":
-            self.held.enter_context(trained_alone(folder))
+            self._resources.enter_context(trained_alone(folder))
             if config["resume"] is None:
-                self.held.push(self._remove_unused)
+                self._resources.push(self._remove_unused)
             else:
                 stored = read_checkpoint(config["ckpt_path"])
                 check_resumable(config["ckpt_path"], stored, trainer.fit_loop.state_dict())
@@ -323,7 +346,7 @@ class TrainingCLI(LightningCLI):
         loggers, close = named_logger(
             config["logger"], folder, Path(config["runs"]), settings, purge
         )
-        self.held.callback(close)
+        self._resources.callback(close)
         return loggers
 
     def _remove_unused(self, kind: object, error: object, trace: object) -> None:
@@ -497,11 +520,9 @@ class TrainingCLI(LightningCLI):
             return None
         if config["run"]:
             return self._results
-        if folder_name := config["resume"] or os.environ.get(RUN_FOLDER):
-            return Path(folder_name)
-        folder = new_run(Path(config["runs"]), config["name"])
-        os.environ[RUN_FOLDER] = str(folder)
-        return folder
+        if folder := config["resume"] or self._folder_of_study:
+            return Path(folder)
+        return new_run(Path(config["runs"]), config["name"])
 
 
 def _check_unused(folder: Path) -> None:

@@ -60,10 +60,10 @@ DEFAULTS: Final[dict[str, Any]] = {
 class Parser(LightningArgumentParser):
     """A parser whose errors are one message without the usage text."""
 
-    origin = ""
+    origin: str = ""
     """Suffix of messages if a configuration file was written by another version."""
 
-    section = ""
+    section: str = ""
     """Section of the settings that `--help` shows; empty for the common options."""
 
     earlier: Any = None
@@ -227,12 +227,13 @@ def add_arguments(parser: LightningArgumentParser) -> None:
 def _leave_defaults_out(settings: Any) -> None:
     """Removes arguments of classes that are objects and equal their defaults, in place."""
     if isinstance(settings, Namespace):
-        inner = settings.get("init_args")
-        if isinstance(inner, Namespace) and callable(cls := find_object(settings["class_path"])):
-            for name, setting in inspect.signature(cls).parameters.items():
-                value = vars(inner).get(name)
-                if isinstance(value, torch.device | FunctionType) and value == setting.default:
-                    del inner[name]
+        arguments = settings.get("init_args")
+        values = vars(arguments).items() if isinstance(arguments, Namespace) else ()
+        objects = {k: v for k, v in values if isinstance(v, torch.device | FunctionType)}
+        if objects and callable(cls := find_object(settings["class_path"])):
+            for name, parameter in inspect.signature(cls).parameters.items():
+                if name in objects and objects[name] == parameter.default:
+                    del arguments[name]
         settings = vars(settings)
     if isinstance(settings, dict):
         settings = settings.values()

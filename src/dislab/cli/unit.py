@@ -99,11 +99,9 @@ def _done(task: Task) -> Report:
     try:
         with interrupting():
             from dislab.cli import dispatch
-            from dislab.cli.training_cli import RUN_FOLDER
 
-            os.environ[RUN_FOLDER] = str(task.run)
             command, *arguments = task.arguments
-            status = dispatch(command, arguments)
+            status = dispatch(command, arguments, task.run)
             if status:
                 return Report("input", f"dislab {command} ended with status {status}")
             return Report("done", versions=_versions())

@@ -4,8 +4,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-import jsonargparse
-import yaml
 from jsonargparse import (  # type: ignore[attr-defined]  # public, but not in its list of names
     ActionConfigFile,
     Namespace,
@@ -20,7 +18,6 @@ from dislab.yaml_files import (
     parse_yaml,
     read_text,
     written,
-    yaml_text,
 )
 
 _CONFIGS: Final = ("--config", "-c")
@@ -51,26 +48,6 @@ def check_configurations(args: Sequence[str]) -> None:
             _check_file(path, is_config, seen)
         else:
             check_limits(value, option)
-
-
-def read_values_strictly() -> None:
-    """Makes jsonargparse reject duplicate keys, deep nesting and too many aliases everywhere.
-
-    It also makes jsonargparse write YAML with dislab's writer, which quotes texts such as 1e5.
-
-    The text `None` becomes null, as jsonargparse passes on null settings of a part as this text.
-    """
-    load = jsonargparse.get_loader("yaml")
-    if getattr(load, "is_strict", False):
-        return
-
-    def strict(text: str) -> Any:
-        check_limits(text, "a value")
-        return None if text == "None" else load(text)
-
-    strict.is_strict = True  # type: ignore[attr-defined]
-    jsonargparse.set_loader("yaml", strict, (yaml.YAMLError,))
-    jsonargparse.set_dumper("yaml", yaml_text)
 
 
 def _options(args: Sequence[str]) -> Iterator[tuple[str, str]]:

@@ -54,7 +54,6 @@ class Started:
         apart: bool = False,
     ) -> None:
         variables = {**os.environ, "OMP_NUM_THREADS": "1", **(environment or {})}
-        variables.pop("DISLAB_RUN_FOLDER", None)
         self._printed = Path(tempfile.mkdtemp(prefix="printed-"))
         files = [str(self._printed / name) for name in ("out", "err" if apart else "out")]
         task = (str(folder), variables, files, call, arguments)
