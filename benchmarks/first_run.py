@@ -5,7 +5,8 @@
     # --evaluate.untrained 0 saves time in all but one of them
     python benchmarks/first_run.py runs/seeds/factorvae/version_*
 
-Writes benchmarks/results/first_run.json and prints the table of README. Goals: a median MIG of 0.4,
+Writes benchmarks/results/first_run.json, whose table `make docs-tables` writes into README and
+docs/first_run.md. Goals: a median MIG of 0.4,
 a median DCI disentanglement of 0.5, every run ten standard deviations of the untrained models above
 their mean, and a latent of its own for each of the hues and the orientation.
 """
@@ -54,28 +55,32 @@ def main() -> None:
     """Reads the runs, prints the table and writes the result."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("runs", nargs="+", type=Path)
-    found = sorted((read(run) for run in parser.parse_args().runs), key=lambda one: one["seed"])
-    print(
-        "| score | median | lowest to highest | chance | untrained models |\n|---|---|---|---|---|"
-    )
-    # fresh weights depend on evaluate.seed alone, so one run's untrained models are everyone's
-    bare = next(one["untrained"] for one in found if one["untrained"])
-    medians = {}
+    runs = sorted((read(run) for run in parser.parse_args().runs), key=lambda run: run["seed"])
+    # fresh weights depend on evaluate.seed alone, so one run's untrained models serve all
+    untrained = next(run["untrained"] for run in runs if run["untrained"])
+    medians, rows = {}, []
     for name, title in SCORES.items():
-        values = [one["scores"][name] for one in found]
+        values = [run["scores"][name] for run in runs]
         medians[name] = median(values)
-        spread = f"{bare[name]['mean']:.3f} ± {bare[name]['std']:.3f}"
-        print(
-            f"| {title} | {medians[name]:.2f} | {min(values):.2f} to {max(values):.2f} | "
-            f"{found[0]['chance'][name]:.2f} | {spread} |"
-        )
-    for one in found:
+        row = [title, f"{medians[name]:.2f}", f"{min(values):.2f} to {max(values):.2f}"]
+        row.append(f"{runs[0]['chance'][name]:.2f}")
+        row.append(f"{untrained[name]['mean']:.3f} ± {untrained[name]['std']:.3f}")
+        rows.append(row)
+        print(" | ".join(row))
+    for run in runs:
         above = {
-            name: round((value - bare[name]["mean"]) / bare[name]["std"], 1)
-            for name, value in one["scores"].items()
+            name: round((value - untrained[name]["mean"]) / untrained[name]["std"], 1)
+            for name, value in run["scores"].items()
         }
-        print(f"seed {one['seed']}: latents {one['latents']}, standard deviations {above}")
-    record = {"processor": processor(), "medians": medians, "runs": found}
+        print(f"seed {run['seed']}: latents {run['latents']}, standard deviations {above}")
+    header = ["score", f"median of {len(runs)} seeds", "lowest to highest", "chance"]
+    table = {"header": [*header, "untrained models"], "rows": rows}
+    record = {
+        "processor": processor(),
+        "medians": medians,
+        "tables": {"scores": table},
+        "runs": runs,
+    }
     with atomic(RESULT) as temporary:
         temporary.write_text(json.dumps(record, indent=1) + "\n")
 

@@ -26,7 +26,8 @@ MARKED = re.compile(r"<!-- table: ([\w ]+) -->\n(?:.*?\n)??<!-- end -->", re.DOT
 
 def pages() -> list[Path]:
     """The pages that have tables."""
-    return sorted(page for page in (ROOT / "docs").rglob("*.md") if MARKED.search(page.read_text()))
+    files = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    return [page for page in files if MARKED.search(page.read_text(encoding="utf-8"))]
 
 
 def filled(page: str) -> str:
