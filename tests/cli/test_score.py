@@ -1,6 +1,7 @@
 """Scores of the codes in a file."""
 
 import json
+import os
 import pickle
 import subprocess
 import sys
@@ -67,6 +68,21 @@ def test_a_run_folder_stands_for_its_codes(
     np.savez(tmp_path / name, **arrays)
     assert main(["score", str(tmp_path), "--metrics", "MIG"]) == 0
     assert f"{evaluate(**draw(), metrics='MIG')['mig']:.4f}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("newer", ["representations.npz", "codes.npz"])
+def test_the_newer_codes_of_a_run_folder_are_scored(
+    newer: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("representations.npz", "codes.npz"):
+        arrays = draw() if name == newer else draw() | {"codes": np.zeros((300, 2))}
+        np.savez(tmp_path / name, **arrays)
+        time = 2 if name == newer else 1
+        os.utime(tmp_path / name, (time, time))
+    assert main(["score", str(tmp_path), "--metrics", "MIG"]) == 0
+    printed = capsys.readouterr()
+    assert f"{evaluate(**draw(), metrics='MIG')['mig']:.4f}" in printed.out
+    assert str(tmp_path / newer) in printed.err
 
 
 def test_a_constant_factor_is_named_in_one_line(

@@ -6,7 +6,7 @@ import lightning.pytorch as pl
 
 from dislab.base import DataModule, Objective
 from dislab.errors import InputError
-from dislab.runs import forget_divergence
+from dislab.runs import Record, ScoreStage, forget_divergence, records
 
 
 class RunFolder(pl.Callback):
@@ -48,10 +48,21 @@ def run_folder(trainer: pl.Trainer) -> Path:
     It is the folder created by the `dislab` command or, for a trainer built in Python, the folder
     of its first logger, else its root folder.
     """
-    for callback in trainer.callbacks:  # type: ignore[attr-defined]  # set by name
-        if isinstance(callback, RunFolder):
-            return callback.path
-    return Path(trainer.log_dir or trainer.default_root_dir)
+    folder = _folder_of_command(trainer)
+    return Path(trainer.log_dir or trainer.default_root_dir) if folder is None else folder.path
+
+
+def results_folder(trainer: pl.Trainer, stage: ScoreStage, record: Record) -> Path:
+    """The folder for a record of scores; the `dislab` command chooses its folder by the data."""
+    folder = run_folder(trainer)
+    if _folder_of_command(trainer) is not None:
+        return folder
+    return records.results_folder(folder, stage, record)
+
+
+def _folder_of_command(trainer: pl.Trainer) -> RunFolder | None:
+    callbacks = trainer.callbacks  # type: ignore[attr-defined]  # set by name
+    return next((part for part in callbacks if isinstance(part, RunFolder)), None)
 
 
 def objective_of(module: pl.LightningModule, who: str) -> Objective:

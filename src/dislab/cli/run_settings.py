@@ -67,9 +67,6 @@ _CHANGEABLE_OF_DATA: Final = tuple(
 )
 """Data settings for the location and loading of images, which do not change the images."""
 
-OTHER_DATA: Final = "other_data"
-"""Folder in a run folder that holds the results on other data, in a folder for each."""
-
 _NOT_OF_IMAGES: Final = (
     "residency",
     "num_workers",

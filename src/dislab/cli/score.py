@@ -2,6 +2,7 @@
 
 import argparse
 import inspect
+import sys
 import warnings
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -27,8 +28,8 @@ The file is what numpy.savez(FILE, codes=…, factors=…) writes: codes with on
 column a latent, or one vector a latent, whose first principal component is scored; factors with one
 row an image and one column a factor, integers that number the values 0, 1, 2, … or measured
 numbers; if there is an array names (or factor_names), it names the factors. A factor with nearly as
-many different numbers as images is continuous, and a line says so. Of a run folder the file
-representations.npz is read, which `dislab predict` writes, else codes.npz of `dislab encode`."""
+many different numbers as images is continuous, and a line says so. Of a run folder the newer
+of representations.npz, which `dislab predict` writes, and codes.npz of `dislab encode` is read."""
 
 
 def run(args: list[str]) -> int:
@@ -164,12 +165,15 @@ def _columns(word: str) -> list[int]:
 
 def _file(path: Path, choice: str | None) -> Path:
     if path.is_dir():
-        for name in ("representations.npz", "codes.npz"):
-            if (path / name).is_file():
-                if choice is not None:
-                    _check_checkpoint(path, path / name, choice)
-                return path / name
-        raise InputError(f"{path} has no file of codes; `dislab encode {path}` writes one")
+        files = [path / name for name in ("representations.npz", "codes.npz")]
+        if not (files := [file for file in files if file.is_file()]):
+            raise InputError(f"{path} has no file of codes; `dislab encode {path}` writes one")
+        newest = max(files, key=lambda file: file.stat().st_mtime_ns)
+        if len(files) > 1:
+            print(f"Codes: {newest}, newer than the other file of codes", file=sys.stderr)
+        if choice is not None:
+            _check_checkpoint(path, newest, choice)
+        return newest
     if choice is not None:
         raise InputError("--checkpoint goes with the folder of a run, not with a file of codes")
     if not path.is_file():

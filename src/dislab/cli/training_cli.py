@@ -46,7 +46,6 @@ from dislab.cli.monitors import KnownMonitors, check_monitors
 from dislab.cli.names import check_parsed
 from dislab.cli.process import keep_freed_memory, old_objects_left_alone
 from dislab.cli.run_settings import (
-    OTHER_DATA,
     SECTIONS,
     KeepConfig,
     changed,
@@ -78,6 +77,7 @@ from dislab.runs import (
     remove_unused,
     trained_alone,
 )
+from dislab.runs.records import OTHER_DATA
 from dislab.yaml_files import parse_yaml, read_mapping, written
 
 _INTERRUPTED: Final = 130

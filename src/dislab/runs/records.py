@@ -1,5 +1,7 @@
 """Records of scores in a run folder, and the versions that numbers depend on."""
 
+import hashlib
+import json
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -21,6 +23,9 @@ Record = dict[str, Any]
 """JSON data: numbers, strings, lists and dictionaries."""
 
 SCORES = "scores.json"
+
+OTHER_DATA: Final = "other_data"
+"""Folder in a run folder that holds the results on other data, in a folder for each."""
 
 _NUMBERS = dict[str, float | None]
 _FIELDS: Final[dict[str, Any]] = {
@@ -63,6 +68,16 @@ def write_scores(run: str | Path, stage: ScoreStage, record: Record) -> Path:
         with atomic(path) as temporary:
             temporary.write_text(json_text({**records, stage: record}), encoding="utf-8")
     return path
+
+
+def results_folder(run: Path, stage: ScoreStage, record: Record) -> Path:
+    """The run folder; one in `other_data` if it has scores of the stage on other data."""
+    earlier = read_scores(run).get(stage, {}) if (run / SCORES).exists() else {}
+    data = record["data"]
+    if earlier.get("data", data) == data:
+        return run
+    digest = hashlib.sha256(json.dumps(data, sort_keys=True, default=str).encode()).hexdigest()
+    return run / OTHER_DATA / f"{data['dataset']}-{digest[:8]}"
 
 
 def read_scores(run: str | Path) -> dict[str, Record]:

@@ -197,6 +197,32 @@ def test_each_image_is_encoded_once_for_all_scores_and_modes_are_put_back(
     assert objective.encoder.training  # type: ignore[union-attr]
 
 
+@pytest.mark.parametrize("stage", ["validate", "test"])
+def test_scores_of_two_data_sets_in_a_folder_are_both_kept(
+    stage: runs.ScoreStage,
+    tmp_path: Path,
+    trainer: MakeTrainer,
+    data: DataModule,
+    objective: Objective,
+    correlation: MakeMetric,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def score() -> None:
+        runner = trainer(callbacks=[Evaluate({"corr": correlation}, bound_points=0)])
+        getattr(runner, stage)(objective, datamodule=data, verbose=False)
+
+    score()
+    first = (tmp_path / "run" / "scores.json").read_bytes()
+    monkeypatch.setattr(type(data.dataset), "provenance", lambda _: {"source": "other"})
+    for _ in range(2):
+        score()
+    assert (tmp_path / "run" / "scores.json").read_bytes() == first
+    (folder,) = (tmp_path / "run" / "other_data").iterdir()
+    assert folder.name.startswith("Blocks-")
+    assert runs.read_scores(folder)[stage]["data"]["provenance"] == {"source": "other"}
+    assert (folder / "images" / "scores.png").is_file()
+
+
 def test_training_does_not_score(
     tmp_path: Path,
     trainer: MakeTrainer,

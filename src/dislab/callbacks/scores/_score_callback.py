@@ -10,7 +10,13 @@ import torch
 
 from dislab import runs
 from dislab.base import DataModule, Objective
-from dislab.callbacks._trainer import data_of, is_rehearsal, objective_of, run_folder
+from dislab.callbacks._trainer import (
+    data_of,
+    is_rehearsal,
+    objective_of,
+    results_folder,
+    run_folder,
+)
 
 Stages: TypeAlias = Mapping[Literal["validate", "test"], runs.ScoreStage]
 """Key in `scores.json` for each command that scores."""
@@ -79,6 +85,7 @@ class ScoreCallback(pl.Callback, ABC):
             with torch.inference_mode(False), torch.enable_grad():
                 scored = self.score(trainer, data, module, folder)
             if scored is not None:
+                folder = results_folder(trainer, stage, scored.record)
                 self._publish(trainer, module, folder, stage, scored)
                 self.plot(trainer, data, module, folder)
         trainer.strategy.barrier(name)

@@ -134,9 +134,8 @@ class ConceptScores(ScoreCallback):
             "scores": {**means, "reader_accuracy": reader},
             "concepts": parts.get("", parts),
             "draw": {"images": self.images, "references": len(references.image), "seed": self.seed},
-            "objective": type(module).__name__,
             "steps": int(module.steps),
-            "versions": runs.versions(),
+            **runs.origin(module, data, trainer.ckpt_path),
         }
 
     def _images(self, trainer: pl.Trainer, module: Objective, trial: Trial) -> Tensor:

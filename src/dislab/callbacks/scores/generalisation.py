@@ -104,9 +104,8 @@ class Generalisation(ScoreCallback):
             },
             "draw": {"examples": self.examples, "seed": self.seed}
             | {"available": {split: len(data.indices(split)) for split in SPLITS}},
-            "objective": type(module).__name__,
             "steps": int(module.steps),
-            "versions": runs.versions(),
+            **runs.origin(module, data, trainer.ckpt_path),
         }
         logged = {f"generalisation/{name}": value for name, value in scores.items()}
         return Scored(record, logged, "\n".join(lines))
