@@ -17,7 +17,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import torch
 
 from dislab.metrics import evaluate_fully
-from dislab.metrics._selection import builders
+from dislab.metrics.array_scores import builders
 from hardware import processor
 from metrics import IMAGES, LATENTS, SIZES, SPACE, TRAIN, draw_codes, seconds
 from published_scores import PUBLISHED

@@ -7,18 +7,17 @@ from sklearn.metrics import mutual_info_score
 from torch import Tensor
 
 from dislab.codes.information import (
-    bin_entropies,
     bin_numbers,
-    concentration_ratio,
-    exclusive_gaps,
-    gaps_per_latent,
     information_gaps,
     informed_latents,
     joint_counts,
-    joint_entropy_excess,
-    modularity_per_latent,
     mutual_information,
 )
+from dislab.metrics.dcimig import exclusive_gaps
+from dislab.metrics.info_mec import concentration_ratio
+from dislab.metrics.jemmig import bin_entropies, joint_entropy_excess
+from dislab.metrics.mig_sup import gaps_per_latent
+from dislab.metrics.modularity import modularity_per_latent
 
 SIZES = (3, 6, 40, 32, 32)
 

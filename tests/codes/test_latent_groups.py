@@ -5,7 +5,7 @@ import pytest
 import torch
 from sklearn.decomposition import PCA
 
-from dislab.codes.latent_groups import check_groups, first_components
+from dislab.codes.statistics import check_groups, first_components
 from dislab.errors import InputError
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.special import digamma
 from sklearn.feature_selection import mutual_info_classif
 
-from dislab.codes.neighbour_information import neighbour_information
+from dislab.codes.information import neighbour_information
 from dislab.functional.random import host_generator
 
 

@@ -12,7 +12,7 @@ from torch import Tensor
 from dislab.base import Metric
 from dislab.cli import main
 from dislab.codes.bank import CodeBank
-from dislab.codes.learners.constant import Constant
+from dislab.codes.learners.tree_ensemble import Constant
 from dislab.errors import InputError
 from dislab.metrics import DCI, MIG, evaluate, evaluate_fully
 from dislab.metrics.sheet import sheet

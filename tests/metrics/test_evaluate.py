@@ -20,8 +20,7 @@ from dislab.codes.splits import UnseenValueWarning
 from dislab.errors import InputError
 from dislab.factors import Factor, FactorSpace
 from dislab.metrics import DCI, MIG, FactorVAEScore, evaluate, evaluate_fully
-from dislab.metrics._selection import DEFAULT
-from dislab.metrics.array_scores import SkippedScoreWarning
+from dislab.metrics.array_scores import DEFAULT, SkippedScoreWarning
 from dislab.metrics.score_table import score_table
 from dislab.plugins import available
 

@@ -72,7 +72,7 @@ def test_images_are_predicted_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     own = SMALL(3, (0, 0, 2), steps=5)
     own.fit(CODES, TARGETS)
     whole = own.predict(CODES)
-    monkeypatch.setattr("dislab.codes.learners.stacked_networks.IMAGES_AT_ONCE", 250)
+    monkeypatch.setattr("dislab.predictors.mlp.IMAGES_AT_ONCE", 250)
     assert torch.allclose(own.predict(CODES), whole, atol=1e-5)
 
 

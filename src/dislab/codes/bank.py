@@ -15,13 +15,7 @@ from dislab.codes.checks import (
     checked_factors,
     varied_factors,
 )
-from dislab.codes.information import (
-    InformationGaps,
-    bin_numbers,
-    gaps_of_counts,
-    joint_counts,
-)
-from dislab.codes.value_rows import ValueRows, rows_of
+from dislab.codes.information import InformationGaps, bin_numbers, gaps_of_counts, joint_counts
 from dislab.errors import InputError
 from dislab.factors import UNLABELLED, FactorSpace
 
@@ -58,6 +52,26 @@ class Resampled(NamedTuple):
     bank: "CodeBank"
     rows: Tensor
     information: Callable[[int, int], InformationGaps] | None
+
+
+class ValueRows(NamedTuple):
+    """The rows of value v are `order[first[v] : first[v] + size[v]]`, ascending.
+
+    Attributes:
+        order: All rows, sorted by value, shape (image,).
+        first: Place in `order` of the first row of each value, shape (value,).
+        size: Number of images of each value, shape (value,).
+    """
+
+    order: Tensor
+    first: Tensor
+    size: Tensor
+
+
+def rows_of(column: Int[Tensor, " image"]) -> ValueRows:
+    """The rows of each value of one factor, from its value numbers."""
+    size = torch.bincount(column)
+    return ValueRows(column.argsort(stable=True), size.cumsum(0) - size, size)
 
 
 @final

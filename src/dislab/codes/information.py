@@ -1,17 +1,18 @@
 """Discrete mutual information of latents and factors, in nats, and scores of its matrix."""
 
-import math
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-EQUAL: Final = 1e-9
-"""Difference in information, in nats, up to which two latents are equally informative."""
 CODES_AT_ONCE: Final = 8192
 """Number of codes binned together, so that temporaries stay in the cache; changes no result."""
+
+JITTER: Final = 1e-10
+"""Noise that separates equal codes, in standard deviations of their latent."""
 
 
 class InformationGaps(NamedTuple):
@@ -132,21 +133,6 @@ def _count_log(counts: Int[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
     return torch.xlogy(wide, wide)
 
 
-def modularity_per_latent(
-    information: Float[Tensor, "latent factor"],
-) -> Float[Tensor, " latent"]:
-    """One minus the squared information about other factors, relative to the largest possible.
-
-    It is 1 for a latent with information about one factor only, 0 for equal information about all,
-    and 0 for no information. Ridgeway & Mozer (2018), https://arxiv.org/abs/1802.05312. There are
-    at least two factors.
-    """
-    squared = information.square()
-    best = squared.max(1).values
-    others = (squared.sum(1) - best) / (squared.shape[1] - 1)
-    return torch.where(best > 0, 1 - others / torch.where(best > 0, best, 1.0), 0.0)
-
-
 def informed_latents(
     information: Float[Tensor, "latent factor"], entropy: Float[Tensor, " factor"], share: float
 ) -> Bool[Tensor, " latent"]:
@@ -155,71 +141,69 @@ def informed_latents(
     return (largest >= share) & (largest > 0)
 
 
-def gaps_per_latent(
-    information: Float[Tensor, "latent factor"], entropy: Float[Tensor, " factor"]
+def neighbour_information(
+    codes: Float[Tensor, "image latent"],
+    column: Int[Tensor, " image"],
+    neighbours: int,
+    generator: np.random.Generator,
 ) -> Float[Tensor, " latent"]:
-    """Difference of a latent's two largest informations, each divided by its factor's entropy.
+    """Mutual information of each latent with a factor, in nats, without bins.
 
-    With a single factor, the second share counts as 0. Li et al. (2020),
-    https://arxiv.org/abs/2002.10549.
+    For each image, the estimator takes the distance to the k-th neighbour (k is `neighbours`) among
+    the images with the same value, and counts the images of any value within this distance. Ross
+    (2014), https://doi.org/10.1371/journal.pone.0087357, eq. 2. Values with a single image are left
+    out; for values with at most k images, k is reduced. A little noise separates equal codes.
     """
-    share = information / entropy
-    best = torch.cat([share, torch.zeros_like(share[:, :1])], dim=1).topk(2, dim=1).values
-    return best[:, 0] - best[:, 1]
+    counts = torch.bincount(column)[column]
+    repeated = counts > 1
+    if not repeated.any():
+        return codes.new_zeros(codes.shape[1])
+    labels, counts = column[repeated], counts[repeated]
+    spread = codes.std(0, correction=0)
+    noise = torch.from_numpy(generator.normal(size=codes.shape)).to(codes)
+    scaled = codes / torch.where(spread > 0, spread, 1.0)
+    scaled = (scaled - scaled.mean(0) + JITTER * noise)[repeated]
+    near = torch.minimum(counts - 1, torch.full_like(counts, neighbours))
+    digamma = torch.digamma
+    label_term = digamma(near.double()).mean() - digamma(counts.double()).mean()
+    total = digamma(torch.tensor(float(len(labels)), dtype=torch.float64, device=codes.device))
+    within = torch.stack([_counts_within(latent, labels, near) for latent in scaled.T.contiguous()])
+    information = (total + label_term - digamma(within.double()).mean(1)).clamp(min=0.0)
+    return torch.where(spread > 0, information, 0.0)
 
 
-def joint_entropy_excess(
-    information: Float[Tensor, "latent factor"],
-    entropy: Float[Tensor, " factor"],
-    latent_entropy: Float[Tensor, " latent"],
-) -> Float[Tensor, " factor"]:
-    """Joint entropy of a factor and its most informative latent, minus the gap, in nats.
+def _counts_within(
+    codes: Float[Tensor, " image"], labels: Int[Tensor, " image"], near: Int[Tensor, " image"]
+) -> Int[Tensor, " image"]:
+    """For each code, the number of codes, with itself, nearer than its k-th neighbour."""
+    ascending, order = codes.sort()
+    grouped = labels[order].argsort(stable=True)
+    code = ascending[grouped]  # ordered by label, then by code
+    kinds = labels[order][grouped]
+    radius = _reach(code, kinds, near[order][grouped])
+    # strictly within: the k-th neighbour itself must not count, even with rounding
+    radius = radius - 4 * torch.finfo(code.dtype).eps * (code.abs() + radius)
+    low = torch.searchsorted(ascending, code - radius, right=True)
+    high = torch.searchsorted(ascending, code + radius)
+    return (high - low).clamp(min=1)
 
-    It is 0 at best: the latent then holds the factor and nothing else, and no other latent has
-    information about it. Of equally informative latents, the one of smallest joint entropy counts.
-    Do & Tran (2020), https://arxiv.org/abs/1908.09961.
+
+def _reach(
+    code: Float[Tensor, " image"], kinds: Int[Tensor, " image"], near: Int[Tensor, " image"]
+) -> Float[Tensor, " image"]:
+    """Distance of each code to its k-th neighbour of its label; sorted by label, then code.
+
+    A code and its k nearest neighbours form a window of k + 1 sorted codes. The distance is the
+    smallest, over all such windows, of the code's distance to the farther end.
     """
-    padded = torch.cat([information, torch.zeros_like(information[:1])])
-    best = padded.topk(2, dim=0).values
-    tied = information >= best[0] - EQUAL
-    best_entropy = torch.where(tied, latent_entropy[:, None], torch.inf).amin(0)
-    joint = best_entropy + entropy - best[0]
-    return (joint - best[0] + best[1]).clamp(min=0.0)
-
-
-def exclusive_gaps(information: Float[Tensor, "latent factor"]) -> Float[Tensor, " factor"]:
-    """For each factor, the largest gap to a second factor among its latents, in nats.
-
-    A latent belongs to the factor about which it has most information. A factor without latents
-    gets 0. Sepliarskaia et al. (2019), https://arxiv.org/abs/1910.05587.
-    """
-    padded = torch.cat([information, torch.zeros_like(information[:, :1])], dim=1)
-    best, index = padded.topk(2, dim=1)
-    gap = best[:, 0] - best[:, 1]
-    factor_gaps = torch.zeros_like(padded).scatter(1, index[:, :1], gap[:, None])
-    return factor_gaps[:, :-1].max(0).values
-
-
-def concentration_ratio(
-    shares: Float[Tensor, "row column"],
-) -> Float[Tensor, " row"]:
-    """The largest entry's share of each row, rescaled so that equal entries give 0.
-
-    A row of zeros gives 0. Hsu et al. (2023), https://arxiv.org/abs/2305.18378; the mean over rows
-    of a normalised matrix of mutual information is InfoM or InfoC.
-    """
-    columns = shares.shape[1]
-    if columns < 2:
-        return (shares[:, 0] > 0).to(shares.dtype)
-    total = shares.sum(1)
-    ratio = shares.max(1).values / torch.where(total > 0, total, 1.0)
-    return torch.where(total > 0, (ratio - 1 / columns) / (1 - 1 / columns), 0.0).clamp(0.0, 1.0)
-
-
-def bin_entropies(binned: Int[Tensor, "image latent"], bins: int) -> Float[Tensor, " latent"]:
-    """Entropy of the bin numbers of each latent, in nats."""
-    shift = torch.arange(binned.shape[1], device=binned.device) * bins
-    counts = torch.bincount((binned + shift).flatten(), minlength=bins * binned.shape[1])
-    wide = counts.view(-1, bins).double()
-    entropy = math.log(len(binned)) - torch.xlogy(wide, wide).sum(1) / len(binned)
-    return entropy.clamp(min=0.0) * (wide < len(binned)).all(1)  # exactly 0 for a single bin
+    images = len(code)
+    position = torch.arange(images, device=code.device)
+    reach = torch.full_like(code, torch.inf)
+    for below in range(int(near.max()) + 1):
+        low, high = position - below, position - below + near
+        inside = (below <= near) & (low >= 0) & (high < images)
+        low, high = low.clamp(min=0), high.clamp(max=images - 1)
+        inside &= (kinds[low] == kinds) & (kinds[high] == kinds)
+        farther = torch.maximum(code - code[low], code[high] - code)
+        reach = torch.where(inside, torch.minimum(reach, farther), reach)
+    return reach

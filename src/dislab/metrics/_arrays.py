@@ -12,7 +12,7 @@ from torch import Tensor
 
 from dislab.codes.bank import CodeBank, checked
 from dislab.codes.checks import checked_codes
-from dislab.codes.latent_groups import check_groups, first_components
+from dislab.codes.statistics import check_groups, first_components
 from dislab.errors import InputError, suggestion
 from dislab.factors import Factor, FactorSpace, Kind, are_measured, column_names, warn_of_measured
 from dislab.functional.random import host_generator

@@ -1,15 +1,37 @@
-"""Scores of two plain arrays."""
+"""Scores of two plain arrays, and the default set of scores."""
 
+import functools
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final, TypeAlias
 
+from dislab import plugins
+from dislab.base import MetricBuilder
+from dislab.builders import Choices as Parts
+from dislab.builders import chosen
 from dislab.errors import InputError
 from dislab.factors import FactorSpace, Kind
 from dislab.functional.checks import check_count
 from dislab.metrics._arrays import Array, Groups, bank_of
-from dislab.metrics._selection import Choices, builders
 from dislab.metrics.evaluation import Bootstrap, Evaluation, score_bank
+
+DEFAULT: Final[dict[str, tuple[str, dict[str, Any]]]] = {
+    "mig": ("MIG", {}),
+    "dci_hgbt": ("DCI", {}),
+    "sap_r2": ("SAP", {"predictor": "r2"}),
+    "sap_svc": ("SAP", {"predictor": "svc"}),
+    "modularity": ("Modularity", {}),
+    "explicitness": ("Explicitness", {}),
+    "factor_vae_score": ("FactorVAEScore", {}),
+    "beta_vae_score": ("BetaVAEScore", {}),
+    "gaussian_total_correlation": ("GaussianTotalCorrelation", {}),
+    "wasserstein_correlation": ("WassersteinCorrelation", {}),
+    "mean_pairwise_mi": ("MeanPairwiseMI", {}),
+}
+"""The default set: class and settings of each score, by name."""
+
+Choices: TypeAlias = Parts | None
+"""Some scores; None for the default set."""
 
 
 class SkippedScoreWarning(UserWarning):
@@ -141,3 +163,19 @@ def evaluate_fully(
     if groups is not None:
         sampling["groups"] = [list(group) for group in groups]
     return evaluation._replace(provenance={**evaluation.provenance, **sampling})
+
+
+def builders(choices: Choices, seed: int) -> dict[str, MetricBuilder]:
+    """Builders of the chosen scores by name; scores without a seed of their own get `seed`."""
+    metrics = _default() if choices is None else choices
+    return chosen("metrics", metrics, seed, "score", "MIG")
+
+
+def _default() -> dict[str, MetricBuilder]:
+    """The scores of the default set that are installed."""
+    installed = {plugin.name for plugin in plugins.available("metrics")}
+    return {
+        name: functools.partial(plugins.load("metrics", cls), **settings)
+        for name, (cls, settings) in DEFAULT.items()
+        if cls in installed
+    }

@@ -8,7 +8,6 @@ from torch import Tensor
 
 from dislab.base import Metric, Sample
 from dislab.codes.bank import CodeBank
-from dislab.codes.latent_groups import check_groups
 from dislab.codes.learners import Regression, predicted_block
 from dislab.codes.splits import (
     TEST_FRACTION,
@@ -19,6 +18,7 @@ from dislab.codes.splits import (
     standardized,
     train_count,
 )
+from dislab.codes.statistics import check_groups
 from dislab.errors import InputError, suggestion
 from dislab.factors import FactorSpace
 from dislab.functional.checks import check_count

@@ -16,7 +16,7 @@ from dislab.codes.learners import (
     LassoRegression,
     TreeEnsemble,
 )
-from dislab.codes.learners.constant import Constant
+from dislab.codes.learners.tree_ensemble import Constant
 from dislab.codes.splits import (
     TEST_FRACTION,
     check_fraction,

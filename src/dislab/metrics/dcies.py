@@ -13,7 +13,7 @@ from dislab.base import Metric, Sample
 from dislab.codes.bank import CodeBank
 from dislab.codes.importance import check_enough, importance_scores, too_few
 from dislab.codes.learners import LogisticClassifier, RidgeRegression, TreeEnsemble
-from dislab.codes.learners.constant import Constant
+from dislab.codes.learners.tree_ensemble import Constant
 from dislab.codes.splits import (
     TEST_FRACTION,
     check_fraction,

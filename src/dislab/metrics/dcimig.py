@@ -2,13 +2,27 @@
 
 from typing import final
 
+import torch
+from jaxtyping import Float
 from torch import Tensor
 
 from dislab.base import Metric
 from dislab.codes.bank import FACTOR_BINS, CodeBank
 from dislab.codes.checks import check_bins
-from dislab.codes.information import exclusive_gaps
 from dislab.factors import FactorSpace
+
+
+def exclusive_gaps(information: Float[Tensor, "latent factor"]) -> Float[Tensor, " factor"]:
+    """For each factor, the largest gap to a second factor among its latents, in nats.
+
+    A latent belongs to the factor about which it has most information. A factor without latents
+    gets 0. Sepliarskaia et al. (2019), https://arxiv.org/abs/1910.05587.
+    """
+    padded = torch.cat([information, torch.zeros_like(information[:, :1])], dim=1)
+    best, index = padded.topk(2, dim=1)
+    gap = best[:, 0] - best[:, 1]
+    factor_gaps = torch.zeros_like(padded).scatter(1, index[:, :1], gap[:, None])
+    return factor_gaps[:, :-1].max(0).values
 
 
 @final

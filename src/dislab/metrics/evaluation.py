@@ -1,9 +1,11 @@
-"""Evaluation of one bank of codes by many scores: values, intervals, parts and provenance."""
+"""Evaluation of one bank of codes by many scores: values, chance, intervals, parts, provenance."""
 
+import warnings
 from collections import Counter
 from collections.abc import Mapping
-from typing import Any, NamedTuple, cast
+from typing import Any, Final, NamedTuple, cast
 
+import torch
 from torch import Tensor
 from tqdm import tqdm
 
@@ -14,10 +16,12 @@ from dislab.builders import origins, settings, versions
 from dislab.codes.bank import CodeBank
 from dislab.errors import InputError
 from dislab.factors import FactorSpace
-from dislab.metrics._chance import chance_levels
+from dislab.functional.random import host_generator
 from dislab.metrics._intervals import Bootstrap, intervals
 
 __all__ = ["Bootstrap", "Evaluation", "built", "score_bank"]
+
+_STREAM: Final = 0xC4
 
 
 class Evaluation(NamedTuple):
@@ -185,3 +189,38 @@ def _settings(build: MetricBuilder, metric: Metric, name: str) -> dict[str, Any]
         "bounds": [metric.plot_lower_bound, metric.plot_upper_bound],
         "versions": origins("metrics", metric, metric.engines),
     }
+
+
+def chance_levels(
+    metrics: Mapping[str, Metric],
+    titles: Mapping[tuple[str, str], str],
+    bank: CodeBank,
+    seed: int,
+) -> dict[str, float]:
+    """The chance level of each scalar that has one, by its final name.
+
+    `titles` maps the name of a score and of its result to the final name; `seed` is that of the
+    permutation of the codes.
+    """
+    if len(bank) < 2:
+        return {}
+    order = torch.from_numpy(host_generator(seed, _STREAM).permutation(len(bank)))
+    shuffled = bank.with_codes(bank.codes[order.to(bank.codes.device)])
+    levels = {}
+    for key, metric in metrics.items():
+        if not metric.compares:
+            continue
+        for name, value in _chance(metric, shuffled).items():
+            if value.ndim == 0 and (key, name) in titles:
+                levels[titles[key, name]] = float(value)
+    return levels
+
+
+def _chance(metric: Metric, shuffled: CodeBank) -> dict[str, Tensor]:
+    """Scores of shuffled codes; empty if the score cannot be computed."""
+    try:
+        with parts_named(), warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # already given for the codes
+            return metric.chance(shuffled)
+    except InputError:
+        return {}

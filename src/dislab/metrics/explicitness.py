@@ -9,7 +9,6 @@ from torch import Tensor
 from dislab.base import Metric
 from dislab.codes.bank import FACTOR_BINS, CodeBank
 from dislab.codes.checks import check_bins
-from dislab.codes.correlations import roc_auc
 from dislab.codes.learners import LogisticClassifier, logits_of_answers
 from dislab.codes.splits import (
     TEST_FRACTION,
@@ -18,6 +17,7 @@ from dislab.codes.splits import (
     standardized,
     train_count,
 )
+from dislab.codes.statistics import roc_auc
 from dislab.errors import InputError
 from dislab.factors import FactorSpace
 

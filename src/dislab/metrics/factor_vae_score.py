@@ -9,9 +9,8 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from dislab.base import Metric
-from dislab.codes.bank import FACTOR_BINS, CodeBank
+from dislab.codes.bank import FACTOR_BINS, CodeBank, ValueRows, rows_of
 from dislab.codes.checks import check_bins
-from dislab.codes.value_rows import ValueRows, rows_of
 from dislab.errors import InputError
 from dislab.factors import FactorSpace
 from dislab.functional.checks import check_at_least, check_count

@@ -2,11 +2,28 @@
 
 from typing import final
 
+import torch
+from jaxtyping import Float
 from torch import Tensor
 
 from dislab.base import Metric
 from dislab.codes.bank import CodeBank
-from dislab.codes.correlations import covariance, gaussian_total_correlation
+from dislab.codes.statistics import covariance
+
+
+def gaussian_total_correlation(covariance: Float[Tensor, "latent latent"]) -> Float[Tensor, ""]:
+    """KL divergence of a Gaussian with this covariance from the product of its marginals, in nats.
+
+    It is minus half the log-determinant of the correlation matrix, without constant latents.
+    Eigenvalues are clipped at the rounding error of float64, so that a latent that is a linear
+    function of others adds about 17 nats instead of infinity.
+    """
+    spread = covariance.diagonal().sqrt()
+    moving = spread > 0
+    correlation = (covariance / torch.outer(spread, spread))[moving][:, moving]
+    least = torch.finfo(covariance.dtype).eps * max(len(correlation), 1)
+    eigenvalues: Tensor = torch.linalg.eigvalsh(correlation).clamp(min=least)
+    return (-eigenvalues.log().sum() / 2).clamp(min=0.0)
 
 
 @final

@@ -11,9 +11,8 @@ from dislab.base import Metric, Sample
 from dislab.codes.bank import FACTOR_BINS, CodeBank
 from dislab.codes.checks import check_bins
 from dislab.codes.importance import check_enough, too_few
-from dislab.codes.information import concentration_ratio, gaps_of_counts, joint_counts
+from dislab.codes.information import gaps_of_counts, joint_counts, neighbour_information
 from dislab.codes.learners import LogisticClassifier
-from dislab.codes.neighbour_information import neighbour_information
 from dislab.codes.splits import spread_columns
 from dislab.errors import InputError
 from dislab.factors import FactorSpace, are_measured
@@ -23,6 +22,22 @@ from dislab.functional.random import host_generator
 Estimator = Literal["knn", "bins", "discrete"]
 """Estimator of the mutual information: nearest neighbours, equal-width bins as in `MIG`, or counts
 of the distinct codes."""
+
+
+def concentration_ratio(
+    shares: Float[Tensor, "row column"],
+) -> Float[Tensor, " row"]:
+    """The largest entry's share of each row, rescaled so that equal entries give 0.
+
+    A row of zeros gives 0. Hsu et al. (2023), https://arxiv.org/abs/2305.18378; the mean over rows
+    of a normalised matrix of mutual information is InfoM or InfoC.
+    """
+    columns = shares.shape[1]
+    if columns < 2:
+        return (shares[:, 0] > 0).to(shares.dtype)
+    total = shares.sum(1)
+    ratio = shares.max(1).values / torch.where(total > 0, total, 1.0)
+    return torch.where(total > 0, (ratio - 1 / columns) / (1 - 1 / columns), 0.0).clamp(0.0, 1.0)
 
 
 @final

@@ -1,15 +1,47 @@
 """Joint entropy minus mutual information gap."""
 
 import math
-from typing import final
+from typing import Final, final
 
+import torch
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from dislab.base import Metric
 from dislab.codes.bank import FACTOR_BINS, CodeBank
 from dislab.codes.checks import check_bins
-from dislab.codes.information import bin_entropies, joint_entropy_excess
 from dislab.factors import FactorSpace
+
+EQUAL: Final = 1e-9
+"""Difference in information, in nats, up to which two latents are equally informative."""
+
+
+def joint_entropy_excess(
+    information: Float[Tensor, "latent factor"],
+    entropy: Float[Tensor, " factor"],
+    latent_entropy: Float[Tensor, " latent"],
+) -> Float[Tensor, " factor"]:
+    """Joint entropy of a factor and its most informative latent, minus the gap, in nats.
+
+    It is 0 at best: the latent then holds the factor and nothing else, and no other latent has
+    information about it. Of equally informative latents, the one of smallest joint entropy counts.
+    Do & Tran (2020), https://arxiv.org/abs/1908.09961.
+    """
+    padded = torch.cat([information, torch.zeros_like(information[:1])])
+    best = padded.topk(2, dim=0).values
+    tied = information >= best[0] - EQUAL
+    best_entropy = torch.where(tied, latent_entropy[:, None], torch.inf).amin(0)
+    joint = best_entropy + entropy - best[0]
+    return (joint - best[0] + best[1]).clamp(min=0.0)
+
+
+def bin_entropies(binned: Int[Tensor, "image latent"], bins: int) -> Float[Tensor, " latent"]:
+    """Entropy of the bin numbers of each latent, in nats."""
+    shift = torch.arange(binned.shape[1], device=binned.device) * bins
+    counts = torch.bincount((binned + shift).flatten(), minlength=bins * binned.shape[1])
+    wide = counts.view(-1, bins).double()
+    entropy = math.log(len(binned)) - torch.xlogy(wide, wide).sum(1) / len(binned)
+    return entropy.clamp(min=0.0) * (wide < len(binned)).all(1)  # exactly 0 for a single bin
 
 
 @final

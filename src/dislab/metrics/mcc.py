@@ -8,7 +8,6 @@ from torch import Tensor
 
 from dislab.base import Metric
 from dislab.codes.bank import CodeBank
-from dislab.codes.correlations import average_ranks, canonical_variates, pearson
 from dislab.codes.splits import (
     TEST_FRACTION,
     check_fraction,
@@ -16,12 +15,57 @@ from dislab.codes.splits import (
     standardized,
     train_count,
 )
+from dislab.codes.statistics import average_ranks
 from dislab.factors import FactorSpace
 
 Correlation = Literal["pearson", "spearman"]
 """Correlation of the values, or of their ranks."""
+
 Alignment = Literal["none", "linear"]
 """Unchanged latents and factors, or linear combinations of them."""
+
+
+def pearson(
+    codes: Float[Tensor, "image latent"], factors: Float[Tensor, "image factor"]
+) -> Float[Tensor, "latent factor"]:
+    """Correlation of each latent with each factor, in [-1, 1]; 0 if either is constant."""
+    unit_codes, right = _unit(codes), _unit(factors)
+    return (unit_codes.T @ right).clamp(-1.0, 1.0)
+
+
+def canonical_variates(
+    codes: Float[Tensor, "image latent"], factors: Float[Tensor, "image factor"], train: int
+) -> tuple[Float[Tensor, "image pair"], Float[Tensor, "image pair"]]:
+    """Pairs of linear combinations of latents and of factors with the largest correlations.
+
+    The combinations are fitted on the first `train` images, where each pair has the largest
+    possible correlation and is uncorrelated with the other pairs. The number of pairs is the
+    smaller of the two ranks. Columns must have similar scales. Hotelling (1936),
+    https://doi.org/10.1093/biomet/28.3-4.321.
+    """
+    white_codes, white_factors = _whitened(codes, train), _whitened(factors, train)
+    turn, _, factor_turn = torch.linalg.svd(
+        white_codes[:train].T @ white_factors[:train], full_matrices=False
+    )
+    return white_codes @ turn, white_factors @ factor_turn.T
+
+
+def _unit(columns: Float[Tensor, "image column"]) -> Float[Tensor, "image column"]:
+    centred = columns - columns.mean(0)
+    # exactly 0 for a constant column, whose mean may have a rounding error
+    moving = (columns != columns[:1]).any(0)
+    length = torch.where(moving, centred.norm(dim=0), 1.0)
+    return centred * moving / torch.where(length > 0, length, 1.0)
+
+
+def _whitened(columns: Float[Tensor, "image column"], train: int) -> Float[Tensor, "image part"]:
+    """Uncorrelated combinations of columns, of norm 1 over the first `train` images."""
+    centred = columns - columns[:train].mean(0)
+    _, lengths, directions = torch.linalg.svd(centred[:train], full_matrices=False)
+    tiny = lengths.max() * max(columns.shape) * torch.finfo(lengths.dtype).eps
+    nonzero = lengths > tiny
+    weights: Tensor = directions[nonzero] / lengths[nonzero, None]
+    return centred @ weights.T
 
 
 @final

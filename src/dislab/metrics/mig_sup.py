@@ -3,13 +3,27 @@
 from typing import final
 
 import torch
+from jaxtyping import Float
 from torch import Tensor
 
 from dislab.base import Metric
 from dislab.codes.bank import FACTOR_BINS, CodeBank
 from dislab.codes.checks import check_bins
-from dislab.codes.information import gaps_per_latent, informed_latents
+from dislab.codes.information import informed_latents
 from dislab.factors import FactorSpace
+
+
+def gaps_per_latent(
+    information: Float[Tensor, "latent factor"], entropy: Float[Tensor, " factor"]
+) -> Float[Tensor, " latent"]:
+    """Difference of a latent's two largest informations, each divided by its factor's entropy.
+
+    With a single factor, the second share counts as 0. Li et al. (2020),
+    https://arxiv.org/abs/2002.10549.
+    """
+    share = information / entropy
+    best = torch.cat([share, torch.zeros_like(share[:, :1])], dim=1).topk(2, dim=1).values
+    return best[:, 0] - best[:, 1]
 
 
 @final

@@ -3,15 +3,31 @@
 from typing import final
 
 import torch
+from jaxtyping import Float
 from torch import Tensor
 
 from dislab.base import Metric, Sample
 from dislab.codes.bank import FACTOR_BINS, CodeBank
 from dislab.codes.checks import check_bins
 from dislab.codes.importance import check_enough, too_few
-from dislab.codes.information import informed_latents, modularity_per_latent
+from dislab.codes.information import informed_latents
 from dislab.errors import InputError
 from dislab.factors import FactorSpace
+
+
+def modularity_per_latent(
+    information: Float[Tensor, "latent factor"],
+) -> Float[Tensor, " latent"]:
+    """One minus the squared information about other factors, relative to the largest possible.
+
+    It is 1 for a latent with information about one factor only, 0 for equal information about all,
+    and 0 for no information. Ridgeway & Mozer (2018), https://arxiv.org/abs/1802.05312. There are
+    at least two factors.
+    """
+    squared = information.square()
+    best = squared.max(1).values
+    others = (squared.sum(1) - best) / (squared.shape[1] - 1)
+    return torch.where(best > 0, 1 - others / torch.where(best > 0, best, 1.0), 0.0)
 
 
 @final

@@ -3,11 +3,26 @@
 from typing import final
 
 import torch
+from jaxtyping import Float
 from torch import Tensor
 
 from dislab.base import Metric
 from dislab.codes.bank import CodeBank
-from dislab.codes.correlations import covariance, gaussian_wasserstein_correlation
+from dislab.codes.statistics import covariance
+
+
+def gaussian_wasserstein_correlation(
+    covariance: Float[Tensor, "latent latent"],
+) -> Float[Tensor, ""]:
+    """Squared 2-Wasserstein distance of this covariance's Gaussian from its marginals' product.
+
+    It has the unit of squared codes. Dowson & Landau (1982),
+    https://doi.org/10.1016/0047-259X(82)90077-X.
+    """
+    spread = covariance.diagonal().sqrt()
+    middle = covariance * torch.outer(spread, spread)
+    roots: Tensor = torch.linalg.eigvalsh(middle).clamp(min=0.0).sqrt()
+    return (2 * covariance.diagonal().sum() - 2 * roots.sum()).clamp(min=0.0)
 
 
 @final

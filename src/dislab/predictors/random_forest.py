@@ -2,10 +2,9 @@
 
 from typing import final
 
-from dislab.codes.learners.column_models import ColumnModel
 from dislab.functional.checks import check_count
 from dislab.functional.random import short_seed
-from dislab.predictors._tree_predictor import TreePredictor
+from dislab.predictors._tree_predictor import ColumnModel, TreePredictor
 
 
 @final

@@ -1,4 +1,4 @@
-"""Scikit-learn's tree ensembles for classification and regression, with their importances."""
+"""Scikit-learn's tree ensembles with their importances, and the prediction of a constant."""
 
 from typing import TYPE_CHECKING, Literal, TypeAlias, final
 
@@ -89,3 +89,28 @@ class TreeEnsemble:
         if self._model is None:
             raise InputError("call fit(codes, labels) first")
         return self._model
+
+
+@final
+class Constant:
+    """Predicts the most frequent training label, or the mean of floating-point labels.
+
+    It gives the chance level of every learner. Integer labels are classes.
+    """
+
+    def __init__(
+        self, latents: int, labels: Int[Tensor, " image"] | Float[Tensor, " image"]
+    ) -> None:
+        self._latents = latents
+        measured = labels.is_floating_point()
+        self._value = labels.mean() if measured else labels.mode().values
+
+    def importances(self) -> Float[Tensor, " latent"]:
+        """Zeros for all latents."""
+        return torch.zeros(self._latents, dtype=torch.float64)
+
+    def predict(
+        self, codes: Float[Tensor, "image latent"]
+    ) -> Int[Tensor, " image"] | Float[Tensor, " image"]:
+        """The same value for every image."""
+        return self._value.expand(len(codes))

@@ -8,15 +8,10 @@ from scipy.linalg import sqrtm
 from sklearn.cross_decomposition import CCA
 from sklearn.metrics import roc_auc_score
 
-from dislab.codes.correlations import (
-    average_ranks,
-    canonical_variates,
-    covariance,
-    gaussian_total_correlation,
-    gaussian_wasserstein_correlation,
-    pearson,
-    roc_auc,
-)
+from dislab.codes.statistics import average_ranks, covariance, roc_auc
+from dislab.metrics.gaussian_total_correlation import gaussian_total_correlation
+from dislab.metrics.mcc import canonical_variates, pearson
+from dislab.metrics.wasserstein_correlation import gaussian_wasserstein_correlation
 
 
 def test_correlations_equal_numpys() -> None:

@@ -5,7 +5,7 @@ import math
 import torch
 from torch import nn
 
-from dislab.codes.learners.stacked_networks import Targets, decided, first_layers, outputs, train
+from dislab.predictors.mlp import Targets, decided, first_layers, outputs, train
 
 CLASSES = (0, 3, 0)
 SIZES = (4, 6, 5)

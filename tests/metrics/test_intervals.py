@@ -4,15 +4,10 @@ import numpy as np
 import pytest
 import torch
 
-from dislab.codes import resamples as module
 from dislab.codes.bank import CodeBank
-from dislab.codes.information import (
-    bin_numbers,
-    gaps_of_counts,
-    information_gaps,
-    joint_counts,
-)
-from dislab.codes.resamples import resamples
+from dislab.codes.information import bin_numbers, gaps_of_counts, information_gaps, joint_counts
+from dislab.metrics import _intervals as module
+from dislab.metrics._intervals import resamples
 
 SIZES = (3, 6, 8)
 

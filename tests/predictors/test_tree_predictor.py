@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from dislab.codes.learners.column_models import fitted_columns, predicted_columns
+from dislab.predictors._tree_predictor import fitted_columns, predicted_columns
 
 
 class Sums:
