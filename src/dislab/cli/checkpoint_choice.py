@@ -59,9 +59,7 @@ def taken_out(args: Sequence[str]) -> tuple[str | None, list[str]]:
 def check_no_choice(args: Sequence[str], resumes: bool) -> None:
     """Refuses a choice of a checkpoint where a training command takes settings of the section.
 
-    Args:
-        args: The arguments after the command.
-        resumes: Whether the command is `fit`, which resumes a run from its last checkpoint.
+    `resumes` is true for `fit`, which resumes a run from its last checkpoint.
     """
     choice, _ = _parsed(args)
     if choice in ("best", "last") or (choice or "").endswith(".ckpt"):

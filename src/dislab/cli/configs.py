@@ -22,9 +22,6 @@ ACTIONS: Final = ("list", "show", "copy")
 def run(args: list[str]) -> int:
     """Lists, shows or copies configurations, and returns the exit status.
 
-    Args:
-        args: The arguments after `dislab configs`.
-
     Raises:
         InputError: No configuration has the name, or the copy cannot be written.
     """
@@ -51,9 +48,6 @@ def resolved(args: Sequence[str]) -> list[str]:
 
     Existing files and folders stay unchanged. So do missing files with a suffix that resemble no
     configuration: the parser refuses them.
-
-    Args:
-        args: The arguments after the command.
 
     Raises:
         InputError: Nothing has the name, which has no suffix or resembles that of a configuration.

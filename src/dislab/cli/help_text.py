@@ -55,11 +55,7 @@ _HEADING: Final = re.compile(r"^(\S.*):$", re.MULTILINE)
 
 
 def requested(args: Sequence[str]) -> tuple[str | None, list[str]]:
-    """The section given after `--help` (empty for the common options), and the other arguments.
-
-    Args:
-        args: The arguments after the command.
-    """
+    """The section given after `--help` (empty for the common options), and the other arguments."""
     others = list(args)
     for flag in ("--help", "-h"):
         if flag in others:

@@ -5,7 +5,7 @@ import hashlib
 import inspect
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
@@ -152,15 +152,18 @@ def sets(args: Sequence[str], setting: str, config: Path) -> bool:
     return False
 
 
-def flat(settings: Any, prefix: str = "") -> dict[str, Any]:
-    """Flat model settings by dotted names with `prefix`, without those taken from the data."""
+def flat(settings: Any) -> dict[str, Any]:
+    """Flat model settings by dotted names, without those taken from the data."""
+    return _flat(settings, "", offered())
+
+
+def _flat(settings: Any, prefix: str, from_data: Container[str]) -> dict[str, Any]:
     flattened: dict[str, Any] = {}
-    from_data = offered()
     for key, value in (settings.as_dict() if hasattr(settings, "as_dict") else settings).items():
         # a checkpoint's settings arrive as keyword arguments of the class
         name = prefix if key in ("init_args", "dict_kwargs") else f"{prefix}{key}."
         if isinstance(value, dict) or hasattr(value, "as_dict"):
-            flattened |= flat(value, name)
+            flattened |= _flat(value, name, from_data)
         elif key == "class_path":  # one class may have several import paths
             flattened[f"{prefix}class"] = value.rpartition(".")[2]
         elif key not in from_data:

@@ -98,9 +98,6 @@ def compare(args: list[str]) -> int:
 def import_results(args: list[str]) -> int:
     """Prints or writes a table of imported results, and returns the exit status.
 
-    Args:
-        args: The arguments after `dislab import`.
-
     Raises:
         InputError: There are no results, or the table cannot be written.
     """

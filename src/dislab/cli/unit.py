@@ -25,7 +25,7 @@ from dislab.errors import (
 )
 from dislab.signals import interrupting
 from dislab.storage import atomic, read_json, record_of
-from dislab.study.units import Outcome, Report, Task
+from dislab.study.units import Outcome, Report, Task, last_message
 
 _WATCH: Final = 0.5
 """Interval between checks that the worker is alive, in seconds."""
@@ -113,7 +113,8 @@ def _of_error(error: BaseException, log: Path) -> Report:
     """The report of a task that ended with an error."""
     message = one_line(error)
     if isinstance(error, SystemExit):  # the reason was printed before
-        return Report(_kind(error), _last_line(log), versions=_versions())
+        sys.stderr.flush()
+        return Report(_kind(error), last_message(log), versions=_versions())
     print(f"dislab: {type(error).__name__}: {message}", file=sys.stderr)
     return Report(_kind(error), message or type(error).__name__, _trace(error), _versions())
 
@@ -139,13 +140,6 @@ def _kind(error: BaseException) -> Outcome:
 def _trace(error: BaseException) -> str:
     """The traceback of a bug."""
     return "".join(traceback.format_exception(error)) if _kind(error) == "exception" else ""
-
-
-def _last_line(log: Path) -> str:
-    sys.stderr.flush()
-    lines = log.read_text(encoding="utf-8", errors="replace").split("\n")
-    last = next((line.strip() for line in reversed(lines) if line.strip()), "")
-    return last.removeprefix("dislab: ").removeprefix("error: ")
 
 
 def _versions() -> dict[str, str]:

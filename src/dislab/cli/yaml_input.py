@@ -69,9 +69,8 @@ def _check_file(path: Path, is_config: bool, seen: set[Path]) -> None:
     text = read_text(path)
     content = parse_mapping(text, str(path), _EXAMPLE) if is_config else parse_yaml(text, str(path))
     _check_arguments(content, str(path), "")
-    for value in _texts(content):
-        inner = path.parent / value
-        if is_yaml(inner) and _is_file(inner):
+    for value in filter(is_yaml, list(_texts(content))):
+        if _is_file(inner := path.parent / value):
             _check_file(inner, False, seen)
 
 
@@ -173,11 +172,7 @@ def merged(
 
 
 def removals(args: Sequence[str]) -> list[str]:
-    """The arguments with options that set a part to null as files that remove it.
-
-    Args:
-        args: The arguments of a command.
-    """
+    """The arguments with options that set a part to null as files that remove it."""
     arguments: list[str] = []
     for arg in args:
         option, equals, value = arg.partition("=")

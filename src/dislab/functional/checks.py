@@ -8,22 +8,13 @@ from numbers import Integral, Real
 from typing import Any, Final
 
 from dislab.errors import InputError, suggestion
+from dislab.functional.settings import is_number
 
 MOST: Final = 10**9
 """Default upper limit of settings that are counts."""
 
 MOST_LATENTS: Final = 2**16
 """Largest number of latents, codes or noise variables of a model."""
-
-
-def is_number(value: object, kind: type) -> bool:
-    """Whether a value is a number of a type; `True` and `False` are not.
-
-    Args:
-        value: Value to check.
-        kind: `numbers.Integral` or `numbers.Real`.
-    """
-    return isinstance(value, kind) and not isinstance(value, bool)
 
 
 @contextmanager

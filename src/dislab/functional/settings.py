@@ -23,7 +23,6 @@ from typing import (
 import numpy as np
 
 from dislab.errors import InputError, lacks_memory, suggestion
-from dislab.functional.checks import is_number
 
 Class = TypeVar("Class", bound=type)
 
@@ -91,6 +90,16 @@ def check_kind(name: str, value: Any, annotation: Any) -> None:
     if is_number(value, Integral) and not -_LARGEST <= value <= _LARGEST:
         raise InputError(f"{name} is {text}, which is too large for any number here")
     raise InputError(f"{name} is {text}; it must be {_allowed(annotation)}")
+
+
+def is_number(value: object, kind: type) -> bool:
+    """Whether a value is a number of a type; `True` and `False` are not.
+
+    Args:
+        value: Value to check.
+        kind: `numbers.Integral` or `numbers.Real`.
+    """
+    return isinstance(value, kind) and not isinstance(value, bool)
 
 
 def _fits(value: Any, annotation: Any) -> bool:

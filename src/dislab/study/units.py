@@ -52,3 +52,10 @@ class Unit(Protocol):
 
 Start = Callable[[Task], Unit]
 """Starts the process of a task."""
+
+
+def last_message(log: Path) -> str:
+    """The last line of a log with text, without the prefix of dislab's messages."""
+    lines = log.read_text(encoding="utf-8", errors="replace").split("\n")
+    line = next((line.strip() for line in reversed(lines) if line.strip()), "")
+    return line.removeprefix("dislab: ").removeprefix("error: ")

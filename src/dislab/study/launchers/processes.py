@@ -12,6 +12,7 @@ from typing import Final, NamedTuple, final
 from dislab.errors import InputError, TrainingError
 from dislab.storage import check_inside
 from dislab.study.launchers.base import Launcher, Workers
+from dislab.study.units import last_message
 
 _TICK: Final = 0.5
 _SHORT: Final = 10.0
@@ -123,9 +124,7 @@ def _stop(running: list[_Worker]) -> None:
 
 def _explain(worker: _Worker) -> None:
     """Raises the error of a failed worker, with the last line of its log."""
-    lines = worker.log.read_text(encoding="utf-8", errors="replace").split("\n")
-    message = next((line.strip() for line in reversed(lines) if line.strip()), "")
-    message = message.removeprefix("dislab: ").removeprefix("error: ")
+    message = last_message(worker.log)
     if worker.process.returncode == 1:
         raise TrainingError(message)
     raise InputError(message or f"a worker has ended with status {worker.process.returncode}")
