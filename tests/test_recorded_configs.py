@@ -15,8 +15,8 @@ import pytest
 from lightning.pytorch import Trainer
 from tests.test_configs import CONFIGS, DATA_OVERLAYS, FIRST_RUN, HOME, ROOMS
 
-from dislab.base.named_classes import find_object
 from dislab.cli.study_settings import resolver
+from dislab.naming.classes import find_object
 
 RECORDED = Path(__file__).parent / "data" / "configurations.json"
 BASES = {"quick": "betavae", FIRST_RUN: "factorvae", HOME: "adagvae", ROOMS: "betavae"}

@@ -36,7 +36,7 @@ from dislab.regularizers import DIP, KL, CapacityKL, DecomposedKL, TotalCorrelat
 
 # the models store no settings, so that functions can be among their parts
 pytestmark = pytest.mark.filterwarnings(
-    "ignore::dislab.base.hyperparameters.LostPartWarning",
+    "ignore::dislab.naming.hyperparameters.LostPartWarning",
 )
 
 SHAPE = (1, 4, 4)

@@ -11,13 +11,13 @@ import torch
 from torch import nn
 
 from dislab.base import Encoder, ImageShape, Objective, Regularizer
-from dislab.base.hyperparameters import LostPartWarning
 from dislab.datamodules import SingleData
 from dislab.datasets import GaussianBlob
 from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
 from dislab.errors import InputError
 from dislab.functional.streams import Stream
+from dislab.naming.hyperparameters import LostPartWarning
 from dislab.objectives import VAE
 from dislab.regularizers import KL
 from dislab.runs import load_run, rebuild

@@ -31,7 +31,7 @@ FEW: dict[str, Any] = {
 pytestmark = [
     pytest.mark.filterwarnings("ignore:Checkpoint directory", "ignore:Be aware that when using"),
     pytest.mark.filterwarnings("ignore:SWA is currently only supported every epoch"),
-    pytest.mark.filterwarnings("ignore::dislab.base.hyperparameters.LostPartWarning"),
+    pytest.mark.filterwarnings("ignore::dislab.naming.hyperparameters.LostPartWarning"),
 ]
 
 

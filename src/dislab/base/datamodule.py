@@ -14,7 +14,7 @@ from dislab.base.dataset import Dataset
 from dislab.base.parts import ImageShape
 from dislab.errors import InputError
 from dislab.factors import FactorSpace, Indices, Selection
-from dislab.functional.settings import checks_settings
+from dislab.naming.settings import Part
 
 Split = Literal["train", "validation", "test", "all"]
 """A part of the selected states; `all` is the union of the other three."""
@@ -119,7 +119,7 @@ class SymbolBatch(NamedTuple):
     factors: Tensor
 
 
-class DataModule(pl.LightningDataModule, ABC):
+class DataModule(pl.LightningDataModule, Part, ABC):
     """A form of supervision: which states make up a batch.
 
     A concrete class draws *state numbers* first, and gathers the images in one place at the end.
@@ -140,11 +140,6 @@ class DataModule(pl.LightningDataModule, ABC):
     dataset: Dataset
     hold_out: Selection | None = None
     """The states of the test split, as conditions on factors; None for a random split."""
-
-    def __init_subclass__(cls) -> None:
-        """Makes every constructor refuse settings of the wrong type."""
-        super().__init_subclass__()
-        checks_settings(cls)
 
     @property
     def image_shape(self) -> ImageShape:

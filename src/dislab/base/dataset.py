@@ -12,10 +12,10 @@ from torch import Tensor
 from dislab.base.parts import ImageShape
 from dislab.base.torch_images import TorchImages
 from dislab.factors import FactorSpace, Indices
-from dislab.functional.settings import checks_settings
+from dislab.naming.settings import Part
 
 
-class Dataset(ABC):
+class Dataset(Part, ABC):
     """Images with known factors. The constructor touches no file.
 
     An image is a function of its number and of *tables*: arrays on disk that are memory-mapped on
@@ -36,11 +36,6 @@ class Dataset(ABC):
     """Whether its reader was tested only on imitations of the published files."""
     cache: ClassVar[str] = ""
     """Name of its folder or file in the cache folder; empty if nothing is cached."""
-
-    def __init_subclass__(cls) -> None:
-        """Makes every constructor refuse settings of the wrong type."""
-        super().__init_subclass__()
-        checks_settings(cls)
 
     @property
     @abstractmethod

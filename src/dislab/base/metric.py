@@ -11,7 +11,7 @@ from dislab.codes.bank import CodeBank, checked
 from dislab.codes.checks import check_images
 from dislab.errors import InputError, explained
 from dislab.factors import FactorSpace
-from dislab.functional.settings import checks_settings
+from dislab.naming.settings import Part
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,7 +37,7 @@ class Sample(NamedTuple):
     varied: int
 
 
-class Metric(torchmetrics.Metric, ABC):
+class Metric(torchmetrics.Metric, Part, ABC):
     """A score of codes against the factors of the images.
 
     It keeps references to the arguments of `update`; `compute` checks them all once and passes them
@@ -66,11 +66,6 @@ class Metric(torchmetrics.Metric, ABC):
     """Distributions, besides torch and its own, whose versions affect the values."""
     codes: list[Tensor] | Tensor
     factors: list[Tensor] | Tensor
-
-    def __init_subclass__(cls) -> None:
-        """Makes every constructor refuse settings of the wrong type."""
-        super().__init_subclass__()
-        checks_settings(cls)
 
     def __init__(self, space: FactorSpace) -> None:
         super().__init__(sync_on_compute=False)

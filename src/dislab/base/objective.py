@@ -29,15 +29,15 @@ from dislab.base._optimizing import (
 )
 from dislab.base._representation import Representation
 from dislab.base.datamodule import DataModule, ImageBatch, offered
-from dislab.base.hyperparameters import classes_in, describe, warn_of_lost
 from dislab.base.parts import Draws
-from dislab.base.rebuilding import check_checkpoint, warn_of_replaced
 from dislab.base.trainer_counters import batches_trained, log_at, logs_now
 from dislab.errors import InputError
 from dislab.functional.distributed import alone, own_rows, world
 from dislab.functional.precision import check_precision
-from dislab.functional.settings import checks_settings
 from dislab.functional.streams import Stream
+from dislab.naming.hyperparameters import classes_in, describe, warn_of_lost
+from dislab.naming.rebuilding import check_checkpoint, warn_of_replaced
+from dislab.naming.settings import Part
 
 Stage = Literal["train", "validation", "test"]
 
@@ -54,7 +54,7 @@ class Terms(NamedTuple):
     log: dict[str, Tensor]
 
 
-class Objective(pl.LightningModule, Representation):
+class Objective(pl.LightningModule, Representation, Part):
     """A method: its loss, and the codes that it gives images.
 
     A concrete class implements `losses`, `draw` and `codes`, and overrides `encode` and `decode` if
@@ -87,9 +87,8 @@ class Objective(pl.LightningModule, Representation):
     draw_seed: Tensor
 
     def __init_subclass__(cls) -> None:
-        """Makes constructors refuse settings of wrong types, and encoders accept NumPy arrays."""
+        """Makes encoding methods accept NumPy arrays, too."""
         super().__init_subclass__()
-        checks_settings(cls)
         takes_arrays(cls)
 
     def __init__(

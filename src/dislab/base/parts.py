@@ -9,8 +9,8 @@ from torch import Tensor, nn
 from torch.nn.parameter import UninitializedParameter
 
 from dislab.errors import InputError
-from dislab.functional.settings import checks_settings
 from dislab.functional.streams import Stream
+from dislab.naming.settings import Part
 
 ImageShape = tuple[int, int, int]
 """Channels, height and width of an image."""
@@ -46,7 +46,7 @@ class Penalty(NamedTuple):
     terms: dict[str, Tensor]
 
 
-class Encoder(nn.Module, ABC):
+class Encoder(nn.Module, Part, ABC):
     """A network from images to a vector.
 
     The first constructor arguments of a concrete class are (image shape, number of outputs).
@@ -54,11 +54,6 @@ class Encoder(nn.Module, ABC):
 
     output_shape: tuple[int, ...] | None = None
     """Shape of one row of the output, which `make_encoder` sets; None if unknown."""
-
-    def __init_subclass__(cls) -> None:
-        """Makes every constructor refuse settings of the wrong type."""
-        super().__init_subclass__()
-        checks_settings(cls)
 
     @abstractmethod
     def forward(
@@ -71,7 +66,7 @@ class Encoder(nn.Module, ABC):
         """
 
 
-class Decoder(nn.Module, ABC):
+class Decoder(nn.Module, Part, ABC):
     """A network from latents to the parameters of a pixel likelihood.
 
     The first constructor arguments of a concrete class are (number of latents, image shape).
@@ -79,11 +74,6 @@ class Decoder(nn.Module, ABC):
 
     output_shape: tuple[int, ...] | None = None
     """Shape of one row of the output, which `make_decoder` sets; None if unknown."""
-
-    def __init_subclass__(cls) -> None:
-        """Makes every constructor refuse settings of the wrong type."""
-        super().__init_subclass__()
-        checks_settings(cls)
 
     @abstractmethod
     def forward(
@@ -96,7 +86,7 @@ class Decoder(nn.Module, ABC):
         """
 
 
-class Regularizer(nn.Module, ABC):
+class Regularizer(nn.Module, Part, ABC):
     """A named term of a loss over codes.
 
     The first constructor arguments of a concrete class are (number of latents, size of the training
@@ -107,11 +97,6 @@ class Regularizer(nn.Module, ABC):
     smallest_batch: int = 1
     """Fewest images of a training batch, over all processes; more than 1 for a term that compares
     images with each other. Smaller batches are refused."""
-
-    def __init_subclass__(cls) -> None:
-        """Makes every constructor refuse settings of the wrong type."""
-        super().__init_subclass__()
-        checks_settings(cls)
 
     @abstractmethod
     def forward(

@@ -7,10 +7,10 @@ from typing import ClassVar
 from jaxtyping import Float
 from torch import Tensor
 
-from dislab.functional.settings import checks_settings
+from dislab.naming.settings import Part
 
 
-class Predictor(ABC):
+class Predictor(Part, ABC):
     """Learns every factor from codes, of one run or of several runs at once.
 
     The first constructor arguments of a concrete class are (number of latents, number of classes of
@@ -21,11 +21,6 @@ class Predictor(ABC):
 
     engines: ClassVar[tuple[str, ...]] = ()
     """Distributions, besides torch and its own, whose versions affect the predictions."""
-
-    def __init_subclass__(cls) -> None:
-        """Makes every constructor refuse settings of the wrong type."""
-        super().__init_subclass__()
-        checks_settings(cls)
 
     @abstractmethod
     def fit(

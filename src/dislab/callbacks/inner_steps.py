@@ -7,7 +7,7 @@ import lightning.pytorch as pl
 from dislab.callbacks._trainer import objective_of
 from dislab.errors import InputError
 from dislab.functional.checks import check_count
-from dislab.functional.settings import checks_settings
+from dislab.naming.settings import checks_settings
 from dislab.training.inner_loop import install, installed
 
 

@@ -100,8 +100,8 @@ def _built(action: str, name: str, settings: list[str]) -> "tuple[Dataset, dict[
     import jsonargparse  # data sets import torch, which listing must avoid
 
     from dislab.cli.messages import explain
-    from dislab.cli.names import confine_names
     from dislab.cli.yaml_input import check_configurations
+    from dislab.naming.parsed import confine_names
 
     check_configurations(settings)
     confine_names()

@@ -13,10 +13,10 @@ from typing import Any, Final
 from lightning.pytorch import Callback, LightningModule, Trainer
 
 from dislab.base import offered
-from dislab.base.named_classes import find_class
 from dislab.callbacks._trainer import run_folder
 from dislab.cli.checkpoint_choice import check_no_choice, chosen, taken_out
 from dislab.errors import InputError
+from dislab.naming.classes import find_class
 from dislab.runs import CONFIG, checkpoint_of
 from dislab.storage import atomic
 from dislab.study.comparison import flat_settings

@@ -12,12 +12,12 @@ from dislab import plugins
 from dislab.callbacks import Evaluate, Generalisation, TransferScores
 from dislab.cli.checks import check_epoch, check_optimizer, paths_outside
 from dislab.cli.messages import warnings_in_one_line
-from dislab.cli.names import confine_names
 from dislab.cli.training_cli import TrainingCLI, built, check_sections, check_settings
 from dislab.cli.yaml_input import check_configurations
 from dislab.errors import InputError
 from dislab.functional.precision import check_precision
 from dislab.metrics.evaluation import built as built_metric
+from dislab.naming.parsed import confine_names
 from dislab.study.identity import training_of, without_defaults
 from dislab.study.plan import Resolved, Resolver
 from dislab.transfer.run import check_predictors

@@ -16,12 +16,12 @@ from dislab.cli import COMMANDS
 from dislab.cli.configs import resolved
 from dislab.cli.help_text import requested
 from dislab.cli.messages import own_warnings_in_one_line, warnings_in_one_line
-from dislab.cli.names import confine_names
 from dislab.cli.process import hide_lightnings_notes
 from dislab.cli.run_settings import of_run, written_elsewhere
 from dislab.cli.training_cli import TrainingCLI, lost_another
 from dislab.cli.yaml_input import check_configurations
 from dislab.errors import InputError, TrainingError, cannot_write, one_line
+from dislab.naming.parsed import confine_names
 from dislab.training.checkpoints import arose_while_restoring
 from dislab.yaml_files import read_values_strictly
 

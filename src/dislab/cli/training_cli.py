@@ -43,7 +43,6 @@ from dislab.cli.checks import (
 from dislab.cli.closing import closing, outcome
 from dislab.cli.messages import explain
 from dislab.cli.monitors import KnownMonitors, check_monitors
-from dislab.cli.names import check_parsed
 from dislab.cli.process import keep_freed_memory, old_objects_left_alone
 from dislab.cli.run_settings import (
     SECTIONS,
@@ -59,6 +58,7 @@ from dislab.cli.training_parser import DEFAULTS, Parser, add_arguments, check_of
 from dislab.cli.yaml_input import ConfigFile, differences
 from dislab.errors import DivergenceError, InputError, TrainingError, one_line
 from dislab.functional.precision import check_precision
+from dislab.naming.parsed import check_parsed
 from dislab.runs import (
     CONFIG,
     LAST,

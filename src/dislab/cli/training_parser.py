@@ -13,7 +13,6 @@ from lightning.pytorch.cli import (
 )
 
 from dislab.base import DataModule, Objective, offered
-from dislab.base.named_classes import find_class, find_object
 from dislab.callbacks import (
     Checkpoints,
     Evaluate,
@@ -37,6 +36,7 @@ from dislab.cli.run_settings import (
 )
 from dislab.cli.yaml_input import merged, removals
 from dislab.errors import InputError
+from dislab.naming.classes import find_class, find_object
 from dislab.runs import LoggerName
 from dislab.yaml_files import parse_yaml, yaml_text
 

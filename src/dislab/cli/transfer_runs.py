@@ -9,12 +9,12 @@ import jsonargparse
 
 from dislab import plugins
 from dislab.base import DataModule, PredictorBuilder
-from dislab.base.rebuilding import arguments_of
 from dislab.callbacks import TransferScores
 from dislab.cli.checkpoint_choice import chosen
 from dislab.cli.run_data import placed, run_config, run_data
 from dislab.errors import InputError, one_line
 from dislab.functional.checks import check_count
+from dislab.naming.rebuilding import arguments_of
 from dislab.runs import load_run
 from dislab.storage import check_output
 from dislab.transfer import Transfer, load_scenarios, made_for, shipped

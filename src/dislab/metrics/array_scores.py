@@ -7,13 +7,13 @@ from typing import Any, Final, TypeAlias
 
 from dislab import plugins
 from dislab.base import MetricBuilder
-from dislab.builders import Choices as Parts
-from dislab.builders import chosen
 from dislab.errors import InputError
 from dislab.factors import FactorSpace, Kind
 from dislab.functional.checks import check_count
 from dislab.metrics._arrays import Array, Groups, bank_of
 from dislab.metrics.evaluation import Bootstrap, Evaluation, score_bank
+from dislab.naming.builders import Choices as Parts
+from dislab.naming.builders import chosen
 
 DEFAULT: Final[dict[str, tuple[str, dict[str, Any]]]] = {
     "mig": ("MIG", {}),

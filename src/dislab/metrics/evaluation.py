@@ -12,12 +12,12 @@ from tqdm import tqdm
 from dislab.base import Metric, MetricBuilder, Sample
 from dislab.base.failures import described, parts_named
 from dislab.base.metric import primary, reason_against
-from dislab.builders import origins, settings, versions
 from dislab.codes.bank import CodeBank
 from dislab.errors import InputError
 from dislab.factors import FactorSpace
 from dislab.functional.random import host_generator
 from dislab.metrics._intervals import Bootstrap, intervals
+from dislab.naming.builders import origins, settings, versions
 
 __all__ = ["Bootstrap", "Evaluation", "built", "score_bank"]
 

@@ -4,7 +4,7 @@ The folder of a run is `<root>/<name>/version_<k>/` and contains `config.yaml`, 
 `scores.json`, `metrics.csv`, TensorBoard events and `images/`.
 """
 
-from dislab.builders import versions
+from dislab.naming.builders import versions
 from dislab.runs.checkpoints import CheckpointFiles, check_resumable, read_checkpoint
 from dislab.runs.curves import Curves
 from dislab.runs.divergence import forget_divergence, has_diverged, record_divergence

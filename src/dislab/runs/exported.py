@@ -12,10 +12,10 @@ import torch
 from torch import Tensor
 
 from dislab.base.objective import Objective
-from dislab.base.rebuilding import settings_in
-from dislab.builders import version_of
 from dislab.errors import InputError, one_line
 from dislab.extras import imported
+from dislab.naming.builders import version_of
+from dislab.naming.rebuilding import settings_in
 from dislab.runs.published import without_paths
 from dislab.storage import atomic
 from dislab.yaml_files import read_mapping, yaml_text

@@ -8,11 +8,11 @@ from typing import Any
 from torch import nn
 
 from dislab import plugins
-from dislab.base.hyperparameters import Ready, handed_over
-from dislab.base.named_classes import ForeignNameError, find_object
 from dislab.base.objective import Objective
-from dislab.base.rebuilding import build, check_names, settings_in, takes_builder
 from dislab.errors import InputError, suggestion
+from dislab.naming.classes import ForeignNameError, find_object
+from dislab.naming.hyperparameters import Ready, handed_over
+from dislab.naming.rebuilding import build, check_names, settings_in, takes_builder
 from dislab.runs.checkpoints import read_checkpoint, short
 from dislab.runs.exported import is_exported, read_exported
 from dislab.runs.folders import checkpoint_of

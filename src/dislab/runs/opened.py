@@ -13,12 +13,12 @@ from torch import float64
 
 from dislab.base import DataModule, Objective, Split
 from dislab.base.inference import precision_of
-from dislab.base.named_classes import ForeignNameError
-from dislab.base.rebuilding import built_part
 from dislab.base.state_draws import draw_states, drawable
 from dislab.errors import InputError, one_line
 from dislab.factors import Indices
 from dislab.functional.checks import check_count
+from dislab.naming.classes import ForeignNameError
+from dislab.naming.rebuilding import built_part
 from dislab.runs.checkpoints import read_checkpoint
 from dislab.runs.codes import codes_of
 from dislab.runs.exported import is_exported

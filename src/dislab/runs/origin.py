@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from dislab.base import DataModule, Objective
-from dislab.builders import versions
+from dislab.naming.builders import versions
 from dislab.runs.records import Record
 
 

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping
 from functools import partial
 from typing import Any, Final
 
-from dislab.base.named_classes import find_object
+from dislab.naming.classes import find_object
 
 LENGTH: Final = 12
 """Hexadecimal digits of a run's name; the collision probability among 100,000 runs is 2e-5."""

@@ -5,9 +5,9 @@ from typing import Any, Final, TypeAlias
 from dislab import plugins
 from dislab.base import Predictor, PredictorBuilder
 from dislab.base.failures import parts_named
-from dislab.builders import Choices as Parts
-from dislab.builders import chosen, origins, settings
 from dislab.errors import InputError
+from dislab.naming.builders import Choices as Parts
+from dislab.naming.builders import chosen, origins, settings
 
 DEFAULT: Final = ("GradientBoosting", "MLP")
 """The default predictors, as far as they are installed: the two that the paper reports."""

@@ -9,9 +9,9 @@ from torch import Tensor
 from tqdm import tqdm
 
 from dislab.base import Predictor, PredictorBuilder
-from dislab.builders import versions
 from dislab.errors import InputError
 from dislab.factors import Indices
+from dislab.naming.builders import versions
 from dislab.transfer.choices import CHANCE, built_predictor, recorded_settings
 from dislab.transfer.domain import Column, Domain, columns_of, targets_of
 from dislab.transfer.images import ScenarioImages, Sizes

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any, Final, Literal, final, get_args
 
 from dislab.base import Dataset
-from dislab.base.named_classes import find_class
 from dislab.errors import InputError, suggestion
 from dislab.factors import Selection
+from dislab.naming.classes import find_class
 from dislab.yaml_files import is_yaml, parse_yaml, read_text
 
 EncoderImages = Literal["in", "out"]

@@ -9,11 +9,11 @@ import numpy as np
 
 from dislab import plugins
 from dislab.base import DataModule, Dataset
-from dislab.base.named_classes import find_class
-from dislab.base.rebuilding import arguments_of
 from dislab.datamodules import SingleData
 from dislab.errors import InputError, one_line
 from dislab.factors import UNLABELLED, Indices
+from dislab.naming.classes import find_class
+from dislab.naming.rebuilding import arguments_of
 from dislab.transfer.images import (
     ScenarioImages,
     Sizes,

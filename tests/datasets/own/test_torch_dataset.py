@@ -8,11 +8,11 @@ from PIL import Image
 from torch.utils.data import Dataset, IterableDataset, TensorDataset
 
 from dislab.base import Dataset as Data
-from dislab.base.rebuilding import built_part
 from dislab.datamodules import SingleData
 from dislab.datasets import TorchDataset
 from dislab.errors import InputError
 from dislab.factors import FactorWarning
+from dislab.naming.rebuilding import built_part
 from dislab.testing import check_dataset
 
 PIXELS = np.random.default_rng(0).integers(256, size=(6, 5, 4, 3), dtype=np.uint8)

@@ -12,8 +12,8 @@ from lightning.pytorch.utilities import rank_zero_info
 
 from dislab.base import Draws, Split
 from dislab.functional.checks import check_count
-from dislab.functional.settings import checks_settings
 from dislab.functional.streams import Stream
+from dislab.naming.settings import checks_settings
 from dislab.plots import save
 from dislab.storage.writing import atomic
 from dislab_control.action_data import ActionBatch, ActionData

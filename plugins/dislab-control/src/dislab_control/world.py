@@ -9,7 +9,7 @@ import numpy.typing as npt
 from gymnasium import Space
 
 from dislab.factors.factor import Factor, Kind
-from dislab.functional.settings import checks_settings
+from dislab.naming.settings import checks_settings
 
 States = npt.NDArray[np.float64]
 """Values of the factors, one row per copy of the world, one column per factor."""

@@ -13,7 +13,7 @@ from dislab.base.inference import evaluating, images_of, lacks
 from dislab.base.state_draws import draw_states
 from dislab.callbacks.pictures._picture import Picture
 from dislab.functional.checks import check_count
-from dislab.functional.settings import checks_settings
+from dislab.naming.settings import checks_settings
 
 
 @checks_settings

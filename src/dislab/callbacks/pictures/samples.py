@@ -11,8 +11,8 @@ from dislab.base import DataModule, Objective
 from dislab.base.inference import evaluating, images_of, lacks
 from dislab.callbacks.pictures._picture import Picture
 from dislab.functional.checks import check_count
-from dislab.functional.settings import checks_settings
 from dislab.functional.streams import Stream
+from dislab.naming.settings import checks_settings
 
 
 @checks_settings

@@ -16,7 +16,7 @@ from dislab.base.inference import evaluating, images_of, lacks, over_images
 from dislab.base.state_draws import draw_states
 from dislab.callbacks.pictures._picture import Picture
 from dislab.functional.checks import check_count
-from dislab.functional.settings import checks_settings
+from dislab.naming.settings import checks_settings
 from dislab.plots._latent_order import latent_order
 from dislab.plots._traversals import SPANS, Positions, check_traversal, moved
 

@@ -20,9 +20,9 @@ from dislab.codes.concepts import concept_accuracy, concept_diversity, read_attr
 from dislab.errors import InputError
 from dislab.functional.checks import check_count
 from dislab.functional.random import host_generator
-from dislab.functional.settings import checks_settings
 from dislab.functional.streams import Stream
 from dislab.functional.symbols import factor_of_each
+from dislab.naming.settings import checks_settings
 
 _NAMES: Final = ("accuracy", "diversity")
 

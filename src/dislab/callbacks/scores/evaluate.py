@@ -20,10 +20,10 @@ from dislab.callbacks.scores._scorer import Codes, Scorer
 from dislab.errors import InputError
 from dislab.factors import Indices
 from dislab.functional.checks import check_count
-from dislab.functional.settings import checks_settings
 from dislab.metrics.evaluation import Evaluation, built
 from dislab.metrics.score_table import score_table
 from dislab.metrics.sheet import sheet
+from dislab.naming.settings import checks_settings
 from dislab.runs.baselines import Baseline
 
 

@@ -15,8 +15,8 @@ from dislab.base.inference import evaluating
 from dislab.callbacks.scores._score_callback import ScoreCallback, Scored, Stages
 from dislab.functional.checks import check_count
 from dislab.functional.distributed import alone
-from dislab.functional.settings import checks_settings
 from dislab.functional.streams import Stream
+from dislab.naming.settings import checks_settings
 
 SPLITS: Final[tuple[Split, ...]] = ("train", "test")
 NAME: Final = "reconstruction"

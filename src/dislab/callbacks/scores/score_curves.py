@@ -13,9 +13,9 @@ from dislab.callbacks._trainer import is_rehearsal, objective_of
 from dislab.callbacks.scores._encoding_scores import inapplicable, score, without_factors
 from dislab.errors import InputError
 from dislab.functional.checks import check_count
-from dislab.functional.settings import checks_settings
 from dislab.metrics import MIG
 from dislab.metrics.evaluation import Bootstrap, built
+from dislab.naming.settings import checks_settings
 
 PREFIX: Final = "curves/"
 """Prefix of the names of scores during training."""

@@ -10,7 +10,7 @@ from dislab.base import DataModule, Objective, PredictorBuilder
 from dislab.callbacks._trainer import data_of, objective_of
 from dislab.callbacks.scores._score_callback import ScoreCallback, Scored, Stages
 from dislab.functional.checks import check_count, naming
-from dislab.functional.settings import checks_settings
+from dislab.naming.settings import checks_settings
 from dislab.transfer.choices import builders
 from dislab.transfer.images import Sizes, check_sizes
 from dislab.transfer.run import (

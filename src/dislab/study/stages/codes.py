@@ -82,7 +82,7 @@ def again(run: str) -> str:
 
 def _has_codes(config: Mapping[str, Any]) -> bool:
     """Whether the method of a run makes codes: true unless its class sets `has_codes = False`."""
-    from dislab.base.named_classes import find_object
+    from dislab.naming.classes import find_object
 
     cls = find_object(config.get("model", {}).get("class_path"))
     return bool(getattr(cls, "has_codes", True))

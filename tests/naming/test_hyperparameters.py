@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dislab.base.hyperparameters import describe
 from dislab.encoders import MLPEncoder
 from dislab.errors import InputError
+from dislab.naming.hyperparameters import describe
 from dislab.regularizers import KL
 
 PATH = "dislab.regularizers.kl.KL"

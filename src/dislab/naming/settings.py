@@ -69,6 +69,16 @@ def checks_settings(cls: Class) -> Class:
     return cls
 
 
+class Part:
+    """What encoders, data sets, scores and all other parts share: checks of their settings."""
+
+    def __init_subclass__(cls) -> None:
+        """Makes every constructor refuse settings of the wrong type."""
+        super().__init_subclass__()
+        if Part not in cls.__bases__:  # constructors of the contracts are called by checked ones
+            checks_settings(cls)
+
+
 def check_kind(name: str, value: Any, annotation: Any) -> None:
     """Refuses a value that does not fit an annotation.
 

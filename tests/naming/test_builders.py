@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 import dislab
-from dislab.builders import builder, chosen, name_of, origins, seeded, settings, version_of
 from dislab.errors import InputError
+from dislab.naming.builders import builder, chosen, name_of, origins, seeded, settings, version_of
 from dislab.predictors import MLP, Ridge
 
 Builder: Any = Ridge

@@ -1,4 +1,4 @@
-"""Restricts class names in configuration files and on command lines to parts."""
+"""The allow-list of names in the parsers of configuration files and command lines."""
 
 import inspect
 from collections.abc import Mapping
@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from jsonargparse import Namespace, set_parsing_settings
 
-from dislab.base.named_classes import find_object, packages
 from dislab.errors import InputError
+from dislab.naming.classes import find_object, packages
 
 _CALLABLE: Final = (FunctionType, BuiltinFunctionType, MethodType, partial, ModuleType)
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import date, timedelta
 from typing import Any, Final, Literal, NamedTuple, TypeVar, get_args, get_origin
 
-from dislab.base.named_classes import known_bases
+from dislab.naming.classes import known_bases
 
 _PLAIN: Final = (
     *(str, bytes, int, float, complex, type(None), list, dict, tuple, set, frozenset),

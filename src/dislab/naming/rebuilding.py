@@ -15,7 +15,10 @@ from lightning.pytorch import LightningModule
 from lightning.pytorch.utilities import rank_zero_only
 from torch import nn
 
-from dislab.base.argument_types import (
+from dislab.errors import InputError
+from dislab.naming.classes import ForeignNameError, find_class, find_object
+from dislab.naming.hyperparameters import LostPartWarning, handed_over
+from dislab.naming.type_hints import (
     Option,
     Unseen,
     alternatives,
@@ -24,9 +27,6 @@ from dislab.base.argument_types import (
     options_of,
     signature_of,
 )
-from dislab.base.hyperparameters import LostPartWarning, handed_over
-from dislab.base.named_classes import ForeignNameError, find_class, find_object
-from dislab.errors import InputError
 from dislab.yaml_files import check_limits
 
 ObjectiveT = TypeVar("ObjectiveT", bound=LightningModule)

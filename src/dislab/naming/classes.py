@@ -1,4 +1,4 @@
-"""Classes that a file or a command line may name.
+"""The allow-list: classes that a file or a command line may name.
 
 A name is looked up among the modules that are imported already and the modules of dislab, torch,
 lightning and the installed plugins. No other module is imported, and nothing is called.
@@ -13,14 +13,15 @@ from torch import nn
 
 from dislab import plugins
 from dislab.errors import InputError
+from dislab.naming.settings import Part
 
-_OWN: Final = ("dislab", "torch", "lightning")
+_PACKAGES: Final = ("dislab", "torch", "lightning")
 
 
 class ForeignNameError(InputError):
     """A file names a class that is not allowed or cannot be found.
 
-    `place` is the setting; `found` is false if nothing has the name.
+    `key_path` is the setting; `exists` is false if nothing has the name.
     """
 
     def __init__(self, message: str, key_path: str, exists: bool) -> None:
@@ -31,7 +32,7 @@ class ForeignNameError(InputError):
 
 def packages() -> list[str]:
     """Top-level packages whose modules may be imported when a file names them."""
-    return [*_OWN, *plugins.packages()]
+    return [*_PACKAGES, *plugins.packages()]
 
 
 def known_bases() -> tuple[type, ...]:
@@ -47,12 +48,9 @@ def known_bases() -> tuple[type, ...]:
     from torch.optim import Optimizer
     from torch.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
 
-    from dislab.base import DataModule, Dataset, Metric, Predictor
-
-    parts = (nn.Module, DataModule, Dataset, Metric, Predictor)
     trained = (Optimizer, LRScheduler, ReduceLROnPlateau)
     plugged = (FabricPrecision, Precision, LayerSync, CheckpointIO, ClusterEnvironment)
-    return (*parts, *trained, *plugged, Callback, Logger, Profiler, Strategy, Accelerator)
+    return (nn.Module, Part, *trained, *plugged, Callback, Logger, Profiler, Strategy, Accelerator)
 
 
 def find_class(

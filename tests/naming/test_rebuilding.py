@@ -11,12 +11,23 @@ import pytest
 import torch
 from torch import nn
 
-from dislab.base import Dataset, Encoder, EncoderBuilder, Regularizer, RegularizerBuilder
-from dislab.base.named_classes import ForeignNameError, find_class, packages
-from dislab.base.rebuilding import arguments_of, built_part, check_names
+from dislab.base import (
+    DataModule,
+    Dataset,
+    Decoder,
+    Encoder,
+    EncoderBuilder,
+    Metric,
+    Objective,
+    Predictor,
+    Regularizer,
+    RegularizerBuilder,
+)
 from dislab.datasets import GaussianBlob
 from dislab.encoders import MLPEncoder
 from dislab.errors import InputError
+from dislab.naming.classes import ForeignNameError, find_class, known_bases, packages
+from dislab.naming.rebuilding import arguments_of, built_part, check_names
 from dislab.regularizers import KL
 
 Alias = NewType("Alias", Encoder)
@@ -309,3 +320,12 @@ class Counted:
 
 def test_settings_may_be_called_like_methods_of_the_parser() -> None:
     assert arguments_of(Counted, {"values": 4}) == {"values": 4, "items": 0.5}
+
+
+@pytest.mark.parametrize(
+    "base",
+    [Dataset, DataModule, Encoder, Decoder, Regularizer, Objective, Metric, Predictor],
+)
+def test_an_argument_without_a_type_may_name_a_part_of_every_group(base: type) -> None:
+    part = type("Part", (base,), {})
+    assert find_class(f"{__name__}.Part", known_bases(), "part", {f"{__name__}.Part": part}) is part

@@ -13,8 +13,8 @@ from dislab.base import Predictor
 from dislab.encoders import MLPEncoder
 from dislab.errors import InputError
 from dislab.factors import Factor, FactorSpace
-from dislab.functional.settings import check_kind, checks_settings
 from dislab.metrics import MIG
+from dislab.naming.settings import check_kind, checks_settings
 from dislab.predictors import Ridge
 from dislab.regularizers import KL
 

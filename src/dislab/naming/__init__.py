@@ -1,0 +1,1 @@
+"""From names and settings to classes and objects, and back to plain data."""
