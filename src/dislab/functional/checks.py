@@ -8,7 +8,7 @@ from numbers import Integral, Real
 from typing import Any, Final
 
 from dislab.errors import InputError, suggestion
-from dislab.functional.settings import is_number
+from dislab.naming.settings import is_number
 
 MOST: Final = 10**9
 """Default upper limit of settings that are counts."""

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from dislab.errors import InputError, suggestion
-from dislab.functional.settings import is_number
+from dislab.naming.settings import is_number
 from dislab.study.stages.score import CHANCE
 
 Columns: TypeAlias = str | Sequence[str] | None
