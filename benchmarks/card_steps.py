@@ -165,11 +165,13 @@ def operations(network: Network) -> int:
 
 def operations_a_second(device: str, size: int) -> float:
     """Floating-point operations a second in products of two square matrices in bfloat16."""
-    one, other = (torch.rand(size, size, device=device, dtype=torch.bfloat16) for _ in range(2))
+    left_matrix, right_matrix = (
+        torch.rand(size, size, device=device, dtype=torch.bfloat16) for _ in range(2)
+    )
     times = []
     for _ in range(10):
         start = now()
-        one @ other
+        left_matrix @ right_matrix
         times.append(now() - start)
     return 2.0 * size**3 / statistics.median(times)
 

@@ -52,11 +52,11 @@ def main() -> None:
             env.reset(seed=0)
             env.action_space.seed(0)
             actions = env.action_space.sample()
-            drawn = rate(lambda env=env, actions=actions: env.step(actions), batch)
+            full = rate(lambda env=env, actions=actions: env.step(actions), batch)
             draws = [np.random.default_rng(copy) for copy in range(batch)]
-            states = np.concatenate([world.start(one) for one in draws])
+            states = np.concatenate([world.start(generator) for generator in draws])
             plain = rate(lambda world=world, at=(states, actions, draws): world.step(*at), batch)
-            print(f"| {label} | {batch} | {drawn:,.0f} | {plain:,.0f} |")
+            print(f"| {label} | {batch} | {full:,.0f} | {plain:,.0f} |")
 
 
 if __name__ == "__main__":

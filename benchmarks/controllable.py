@@ -85,7 +85,7 @@ def run(variant: str, seed: int, steps: int) -> dict[str, Any]:
     trainer.fit(model, data)
     seconds = time.process_time() - start
     model.eval()
-    found = measured_control(model, data)
+    control = measured_control(model, data)
     ordinary = {}
     states = data.indices("test")
     with torch.no_grad():
@@ -95,14 +95,14 @@ def run(variant: str, seed: int, steps: int) -> dict[str, Any]:
         name, value = next(iter(metric.compute().items()))
         ordinary[name] = float(value)
     if seed == 0 and variant in ("standard", "grey"):
-        picture(variant, model, data, found.table, found.names)
+        picture(variant, model, data, control.table, control.names)
     return {
         "seconds": round(seconds, 1),
         "steps": steps,
-        "scores": found.scores,
-        "chance": found.chance,
+        "scores": control.scores,
+        "chance": control.chance,
         "ordinary": ordinary,
-        "tables": {name: part.tolist() for name, part in found.table._asdict().items()},
+        "tables": {name: part.tolist() for name, part in control.table._asdict().items()},
     }
 
 
@@ -123,8 +123,8 @@ def picture(
 def stored() -> dict[str, Any]:
     """The results so far."""
     if RESULTS.exists():
-        found: dict[str, Any] = json.loads(RESULTS.read_text())
-        return found
+        record: dict[str, Any] = json.loads(RESULTS.read_text())
+        return record
     return {"machine": {}, "runs": {}}
 
 

@@ -34,8 +34,8 @@ def correlated(band: float, seed: int) -> np.ndarray:
     generator = np.random.default_rng(seed)
     factors = draw_factors(SIZES, 20 * IMAGES, seed)
     apart = (factors[:, -2] - factors[:, -1]) / (SIZES[-1] - 1)
-    kept = generator.random(len(factors)) < np.exp(-(apart**2) / (2 * band**2))
-    return factors[kept][:IMAGES]
+    accepted = generator.random(len(factors)) < np.exp(-(apart**2) / (2 * band**2))
+    return factors[accepted][:IMAGES]
 
 
 def score(name: str, codes: torch.Tensor, factors: np.ndarray) -> float:
@@ -46,14 +46,14 @@ def score(name: str, codes: torch.Tensor, factors: np.ndarray) -> float:
 
 def measure(band: float, draw: int) -> dict[str, object]:
     """Correlation of the factors, and of each kind of codes both scores, given and independent."""
-    given, independent = correlated(band, 2 * draw), draw_factors(SIZES, IMAGES, 2 * draw + 1)
+    dependent, independent = correlated(band, 2 * draw), draw_factors(SIZES, IMAGES, 2 * draw + 1)
     # one encoder for both: codes are standardised together
-    codes = standard_codes(np.concatenate([given, independent]), LATENTS, 0)
-    found: dict[str, object] = {"correlation": np.corrcoef(given[:, -2:].T)[0, 1]}
+    codes = standard_codes(np.concatenate([dependent, independent]), LATENTS, 0)
+    record: dict[str, object] = {"correlation": np.corrcoef(dependent[:, -2:].T)[0, 1]}
     for kind in KINDS:
-        halves = (codes[kind][:IMAGES], given), (codes[kind][IMAGES:], independent)
-        found[kind] = {name: [score(name, *half) for half in halves] for name in SCORES}
-    return found
+        halves = (codes[kind][:IMAGES], dependent), (codes[kind][IMAGES:], independent)
+        record[kind] = {name: [score(name, *half) for half in halves] for name in SCORES}
+    return record
 
 
 def main() -> None:
@@ -65,12 +65,12 @@ def main() -> None:
     results, rows = [], []
     for band in BANDS:
         measured = [measure(band, draw) for draw in range(DRAWS)]
-        strength = float(np.mean([one["correlation"] for one in measured]))
+        strength = float(np.mean([row["correlation"] for row in measured]))
         for kind in KINDS:
-            means = {name: np.mean([one[kind][name] for one in measured], 0) for name in SCORES}
-            found = {name: mean.tolist() for name, mean in means.items()}
-            results.append({"band": str(band), "correlation": strength, "codes": kind, **found})
-            numbers = [f"{one:.3f}" for pair in found.values() for one in pair]
+            means = {name: np.mean([row[kind][name] for row in measured], 0) for name in SCORES}
+            scores = {name: mean.tolist() for name, mean in means.items()}
+            results.append({"band": str(band), "correlation": strength, "codes": kind, **scores})
+            numbers = [f"{row:.3f}" for pair in scores.values() for row in pair]
             rows.append([f"{strength:.2f}", f"`{kind}`", *numbers])
             print(*rows[-1], flush=True)
     header = ["correlation", "codes"]
@@ -80,7 +80,7 @@ def main() -> None:
         "size": {"images": IMAGES, "latents": LATENTS, "values": SIZES, "draws": DRAWS},
         **provenance(),
         "largest": {
-            name: max(abs(one[name][0] - one[name][1]) for one in results) for name in SCORES
+            name: max(abs(row[name][0] - row[name][1]) for row in results) for name in SCORES
         },
         "results": results,
         "tables": {"scores": {"header": header, "rows": rows}},

@@ -25,7 +25,7 @@ VARIANTS = {
 }
 
 
-def step_milliseconds(kept: bool, threads: int) -> float:
+def step_milliseconds(captured: bool, threads: int) -> float:
     """Median time of a step in this process."""
     import torch
 
@@ -37,7 +37,7 @@ def step_milliseconds(kept: bool, threads: int) -> float:
     from dislab.objectives import VAE
     from dislab.regularizers import KL, TotalCorrelation
 
-    if kept:
+    if captured:
         keep_freed_memory()
     torch.set_num_threads(threads)
     encoder = partial(ConvEncoder64, preset="locatello")
@@ -70,7 +70,7 @@ def main() -> None:
         print(step_milliseconds("KEEP" in os.environ, options.threads))
         return
     busy = [sys.executable, "-c", "while True: pass"]
-    other = subprocess.Popen(busy) if options.busy else None
+    load = subprocess.Popen(busy) if options.busy else None
     times: dict[str, list[float]] = {name: [] for name in VARIANTS}
     command = [sys.executable, __file__, "--measure", "--threads", str(options.threads)]
     try:
@@ -82,8 +82,8 @@ def main() -> None:
                 )
                 times[name].append(float(done.stdout))
     finally:
-        if other:
-            other.kill()
+        if load:
+            load.kill()
     from dislab.runs import versions
 
     arguments = " ".join(sys.argv[1:])

@@ -65,32 +65,32 @@ EACH: Final = 10
 
 def agents_of(study: Study, folder: Path) -> dict[str, list[Path]]:
     """Folders of the agents of each representation, in the order of the page."""
-    found: dict[str, list[Path]] = {}
+    folders: dict[str, list[Path]] = {}
     for run, encoder in study.table()["encoder"].items():
-        found[encoder] = sorted((study.folder.run(str(run)) / FOLDER).glob("PPO-codes-*"))
+        folders[encoder] = sorted((study.folder.run(str(run)) / FOLDER).glob("PPO-codes-*"))
     for path in sorted(folder.glob("PPO-*")):
-        found.setdefault(read_config(path).observations, []).append(path)
-    return {name: found[name] for name in NAMES if found.get(name)}
+        folders.setdefault(read_config(path).observations, []).append(path)
+    return {name: folders[name] for name in NAMES if folders.get(name)}
 
 
 def returns_of(agents: dict[str, list[Path]]) -> dict[str, dict[str, dict[str, Any]]]:
     """Pooled returns of each representation, by domain."""
     pooled = {name: list(pooled_returns(folders).values()) for name, folders in agents.items()}
-    return {name: one for name, (one,) in pooled.items()}
+    return {name: domains for name, (domains,) in pooled.items()}
 
 
 def states_of(domain: str, seed: int) -> States:
     """States that an agent meets that acts at random."""
     world = world_of("SeekAvoid", {"domain": domain})
     draws = [np.random.default_rng((seed, copy)) for copy in range(100)]
-    states = np.concatenate([world.start(one) for one in draws])
-    actions, kept = np.random.default_rng(seed), []
-    while len(kept) * len(draws) < FRAMES:
+    states = np.concatenate([world.start(generator) for generator in draws])
+    actions, frames = np.random.default_rng(seed), []
+    while len(frames) * len(draws) < FRAMES:
         for _ in range(EACH):
             chosen = actions.integers(world.actions.n, size=len(draws))
             states = world.step(states, chosen, draws).states
-        kept.append(states)
-    return np.concatenate(kept)
+        frames.append(states)
+    return np.concatenate(frames)
 
 
 def probes_of(encoders: dict[str, tuple[str, Path]]) -> dict[str, dict[str, float]]:
@@ -98,24 +98,26 @@ def probes_of(encoders: dict[str, tuple[str, Path]]) -> dict[str, dict[str, floa
 
     Learnt on frames of the source, tested on others there and in each new domain.
     """
-    kept = {domain: states_of(domain, 1) for domain in DOMAINS}
-    learnt = states_of("source", 0)
-    found: dict[str, dict[str, float]] = {}
+    test_states = {domain: states_of(domain, 1) for domain in DOMAINS}
+    train_states = states_of("source", 0)
+    probes: dict[str, dict[str, float]] = {}
     for name, encoder in encoders.items():
         worlds = {domain: world_of("SeekAvoid", {"domain": domain}) for domain in DOMAINS}
         eyes = {domain: observer(world, *encoder) for domain, world in worlds.items()}
         ridge = make_pipeline(StandardScaler(), RidgeCV(np.logspace(-3, 3, 7)))
-        ridge.fit(eyes["source"].observe(learnt), worlds["source"].seen(learnt)[:, :OBJECTS])
-        found[name] = {
+        ridge.fit(
+            eyes["source"].observe(train_states), worlds["source"].seen(train_states)[:, :OBJECTS]
+        )
+        probes[name] = {
             domain: float(
                 r2_score(
                     worlds[domain].seen(states)[:, :OBJECTS],
                     ridge.predict(eyes[domain].observe(states)),
                 )
             )
-            for domain, states in kept.items()
+            for domain, states in test_states.items()
         }
-    return found
+    return probes
 
 
 def curves(agents: dict[str, list[Path]]) -> Figure:
@@ -123,10 +125,12 @@ def curves(agents: dict[str, list[Path]]) -> Figure:
     figure = Figure(figsize=(7, 3.6), layout="constrained")
     axes = figure.subplots()
     for name, folders in agents.items():
-        tables = [list(csv.DictReader((one / PROGRESS).open(encoding="utf-8"))) for one in folders]
+        tables = [
+            list(csv.DictReader((rows / PROGRESS).open(encoding="utf-8"))) for rows in folders
+        ]
         length = min(map(len, tables))
         steps = [float(row["steps"]) / 1000 for row in tables[0][:length]]
-        values = np.array([[float(row["return"]) for row in one[:length]] for one in tables])
+        values = np.array([[float(row["return"]) for row in rows[:length]] for rows in tables])
         (line,) = axes.plot(steps, values.mean(0), label=NAMES[name], linewidth=2)
         axes.plot(steps, values.T, color=line.get_color(), linewidth=0.5, alpha=0.5)
     axes.set(xlabel="thousand steps", ylabel="mean return of 100 episodes")
@@ -140,10 +144,10 @@ def bars(returns: dict[str, dict[str, dict[str, Any]]]) -> Figure:
     figure = Figure(figsize=(7, 3.4), layout="constrained")
     axes = figure.subplots()
     width = 0.8 / len(DOMAINS)
-    for place, domain in enumerate(DOMAINS):
-        at = np.arange(len(returns)) + (place - (len(DOMAINS) - 1) / 2) * width
-        means = [one[domain]["mean"] for one in returns.values()]
-        errors = [one[domain]["error"] for one in returns.values()]
+    for column, domain in enumerate(DOMAINS):
+        at = np.arange(len(returns)) + (column - (len(DOMAINS) - 1) / 2) * width
+        means = [domains[domain]["mean"] for domains in returns.values()]
+        errors = [domains[domain]["error"] for domains in returns.values()]
         axes.bar(at, means, width, yerr=errors, label=domain, error_kw={"linewidth": 0.8})
     axes.axhline(0, color="black", linewidth=0.8)
     axes.set_xticks(range(len(returns)), [label(name) for name in returns])
@@ -163,25 +167,25 @@ def rounded(value: float) -> str:
     return f"{round(value, 2) + 0.0:.2f}"
 
 
-def cell(one: dict[str, Any]) -> str:
+def cell(summary: dict[str, Any]) -> str:
     """A return with its standard error, and the ratio to the source where it has one."""
-    return f"{rounded(one['mean'])} ± {one['error']:.2f}"
+    return f"{rounded(summary['mean'])} ± {summary['error']:.2f}"
 
 
-def ratio(one: dict[str, Any]) -> str:
+def ratio(summary: dict[str, Any]) -> str:
     """A ratio with its interval."""
-    if one["ratio"] is None:
+    if summary["ratio"] is None:
         return "–"
-    low, high = one["interval"]
-    return f"{rounded(one['ratio'])} [{rounded(low)}, {rounded(high)}]"
+    low, high = summary["interval"]
+    return f"{rounded(summary['ratio'])} [{rounded(low)}, {rounded(high)}]"
 
 
 def cells(probe: dict[str, float], scores: pd.DataFrame, encoder: str) -> list[str]:
     """R² in each domain, and the scores of an encoder that the study has trained."""
-    found = [f"{probe[domain]:.2f}" for domain in DOMAINS]
+    texts = [f"{probe[domain]:.2f}" for domain in DOMAINS]
     if encoder not in scores.index:
-        return found + ["–"] * len(SCORES)
-    return found + [f"{scores.loc[encoder, column]:.2f}" for column in SCORES]
+        return texts + ["–"] * len(SCORES)
+    return texts + [f"{scores.loc[encoder, column]:.2f}" for column in SCORES]
 
 
 def main() -> None:
@@ -205,20 +209,25 @@ def main() -> None:
     tables["returns"] = {
         "header": ["representation", *DOMAINS],
         "rows": [
-            *([NAMES[name], *(cell(one[key]) for key in DOMAINS)] for name, one in returns.items()),
+            *(
+                [NAMES[name], *(cell(row_values[key]) for key in DOMAINS)]
+                for name, row_values in returns.items()
+            ),
             ["random actions", *(f"{chance[key]['random']:.2f}" for key in DOMAINS)],
         ],
     }
     tables["ratios"] = {
         "header": ["representation", *DOMAINS[1:]],
         "rows": [
-            [NAMES[name], *(ratio(one[key]) for key in DOMAINS[1:])]
-            for name, one in returns.items()
+            [NAMES[name], *(ratio(row_values[key]) for key in DOMAINS[1:])]
+            for name, row_values in returns.items()
         ],
     }
     tables["probes"] = {
         "header": ["representation", *DOMAINS, *SCORES.values()],
-        "rows": [[NAMES[name], *cells(one, scores, name)] for name, one in probes.items()],
+        "rows": [
+            [NAMES[name], *cells(row_values, scores, name)] for name, row_values in probes.items()
+        ],
     }
     record = {
         "command": "python benchmarks/darla.py --study studies/darla_laptop --agents "
@@ -238,8 +247,8 @@ def main() -> None:
     PICTURES.mkdir(parents=True, exist_ok=True)
     curves(agents).savefig(PICTURES / "darla_curves.png", dpi=110)
     bars(returns).savefig(PICTURES / "darla_returns.png", dpi=110)
-    for one in tables.values():
-        for row in [one["header"], *one["rows"]]:
+    for row_values in tables.values():
+        for row in [row_values["header"], *row_values["rows"]]:
             print(" | ".join(row))
         print()
 

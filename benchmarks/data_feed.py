@@ -227,7 +227,7 @@ def feeds(workers: int) -> list[str]:
     """Names of all ways but the references: on a CPU, either residency gathers on the host."""
     names = list(MODULES)
     if torch.cuda.is_available():
-        names += [f"{name}, {place} to cuda" for name in MODULES for place in ("host", "device")]
+        names += [f"{name}, {origin} to cuda" for name in MODULES for origin in ("host", "device")]
     return [*names, f"SingleData, {workers} workers"] if workers else names
 
 
@@ -246,7 +246,7 @@ def measure(way: str, data: Data, batch_size: int, rounds: int, batches: int) ->
     torch.set_num_threads(1)
     cpu, images = torch.device("cpu"), images_of(way)
     build = next(build for module, (_, build) in MODULES.items() if way.startswith(module))
-    place = "device" if way.endswith("device to cuda") else "host"
+    origin = "device" if way.endswith("device to cuda") else "host"
     device = torch.device("cuda" if way.endswith("to cuda") else "cpu")
     workers = int(way.split()[-2]) if way.endswith("workers") else 0
     dataset, single = data.dataset, prepared(SingleData, data.dataset, batch_size, "host", cpu)
@@ -261,19 +261,19 @@ def measure(way: str, data: Data, batch_size: int, rounds: int, batches: int) ->
         "one by one": (1, one_by_one(single)),
         way: (
             images,
-            deliver(prepared(build, dataset, batch_size, place, device, workers), device),
+            deliver(prepared(build, dataset, batch_size, origin, device, workers), device),
         ),
     }
     now = time.perf_counter if is_timed_by_clock(way) else time.process_time
     rates: Rates = {name: [] for name in ways}
-    for number in range(rounds + 1):
+    for round_index in range(rounds + 1):
         for name, (count, feed) in ways.items():
             # the slow way is timed on fewer batches
             times = max(1, batches // 10) if name == "one by one" else batches
             feed(WARM)  # what ran before left other things in the caches and the heap
             start = now()
             feed(times)
-            if number:  # the first round fills the page cache, and builds what is built once
+            if round_index:  # the first round fills the page cache, and builds what is built once
                 rates[name].append(times * batch_size * count / (now() - start))
     return rates
 
@@ -296,8 +296,8 @@ def in_processes(set_name: str, batch_size: int, args: argparse.Namespace) -> di
             continue
         images = images_of(way)
         for reference in REFERENCES:
-            one = reference == "one by one" or images == 1
-            name = reference if one else f"{reference}, {images} images"
+            single = reference == "one by one" or images == 1
+            name = reference if single else f"{reference}, {images} images"
             seen = pooled.setdefault(name, {key: [] for key in REFERENCES})
             for key in REFERENCES:
                 seen[key] += rates[key]
@@ -312,7 +312,7 @@ def summary(way: str, rates: Rates) -> dict[str, float]:
     low, median, high = statistics.quantiles(rates[way], n=4)
     shares = {
         name: statistics.median(
-            one / other for one, other in zip(rates[way], rates[name], strict=True)
+            rate / reference for rate, reference in zip(rates[way], rates[name], strict=True)
         )
         for name in SHARES
     }

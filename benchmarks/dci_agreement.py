@@ -80,11 +80,11 @@ SKEWED = {
 """Images, number of factors, shares of their values, and noise in the distance of two values."""
 
 
-def graded_codes(factors: np.ndarray, latents: int, number: int) -> torch.Tensor:
+def graded_codes(factors: np.ndarray, latents: int, grade: int) -> torch.Tensor:
     """Codes from nearly perfect to nearly lost: a mixing and a noise that grow at two paces."""
-    generator = np.random.default_rng(1000 + number)
+    generator = np.random.default_rng(1000 + grade)
     perfect = standard_codes(factors, latents, 0)["perfect"].numpy()
-    mixing, spread = (number % 6) / 5, (number // 6) / 4
+    mixing, spread = (grade % 6) / 5, (grade // 6) / 4
     rotation = np.linalg.qr(generator.normal(size=(latents, latents)))[0]
     blend = (1 - mixing) * np.eye(latents) + mixing * rotation
     return torch.from_numpy(perfect @ blend + spread * generator.normal(size=perfect.shape))
@@ -96,13 +96,13 @@ def cases(part: str) -> dict[str, tuple[torch.Tensor, np.ndarray]]:
     if part == "graded":
         factors = draw_factors(size["sizes"], size["images"], 0)
         return {str(n): (graded_codes(factors, size["latents"], n), factors) for n in range(30)}
-    found = {}
+    arrays = {}
     for seed in range(size["draws"]):
         factors = draw_factors(size["sizes"], size["images"], seed)
-        drawn = standard_codes(factors, size["latents"], seed)
+        codes = standard_codes(factors, size["latents"], seed)
         for kind in KINDS:
-            found[kind if part == "kinds" else f"{kind} {seed}"] = drawn[kind], factors
-    return found
+            arrays[kind if part == "kinds" else f"{kind} {seed}"] = codes[kind], factors
+    return arrays
 
 
 def skewed_case(name: str) -> tuple[torch.Tensor, np.ndarray, tuple[int, ...]]:
@@ -110,8 +110,8 @@ def skewed_case(name: str) -> tuple[torch.Tensor, np.ndarray, tuple[int, ...]]:
     images, count, shares, noise = SKEWED[name]
     generator = np.random.default_rng(0)
     factors = generator.choice(len(shares), size=(images, count), p=shares)
-    own = factors + noise * generator.normal(size=factors.shape)
-    codes = np.concatenate([own, generator.normal(size=(images, 2))], axis=1)
+    noisy = factors + noise * generator.normal(size=factors.shape)
+    codes = np.concatenate([noisy, generator.normal(size=(images, 2))], axis=1)
     return torch.from_numpy(codes), factors, (len(shares),) * count
 
 
@@ -135,12 +135,12 @@ def compare(
 
 def rows_of_kinds(results: dict[str, dict]) -> list[list[str]]:
     rows = []
-    for kind, one in results.items():
+    for kind, scores in results.items():
         triples = [
-            " / ".join(f"{one[who][name]:.3f}" for name in SCORES) for who in ("hgbt", "gbt")
+            " / ".join(f"{scores[who][name]:.3f}" for name in SCORES) for who in ("hgbt", "gbt")
         ]
-        apart = max(abs(one["hgbt"][name] - one["gbt"][name]) for name in SCORES[:2])
-        times = [f"{one[f'{who}_cpu_s']:.1f}" for who in ("hgbt", "gbt")]
+        apart = max(abs(scores["hgbt"][name] - scores["gbt"][name]) for name in SCORES[:2])
+        times = [f"{scores[f'{who}_cpu_s']:.1f}" for who in ("hgbt", "gbt")]
         rows.append([kind, *triples, f"{apart:.3f}", *times])
     return rows
 
@@ -148,9 +148,11 @@ def rows_of_kinds(results: dict[str, dict]) -> list[list[str]]:
 def rows_of_grades(results: dict[str, dict]) -> list[list[str]]:
     rows = []
     for name in SCORES:
-        own, exact = ([one[who][name] for one in results.values()] for who in ("hgbt", "gbt"))
-        apart = np.abs(np.array(own) - exact)
-        rank = spearmanr(own, exact).statistic
+        estimates, exact = (
+            [scores[who][name] for scores in results.values()] for who in ("hgbt", "gbt")
+        )
+        apart = np.abs(np.array(estimates) - exact)
+        rank = spearmanr(estimates, exact).statistic
         span = f"{min(exact):.2f} to {max(exact):.2f}"
         rows.append([name, span, f"{rank:.3f}", f"{apart.mean():.3f}", f"{apart.max():.3f}"])
     return rows
@@ -159,13 +161,15 @@ def rows_of_grades(results: dict[str, dict]) -> list[list[str]]:
 def rows_of_spread(report: dict[str, dict]) -> list[list[str]]:
     """For each score how far `hgbt` lies from `gbt`, over the cases of all parts."""
     results = {
-        f"{part} {name}": one
+        f"{part} {name}": scores
         for part in [*PARTS, "skewed"]
-        for name, one in report.get(part, {"results": {}})["results"].items()
+        for name, scores in report.get(part, {"results": {}})["results"].items()
     }
     rows = []
     for score in SCORES:
-        signed = {name: one["hgbt"][score] - one["gbt"][score] for name, one in results.items()}
+        signed = {
+            name: scores["hgbt"][score] - scores["gbt"][score] for name, scores in results.items()
+        }
         low, high = (pick(signed, key=lambda name: signed[name]) for pick in (min, max))
         ends = [
             f"{signed[name]:+.3f} ({results[name]['hgbt'][score]:.3f} against "
@@ -179,21 +183,21 @@ def rows_of_spread(report: dict[str, dict]) -> list[list[str]]:
 
 
 def tables(report: dict[str, dict]) -> dict[str, dict]:
-    found = {}
+    tables_by_name = {}
     if "kinds" in report:
         header = ["codes", "`hgbt`", "`gbt`", "apart", "`hgbt`, s", "`gbt`, s"]
         rows = rows_of_kinds(report["kinds"]["results"])
-        found["kinds"] = {"header": header, "rows": rows}
+        tables_by_name["kinds"] = {"header": header, "rows": rows}
     if "graded" in report:
         header = ["score", "range of `gbt`", "Spearman", "mean difference", "largest"]
         rows = rows_of_grades(report["graded"]["results"])
-        found["graded"] = {"header": header, "rows": rows}
+        tables_by_name["graded"] = {"header": header, "rows": rows}
     if "skewed" in report:
         header = ["factors", "`hgbt`", "`gbt`", "apart", "`hgbt`, s", "`gbt`, s"]
         rows = rows_of_kinds(report["skewed"]["results"])
-        found["skewed"] = {"header": header, "rows": rows}
+        tables_by_name["skewed"] = {"header": header, "rows": rows}
     header = ["score", "cases", "mean difference", "nine in ten below", "lowest", "highest"]
-    return found | {"spread": {"header": header, "rows": rows_of_spread(report)}}
+    return tables_by_name | {"spread": {"header": header, "rows": rows_of_spread(report)}}
 
 
 def main() -> None:

@@ -33,18 +33,20 @@ def spread(times: list[float]) -> dict[str, float]:
 
 def table(report: dict[str, dict]) -> dict[str, object]:
     """Seconds and ratios of each score and of the set, in the order of the kinds measured."""
-    kinds = [kind for kind, one in report.items() if isinstance(one, dict) and "set" in one]
+    kinds = [
+        kind for kind, results in report.items() if isinstance(results, dict) and "set" in results
+    ]
     header = ["score"]
     for kind in kinds:
         header += [f"{kind}: dislab, s", "published, s", "ratio"]
     rows = []
     for name in [*report[kinds[0]]["scores"], "all of them"]:
         row = [name if name == "all of them" else f"`{name}`"]
-        for one in (report[kind] for kind in kinds):
-            own = one["set"] if name == "all of them" else one["scores"][name]
-            for taken in (own["dislab_s"], own["published_s"]):
-                row.append(f"{taken:.0f}" if taken >= 10 else f"{taken:#.2g}")
-            row.append(f"{own['ratio']:.2g}×")
+        for results in (report[kind] for kind in kinds):
+            times = results["set"] if name == "all of them" else results["scores"][name]
+            for duration in (times["dislab_s"], times["published_s"]):
+                row.append(f"{duration:.0f}" if duration >= 10 else f"{duration:#.2g}")
+            row.append(f"{times['ratio']:.2g}×")
         rows.append(row)
     return {"header": header, "rows": rows}
 
@@ -72,27 +74,32 @@ def main() -> None:
         run = partial(evaluate_fully, *arrays, space=SPACE, shuffle=False, chance=False)
         rows = {}
         for name, build in chosen.items():
-            own = [seconds(partial(run, {name: build}))[0]]
-            other, value = seconds(partial(PUBLISHED[name], *arrays))
-            own += [seconds(partial(run, {name: build}))[0] for _ in range(arguments.rounds - 1)]
-            rows[name] = spread(own) | {
-                "published_s": other,
-                "ratio": other / statistics.median(own),
+            durations = [seconds(partial(run, {name: build}))[0]]
+            published, value = seconds(partial(PUBLISHED[name], *arrays))
+            durations += [
+                seconds(partial(run, {name: build}))[0] for _ in range(arguments.rounds - 1)
+            ]
+            rows[name] = spread(durations) | {
+                "published_s": published,
+                "ratio": published / statistics.median(durations),
                 "published": value,
             }
-        whole, found = [], None
+        totals, evaluation = [], None
         for _ in range(arguments.rounds):
-            taken, found = seconds(partial(run, chosen))
-            whole.append(taken)
+            duration, evaluation = seconds(partial(run, chosen))
+            totals.append(duration)
         total = sum(row["published_s"] for row in rows.values())
-        results = {name: found.values[one["primary"]] for name, one in found.metrics.items()}
-        report["versions"] = found.provenance["versions"]
+        results = {
+            name: evaluation.values[metric["primary"]]
+            for name, metric in evaluation.metrics.items()
+        }
+        report["versions"] = evaluation.provenance["versions"]
         report[kind] = {
             "scores": {name: row | {"dislab": results[name]} for name, row in rows.items()},
-            "set": spread(whole)
+            "set": spread(totals)
             | {
                 "published_s": total,
-                "ratio": total / statistics.median(whole),
+                "ratio": total / statistics.median(totals),
             },
         }
         report["tables"] = {"times": table(report)}

@@ -43,9 +43,9 @@ class Images(Dataset[Any]):
         """How many."""
         return len(self.images)
 
-    def __getitem__(self, number: int) -> Any:
+    def __getitem__(self, index: int) -> Any:
         """One image."""
-        return self.images[number]
+        return self.images[index]
 
 
 class Encoder(DisentEncoder):

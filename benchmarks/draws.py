@@ -79,17 +79,17 @@ def measure(name: str) -> dict[str, float]:
         optimizer.step()
 
     parts: dict[str, Callable[[int], Any]] = {
-        "stream": lambda number: draws.update(model.draw(BATCH, Stream(0, number).of("train"))),
-        "generator": lambda number: generated(model, number),
+        "stream": lambda count: draws.update(model.draw(BATCH, Stream(0, count).of("train"))),
+        "generator": lambda count: generated(model, count),
         "step": lambda _: step(),
     }
     times: dict[str, list[float]] = {part: [] for part in parts}
-    for number in range(steps + 1):
+    for count in range(steps + 1):
         for part, work in parts.items():
             repeats = 1 if part == "step" else 10
             start = time.process_time()
             for repeat in range(repeats):
-                work(number * repeats + repeat)
+                work(count * repeats + repeat)
             times[part].append(1e3 * (time.process_time() - start) / repeats)
     return {part: statistics.median(seen[1:]) for part, seen in times.items()}
 
@@ -134,17 +134,19 @@ def main() -> None:
 
 def row(rounds: list[dict[str, float]]) -> list[str]:
     """Medians with the lowest and highest of the rounds."""
-    columns = [[one[part] for one in rounds] for part in ("step", "generator", "stream")]
-    columns.append([100 * (one["stream"] - one["generator"]) / one["step"] for one in rounds])
+    columns = [[record[part] for record in rounds] for part in ("step", "generator", "stream")]
+    columns.append(
+        [100 * (record["stream"] - record["generator"]) / record["step"] for record in rounds]
+    )
     return [
         f"{digits(statistics.median(column))} ({digits(min(column))} – {digits(max(column))})"
         for column in columns
     ]
 
 
-def digits(number: float) -> str:
+def digits(value: float) -> str:
     """Whole numbers from 100 on, else two digits."""
-    return f"{number:,.0f}" if number >= 100 else f"{number:.2g}"
+    return f"{value:,.0f}" if value >= 100 else f"{value:.2g}"
 
 
 if __name__ == "__main__":

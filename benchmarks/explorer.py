@@ -63,11 +63,11 @@ return [frames, (performance.now() - start) / 1000];
 def browser() -> webdriver.Chrome:
     options = webdriver.ChromeOptions()
     options.binary_location = shutil.which("chromium") or ""
-    for one in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"):
-        options.add_argument(one)
-    made = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
-    made.set_script_timeout(120)
-    return made
+    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"):
+        options.add_argument(argument)
+    driver = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
+    driver.set_script_timeout(120)
+    return driver
 
 
 def processor_seconds(root: int) -> float:
@@ -80,9 +80,11 @@ def processor_seconds(root: int) -> float:
             parents[process] = int(fields[1])
             used[process] = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
     family = {root}
-    while more := {one for one, parent in parents.items() if parent in family} - family:
+    while (
+        more := {identifier for identifier, parent in parents.items() if parent in family} - family
+    ):
         family |= more
-    return sum(used[one] for one in family if one in used)
+    return sum(used[identifier] for identifier in family if identifier in used)
 
 
 def measured(driver: webdriver.Chrome, folder: Path, decoder, shape) -> dict[str, float]:

@@ -62,11 +62,11 @@ def main() -> None:
     }
     with atomic(RESULT) as temporary:
         temporary.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
-    for name, (shown, width) in PICTURES.items():
+    for name, (target, width) in PICTURES.items():
         with Image.open(options.run / "images" / f"{name}.png") as picture:
-            kept = picture.convert("RGB").crop((0, 0, width or picture.width, picture.height))
-            small = kept.quantize(128)
-        with atomic(ROOT / "docs" / "images" / f"{shown}.png") as temporary:
+            cropped = picture.convert("RGB").crop((0, 0, width or picture.width, picture.height))
+            small = cropped.quantize(128)
+        with atomic(ROOT / "docs" / "images" / f"{target}.png") as temporary:
             small.save(temporary, format="png", optimize=True)
 
 

@@ -51,8 +51,8 @@ def coverage(count: int, name: str) -> float:
             "score.x": scores.ravel(),
         }
     )
-    found = summary(table)
-    return float(((found["low"] <= mean) & (mean <= found["high"])).mean())
+    ends = summary(table)
+    return float(((ends["low"] <= mean) & (mean <= ends["high"])).mean())
 
 
 def bootstrapped_irs(space: FactorSpace, quantile: float) -> IRS:
@@ -73,10 +73,10 @@ def one_draw(seed: int) -> dict[str, tuple[float, float, float]]:
         f"IRS, quantile {quantile:g}": partial(bootstrapped_irs, quantile=quantile)
         for quantile in (0.99, 1.0)
     }
-    found = evaluate_fully(
+    evaluation = evaluate_fully(
         codes, factors, scores, space=space_of(SIZES), bootstrap=RESAMPLES, chance=False
     )
-    return {name: (found.values[name], *ends) for name, ends in found.intervals.items()}
+    return {name: (evaluation.values[name], *ends) for name, ends in evaluation.intervals.items()}
 
 
 def of_scores() -> dict[str, object]:
@@ -104,7 +104,7 @@ def main() -> None:
     parser.add_argument("part", choices=["means", "scores"])
     part = parser.parse_args().part
     path = Path(__file__).parent / "results" / "interval_coverage.json"
-    kept = json.loads(path.read_text())["tables"] if path.exists() else {}
+    tables = json.loads(path.read_text())["tables"] if path.exists() else {}
     table = {"coverage": of_means()} if part == "means" else {"scores": of_scores()}
     record = {
         "command": "python benchmarks/interval_coverage.py",
@@ -115,7 +115,7 @@ def main() -> None:
         },
         "trials": TRIALS,
         "draws": {"count": DRAWS, "images": IMAGES, "values": SIZES, "resamples": RESAMPLES},
-        "tables": kept | table,
+        "tables": tables | table,
     }
     path.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n")
     print(*next(iter(table.values()))["rows"], sep="\n")

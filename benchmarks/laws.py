@@ -71,18 +71,18 @@ a kernel, and `DCIES` depths of 1, 2, 4 and 8, or 16, 64 and 256 features. `Info
 
 def measure(key: str, law: str) -> dict[str, dict[str, object]]:
     """The smallest counterexample of each result of a score that breaks a law."""
-    found: dict[str, dict[str, object]] = {}
+    record: dict[str, dict[str, object]] = {}
     for result in laws.SCORES[key].breaks:
         case = laws.counterexample(key, law, result, laws.SCORES[key].draws)
         if case is not None:
             trial = laws.tried(key, law, case)
-            found[result] = {
+            record[result] = {
                 "case": laws.to_json(laws.enough(key, case)),
                 "before": trial.before.get(result),
                 "after": trial.after[result],
                 "size": laws.broken_by(law, trial, result),
             }
-    return found
+    return record
 
 
 def moves(key: str) -> dict[str, dict[str, float]]:
@@ -94,16 +94,16 @@ def moves(key: str) -> dict[str, dict[str, float]]:
     }
 
 
-def kept() -> dict[str, dict]:
+def stored_report() -> dict[str, dict]:
     """What the file of results has, in the order of the table."""
     report = json.loads(RESULTS.read_text()) if RESULTS.exists() else {"results": {}}
-    found = report["results"]
-    return report | {"results": {key: found[key] for key in laws.SCORES if key in found}}
+    record = report["results"]
+    return report | {"results": {key: record[key] for key in laws.SCORES if key in record}}
 
 
 def keep(key: str, part: str, change: dict[str, dict]) -> None:
     """Adds what was measured to the file: of the counterexamples those of one law."""
-    report = kept()
+    report = stored_report()
     score = report["results"].setdefault(key, {"broken": {}, "moved": {}})
     if part == "moved":
         score["moved"] = change
@@ -122,7 +122,7 @@ def table(header: list[str], rows: list[list[str]]) -> str:
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
-def number(value: float | None, sign: str = "") -> str:
+def digits(value: float | None, sign: str = "") -> str:
     return "" if value is None else f"{value:{sign}.3f}"
 
 
@@ -137,32 +137,32 @@ def page(report: dict[str, dict]) -> str:
         [
             f"`{result}`",
             *(
-                number(one["broken"][result][law]["size"], "+")
-                if law in one["broken"][result]
+                digits(measured["broken"][result][law]["size"], "+")
+                if law in measured["broken"][result]
                 else "holds"
                 for law in laws.LAWS
             ),
         ]
-        for result, (_, one) in of_result.items()
+        for result, (_, measured) in of_result.items()
     ]
     examples = [
         [
             f"`{result}`",
             law,
             str(laws.from_json(broken["case"])),
-            number(broken["before"]),
-            number(broken["after"]),
+            digits(broken["before"]),
+            digits(broken["after"]),
         ]
-        for result, (_, one) in of_result.items()
-        for law, broken in one["broken"][result].items()
+        for result, (_, measured) in of_result.items()
+        for law, broken in measured["broken"][result].items()
     ]
     moved = [
-        [f"`{result}`", *(number(one["moved"].get(result, {}).get(name)) for name in COLUMNS)]
-        for result, (_, one) in of_result.items()
+        [f"`{result}`", *(digits(measured["moved"].get(result, {}).get(name)) for name in COLUMNS)]
+        for result, (_, measured) in of_result.items()
     ]
     draws = max(score.draws for score in laws.SCORES.values())
     few = min(score.draws for score in laws.SCORES.values())
-    versions = ", ".join(f"{name} {one}" for name, one in report["versions"].items())
+    versions = ", ".join(f"{name} {measured}" for name, measured in report["versions"].items())
     statements = [
         [
             name,
@@ -200,9 +200,9 @@ def unexpected(report: dict[str, dict]) -> list[str]:
     """Verdicts that are not those of the table in tests/metrics/laws.py."""
     lines = []
     for result, (key, expected) in laws.results().items():
-        found = set(report["results"].get(key, {"broken": {}})["broken"].get(result, {}))
-        if found != expected:
-            lines.append(f"{result}: {' '.join(law for law in laws.LAWS if law in found)}")
+        violated = set(report["results"].get(key, {"broken": {}})["broken"].get(result, {}))
+        if violated != expected:
+            lines.append(f"{result}: {' '.join(law for law in laws.LAWS if law in violated)}")
     return lines
 
 
@@ -217,9 +217,9 @@ def main() -> int:
             start = time.monotonic()
             keep(key, law, measure(key, law))
             print(f"{key}, {law}: {time.monotonic() - start:.0f} s", flush=True)
-        if set(arguments.laws) == set(laws.LAWS) or key not in kept()["results"]:
+        if set(arguments.laws) == set(laws.LAWS) or key not in stored_report()["results"]:
             keep(key, "moved", moves(key))
-    report = kept()
+    report = stored_report()
     PAGE.write_text(page(report))
     lines = unexpected(report)
     print(

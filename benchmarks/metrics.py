@@ -118,17 +118,17 @@ def alternate(actions: dict[str, Callable[[], object]], rounds: int) -> dict[str
     results: dict[str, object] = {}
     for _ in range(rounds):
         for name, action in actions.items():
-            taken, results[name] = seconds(action)
-            times[name].append(taken)
+            durations, results[name] = seconds(action)
+            times[name].append(durations)
     return {
         name: {
-            "median_s": statistics.median(taken),
-            "least_s": min(taken),
-            "most_s": max(taken),
+            "median_s": statistics.median(durations),
+            "least_s": min(durations),
+            "most_s": max(durations),
             "rounds": rounds,
             "result": results[name],
         }
-        for name, taken in times.items()
+        for name, durations in times.items()
     }
 
 

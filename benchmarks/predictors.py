@@ -55,7 +55,7 @@ def draw_codes() -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
     }
 
 
-def own(build: PredictorBuilder, codes: torch.Tensor, factors: torch.Tensor) -> torch.Tensor:
+def fitted(build: PredictorBuilder, codes: torch.Tensor, factors: torch.Tensor) -> torch.Tensor:
     predictor = build(LATENTS, (0,) * FACTORS)
     predictor.fit(codes[None, :TRAIN], factors[:TRAIN])
     return predictor.predict(codes[None, TRAIN:])[0]
@@ -63,8 +63,8 @@ def own(build: PredictorBuilder, codes: torch.Tensor, factors: torch.Tensor) -> 
 
 def peer(make: Callable[[], object], codes: torch.Tensor, factors: torch.Tensor) -> torch.Tensor:
     """One scikit-learn model a factor on standardised codes, which its networks need."""
-    known = codes[:TRAIN]
-    standard = ((codes - known.mean(0)) / known.std(0)).numpy()
+    train = codes[:TRAIN]
+    standard = ((codes - train.mean(0)) / train.std(0)).numpy()
     columns = []
     for column in factors.T.numpy():
         model = make().fit(standard[:TRAIN], column[:TRAIN])
@@ -81,31 +81,31 @@ Action = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 
 ROUNDS: dict[str, Action] = {
     "mean of the targets": mean,
-    "Ridge": partial(own, Ridge),
-    "NearestNeighbors": partial(own, NearestNeighbors),
-    "GradientBoosting, histogram": partial(own, GradientBoosting),
-    "MLP, 1 layer": partial(own, partial(MLP, layers=1)),
-    "MLP, 2 layers": partial(own, MLP),
-    "MLP, 3 layers": partial(own, partial(MLP, layers=3)),
+    "Ridge": partial(fitted, Ridge),
+    "NearestNeighbors": partial(fitted, NearestNeighbors),
+    "GradientBoosting, histogram": partial(fitted, GradientBoosting),
+    "MLP, 1 layer": partial(fitted, partial(MLP, layers=1)),
+    "MLP, 2 layers": partial(fitted, MLP),
+    "MLP, 3 layers": partial(fitted, partial(MLP, layers=3)),
     "scikit-learn KNeighborsRegressor × 7": partial(peer, KNeighborsRegressor),
 }
 """Predictors that are timed in alternating rounds."""
 NETWORK = partial(MLPRegressor, hidden_layer_sizes=(256, 256), random_state=0)
 LONG: dict[str, Action] = {
     "scikit-learn MLPRegressor × 7, 2 layers": partial(peer, NETWORK),
-    "RandomForest": partial(own, RandomForest),
+    "RandomForest": partial(fitted, RandomForest),
 }
 EXACT: dict[str, Action] = {
-    "GradientBoosting, exact": partial(own, partial(GradientBoosting, engine="exact")),
+    "GradientBoosting, exact": partial(fitted, partial(GradientBoosting, engine="exact")),
 }
 PARTS = ("rounds", "noisy", "scenarios", "long", "exact")
 
 
 def timed(action: Action, codes: torch.Tensor, factors: torch.Tensor) -> Result:
     start = time.process_time()
-    found = action(codes, factors)
-    taken = time.process_time() - start
-    return {"s": taken, "error": (found - factors[TRAIN:]).abs().mean().item()}
+    predictions = action(codes, factors)
+    duration = time.process_time() - start
+    return {"s": duration, "error": (predictions - factors[TRAIN:]).abs().mean().item()}
 
 
 def compared(
@@ -116,19 +116,19 @@ def compared(
 ) -> dict[str, dict[str, float]]:
     """CPU seconds of fitting and predicting in alternating rounds, and mean absolute errors."""
     results: dict[str, list[Result]] = {name: [] for name in entered}
-    for number in range(rounds):
+    for round_index in range(rounds):
         for name, action in entered.items():
             results[name].append(timed(action, codes, factors))
-            print(number, name, results[name][-1], file=sys.stderr, flush=True)
+            print(round_index, name, results[name][-1], file=sys.stderr, flush=True)
     return {
         name: {
-            "median_s": statistics.median(one["s"] for one in found),
-            "least_s": min(one["s"] for one in found),
-            "most_s": max(one["s"] for one in found),
-            "rounds": len(found),
-            "error": found[0]["error"],
+            "median_s": statistics.median(result["s"] for result in repeats),
+            "least_s": min(result["s"] for result in repeats),
+            "most_s": max(result["s"] for result in repeats),
+            "rounds": len(repeats),
+            "error": repeats[0]["error"],
         }
-        for name, found in results.items()
+        for name, repeats in results.items()
     }
 
 
@@ -136,26 +136,35 @@ def scenarios(codes: torch.Tensor, factors: torch.Tensor) -> dict[str, float]:
     """Seconds for as many fits of trees and of networks as there are scenarios."""
     start, wall = time.process_time(), time.perf_counter()
     for _ in range(SCENARIOS):
-        own(GradientBoosting, codes, factors)
-        own(MLP, codes, factors)
+        fitted(GradientBoosting, codes, factors)
+        fitted(MLP, codes, factors)
     return {"cpu_s": time.process_time() - start, "wall_s": time.perf_counter() - wall}
 
 
 def table(report: dict[str, dict[str, dict[str, float]]]) -> dict[str, list[object]]:
     curved, noisy = report.get("curved", {}), report.get("noisy", {})
 
-    def seconds(one: dict[str, float]) -> str:
-        spread = f" ({one['least_s']:.2f} to {one['most_s']:.2f})" if one["rounds"] > 1 else ""
-        return f"{one['median_s']:.2f}{spread}"
+    def seconds(summary: dict[str, float]) -> str:
+        spread = (
+            f" ({summary['least_s']:.2f} to {summary['most_s']:.2f})"
+            if summary["rounds"] > 1
+            else ""
+        )
+        return f"{summary['median_s']:.2f}{spread}"
 
-    def error(one: dict[str, float]) -> str:
-        return f"{one['error']:.4f}"
+    def error(summary: dict[str, float]) -> str:
+        return f"{summary['error']:.4f}"
 
     return {
         "header": ["predictor", "CPU seconds", "error, curved codes", "error, noisy codes"],
         "rows": [
-            [name, seconds(one), error(one), error(noisy[name]) if name in noisy else "not run"]
-            for name, one in curved.items()
+            [
+                name,
+                seconds(summary),
+                error(summary),
+                error(noisy[name]) if name in noisy else "not run",
+            ]
+            for name, summary in curved.items()
         ],
     }
 
@@ -187,8 +196,8 @@ def main() -> None:
     for part in arguments.parts:
         old = json.loads(arguments.out.read_text()) if arguments.out.exists() else {}
         report = old.get("seconds", {})
-        for kind, found in measured(part, arguments.rounds).items():
-            report[kind] = report.get(kind, {}) | found
+        for kind, summaries in measured(part, arguments.rounds).items():
+            report[kind] = report.get(kind, {}) | summaries
         result = {
             "command": " ".join(["python", *sys.argv]),
             "versions": {

@@ -85,8 +85,8 @@ VOTES_TRAIN, VOTES_TEST, SAMPLES = 10_000, 5_000, 64
 
 def cut(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The first two thirds to learn from and the rest to test on."""
-    place = len(rows) - round(len(rows) / 3)
-    return rows[:place], rows[place:]
+    boundary = len(rows) - round(len(rows) / 3)
+    return rows[:boundary], rows[boundary:]
 
 
 def binned(codes: np.ndarray) -> list[np.ndarray]:
@@ -108,9 +108,9 @@ def modularity(codes: np.ndarray, factors: np.ndarray) -> float:
     squared = information(codes, factors) ** 2
     best = squared.max(1)
     others = squared.sum(1) - best
-    told = best > 1e-20  # rounding leaves 1e-15 nats of a latent that stands still
-    shares = 1 - others / np.where(told, best * (factors.shape[1] - 1), 1)
-    return float(np.mean(np.where(told, shares, 0)))
+    informative = best > 1e-20  # rounding leaves 1e-15 nats of a latent that stands still
+    shares = 1 - others / np.where(informative, best * (factors.shape[1] - 1), 1)
+    return float(np.mean(np.where(informative, shares, 0)))
 
 
 def concentration(importance: np.ndarray) -> tuple[float, float]:
@@ -123,11 +123,13 @@ def concentration(importance: np.ndarray) -> tuple[float, float]:
 def dci_with(make: Callable[[], object], codes: np.ndarray, factors: np.ndarray) -> dict:
     """Disentanglement, completeness and accuracy of a tree learner, as in disentanglement_lib."""
     (train, test), (labels, tested) = cut(codes), cut(factors)
-    models = [make().fit(train, own) for own in labels.T]
+    models = [make().fit(train, label) for label in labels.T]
     importance = np.stack([model.feature_importances_ for model in models], axis=1)
-    right = [model.score(test, other) for model, other in zip(models, tested.T, strict=True)]
-    for model, own in zip(models, labels.T, strict=True):
-        model.score(train, own)
+    right = [
+        model.score(test, test_label) for model, test_label in zip(models, tested.T, strict=True)
+    ]
+    for model, label in zip(models, labels.T, strict=True):
+        model.score(train, label)
     return {
         "disentanglement": concentration(importance)[0],
         "completeness": concentration(importance.T)[0],
@@ -166,9 +168,9 @@ def dcies(codes: np.ndarray, factors: np.ndarray) -> dict[str, float]:
     losses, importances = np.zeros((len(DEPTHS), factors.shape[1])), []
     for row, depth in enumerate(DEPTHS):
         columns = []
-        for k, (own, other) in enumerate(zip(labels.T, tested.T, strict=True)):
-            model = RandomForestRegressor(max_depth=depth, random_state=0).fit(train, own)
-            losses[row, k] = 1 - model.score(test, other)
+        for k, (label, test_label) in enumerate(zip(labels.T, tested.T, strict=True)):
+            model = RandomForestRegressor(max_depth=depth, random_state=0).fit(train, label)
+            losses[row, k] = 1 - model.score(test, test_label)
             columns.append(model.feature_importances_)
         importances.append(np.stack(columns, axis=1))
     best = losses.mean(1).argmin()
@@ -200,13 +202,15 @@ def dcies_rff(codes: np.ndarray, factors: np.ndarray) -> dict[str, float]:
     for row, count in enumerate(FEATURES):
         cycles = 0.08 * host_generator(0).normal(size=(count // 2, codes.shape[1]))
         angles = [2 * np.pi * units.transform(part) @ cycles.T for part in (train, test)]
-        known, asked = (np.hstack([np.cos(one), np.sin(one)]) for one in angles)
-        for k, (own, other) in enumerate(zip(labels.T, tested.T, strict=True)):
-            unit = StandardScaler().fit(own[:, None])
+        train_features, test_features = (
+            np.hstack([np.cos(angle), np.sin(angle)]) for angle in angles
+        )
+        for k, (label, test_label) in enumerate(zip(labels.T, tested.T, strict=True)):
+            unit = StandardScaler().fit(label[:, None])
             model = make_pipeline(StandardScaler(), Ridge()).fit(
-                known, unit.transform(own[:, None])
+                train_features, unit.transform(label[:, None])
             )
-            losses[row, k] = 1 - model.score(asked, unit.transform(other[:, None]))
+            losses[row, k] = 1 - model.score(test_features, unit.transform(test_label[:, None]))
     lowest = np.minimum.accumulate(losses, axis=0)
     sizes = np.log(np.array(FEATURES) + 1)
     area = np.trapezoid(lowest - lowest[-1], sizes, axis=0)
@@ -221,10 +225,10 @@ def mcc_linear(ranks: bool, codes: np.ndarray, factors: np.ndarray) -> float:
     """Khemakhem et al. (2020): canonical variates of the first images, matched on the last."""
     (train, test), (labels, tested) = cut(codes), cut(factors)
     pairs = min(codes.shape[1], factors.shape[1])
-    left, right = CCA(pairs, max_iter=5000).fit(train, labels).transform(test, tested)
+    code_side, right = CCA(pairs, max_iter=5000).fit(train, labels).transform(test, tested)
     if ranks:  # variates that are equal but for rounding have the same rank
-        left, right = (rankdata(side.round(6), axis=0) for side in (left, right))
-    table = np.abs(np.corrcoef(left.T, right.T))[:pairs, pairs:]
+        code_side, right = (rankdata(side.round(6), axis=0) for side in (code_side, right))
+    table = np.abs(np.corrcoef(code_side.T, right.T))[:pairs, pairs:]
     rows, columns = linear_sum_assignment(-table)
     return float(table[rows, columns].mean())
 
@@ -236,10 +240,10 @@ def regressed_blocks(
     (train, test), (labels, tested) = cut(codes), cut(factors)
     units = StandardScaler().fit(train)
     shares = []
-    for own, other in zip(labels.T[:, :, None], tested.T[:, :, None], strict=True):
-        unit = StandardScaler().fit(own)
-        model = make().fit(units.transform(train)[:most], unit.transform(own)[:most])
-        shares.append(r2_score(unit.transform(other), model.predict(units.transform(test))))
+    for train_label, test_label in zip(labels.T[:, :, None], tested.T[:, :, None], strict=True):
+        unit = StandardScaler().fit(train_label)
+        model = make().fit(units.transform(train)[:most], unit.transform(train_label)[:most])
+        shares.append(r2_score(unit.transform(test_label), model.predict(units.transform(test))))
     return {"mcc": float(np.mean(np.sqrt(np.maximum(shares, 0)))), "r2": float(np.mean(shares))}
 
 
@@ -251,8 +255,8 @@ def kernel_ridge() -> GridSearchCV:
 def blocks(
     name: str, make: Callable[[], object], most: int, codes: np.ndarray, factors: np.ndarray
 ) -> dict[str, float]:
-    found = regressed_blocks(make, most, codes, factors)
-    return {f"block_{one}_{name}": value for one, value in found.items()}
+    shares = regressed_blocks(make, most, codes, factors)
+    return {f"block_{block}_{name}": value for block, value in shares.items()}
 
 
 def dci_lasso(scale: bool, codes: np.ndarray, factors: np.ndarray) -> dict[str, float]:
@@ -260,12 +264,12 @@ def dci_lasso(scale: bool, codes: np.ndarray, factors: np.ndarray) -> dict[str, 
     (train, test), (labels, tested) = cut(codes), cut(factors)
     spread = np.where(train.std(0) > 0, train.std(0), 1) if scale else 1.0
     columns, errors = [], []
-    for own, other in zip(labels.T, tested.T, strict=True):
+    for label, test_label in zip(labels.T, tested.T, strict=True):
         model = Lasso(alpha=0.02, selection="cyclic" if scale else "random", random_state=0)
-        model.fit((train - train.mean(0)) / spread, (own - own.mean()) / own.std())
-        found = model.predict((test - train.mean(0)) / spread) * own.std() + own.mean()
+        model.fit((train - train.mean(0)) / spread, (label - label.mean()) / label.std())
+        predicted = model.predict((test - train.mean(0)) / spread) * label.std() + label.mean()
         columns.append(np.abs(model.coef_))
-        errors.append(np.sqrt(np.mean((found - other) ** 2)) / other.std())
+        errors.append(np.sqrt(np.mean((predicted - test_label) ** 2)) / test_label.std())
     importance = np.stack(columns, axis=1)
     return {
         "disentanglement": concentration(importance)[0],
@@ -276,8 +280,8 @@ def dci_lasso(scale: bool, codes: np.ndarray, factors: np.ndarray) -> dict[str, 
 
 def mig_sup(codes: np.ndarray, factors: np.ndarray) -> float:
     """Li et al. (2020): the gap of each latent's two best factors, in shares of their entropies."""
-    own = np.array([mutual_info_score(v, v) for v in factors.T])
-    ordered = np.sort(information(codes, factors) / own, axis=1)
+    entropies = np.array([mutual_info_score(v, v) for v in factors.T])
+    ordered = np.sort(information(codes, factors) / entropies, axis=1)
     return float(np.mean(ordered[:, -1] - ordered[:, -2]))
 
 
@@ -287,9 +291,9 @@ def jemmig(codes: np.ndarray, factors: np.ndarray) -> float:
     shares = []
     for v, column in zip(factors.T, table.T, strict=True):
         best = int(column.argmax())
-        own, alone = mutual_info_score(v, v), mutual_info_score(bins[best], bins[best])
+        entropy, alone = mutual_info_score(v, v), mutual_info_score(bins[best], bins[best])
         gap = column[best] - np.sort(column)[-2]
-        shares.append(1 - (own + alone - column[best] - gap) / (own + np.log(20)))
+        shares.append(1 - (entropy + alone - column[best] - gap) / (entropy + np.log(20)))
     return float(np.mean(shares))
 
 
@@ -327,8 +331,8 @@ def mcc_pearson(codes: np.ndarray, factors: np.ndarray) -> float:
 
 def mcc_spearman(codes: np.ndarray, factors: np.ndarray) -> float:
     moving = codes[:, codes.std(0) > 0]
-    found = np.atleast_2d(spearmanr(moving, factors).statistic)
-    return mcc(np.abs(found[: moving.shape[1], moving.shape[1] :]))
+    correlations = np.atleast_2d(spearmanr(moving, factors).statistic)
+    return mcc(np.abs(correlations[: moving.shape[1], moving.shape[1] :]))
 
 
 def shares_of(table: np.ndarray, factors: np.ndarray) -> np.ndarray:
@@ -338,11 +342,11 @@ def shares_of(table: np.ndarray, factors: np.ndarray) -> np.ndarray:
 
 def modular_and_compact(table: np.ndarray) -> list[float]:
     """InfoM and InfoC of Hsu et al. (2023) from shares of information (factor, latent)."""
-    found = []
-    for one in (table, table.T):
-        best = one.max(0) / np.maximum(one.sum(0), 1e-300)
-        found.append(float((best.mean() - 1 / len(one)) / (1 - 1 / len(one))))
-    return found
+    scores = []
+    for matrix in (table, table.T):
+        best = matrix.max(0) / np.maximum(matrix.sum(0), 1e-300)
+        scores.append(float((best.mean() - 1 / len(matrix)) / (1 - 1 / len(matrix))))
+    return scores
 
 
 def explicit(inputs: np.ndarray, factors: np.ndarray) -> float:
@@ -406,17 +410,19 @@ class UDR:
 
     def compute(self) -> dict[str, torch.Tensor]:
         """UDR in the form of the authors' code, the mean over the models."""
-        kl = [np.ones(one.shape[1]) for one in self.models]
+        kl = [np.ones(kind.shape[1]) for kind in self.models]
         return {
-            f"udr_{one}_averaged": torch.tensor(udr(self.models, kl, one, "averaged").scores.mean())
-            for one in ("lasso", "spearman")
+            f"udr_{kind}_averaged": torch.tensor(
+                udr(self.models, kl, kind, "averaged").scores.mean()
+            )
+            for kind in ("lasso", "spearman")
         }
 
 
 def plain_udr(codes: np.ndarray, factors: np.ndarray) -> dict[str, float]:
     """Duan et al. (2020) in the words of the authors' code."""
-    models = [StandardScaler().fit_transform(one) for one in five_models(codes)]
-    found = {}
+    models = [StandardScaler().fit_transform(rows) for rows in five_models(codes)]
+    scores = {}
     for name in ("lasso", "spearman"):
         pairs = np.full((5, 5), np.nan)
         for i, j in permutations(range(5), 2):
@@ -425,17 +431,19 @@ def plain_udr(codes: np.ndarray, factors: np.ndarray) -> dict[str, float]:
             else:
                 count = models[i].shape[1]
                 table = np.abs(spearmanr(models[i], models[j]).statistic[:count, count:])
-            sides = [(one.max(0) ** 2 / np.maximum(one.sum(0), 1e-300)) for one in (table, table.T)]
-            pairs[i, j] = np.mean([one.mean() for one in sides])
-        found[f"udr_{name}_averaged"] = float(np.nanmedian(pairs, axis=0).mean())
-    return found
+            sides = [
+                (rows.max(0) ** 2 / np.maximum(rows.sum(0), 1e-300)) for rows in (table, table.T)
+            ]
+            pairs[i, j] = np.mean([rows.mean() for rows in sides])
+        scores[f"udr_{name}_averaged"] = float(np.nanmedian(pairs, axis=0).mean())
+    return scores
 
 
 def downstream(make: Callable[[], object], codes: np.ndarray, factors: np.ndarray) -> float:
     """Accuracy from 1,000 labels, the mean over factors, on the last 1,000 images."""
     pairs = zip(factors[:1000].T, factors[-1000:].T, strict=True)
-    models = [(make().fit(codes[:1000], own), other) for own, other in pairs]
-    return float(np.mean([model.score(codes[-1000:], other) for model, other in models]))
+    models = [(make().fit(codes[:1000], label), test_label) for label, test_label in pairs]
+    return float(np.mean([model.score(codes[-1000:], test_label) for model, test_label in models]))
 
 
 def cross_validated() -> LogisticRegressionCV:
@@ -468,10 +476,10 @@ def sap_svc(codes: np.ndarray, factors: np.ndarray) -> float:
 def explicitness(codes: np.ndarray, factors: np.ndarray) -> float:
     (train, test), (labels, tested) = cut(codes), cut(factors)
     areas = []
-    for own, other in zip(labels.T, tested.T, strict=True):
-        model = OneVsRestClassifier(LogisticRegression(max_iter=1000)).fit(train, own)
+    for label, test_label in zip(labels.T, tested.T, strict=True):
+        model = OneVsRestClassifier(LogisticRegression(max_iter=1000)).fit(train, label)
         scores = model.decision_function(test)
-        truth = label_binarize(other, classes=model.classes_)
+        truth = label_binarize(test_label, classes=model.classes_)
         values = range(truth.shape[1])
         areas.append(np.mean([roc_auc_score(truth[:, k], scores[:, k]) for k in values]))
     return float(np.mean(areas))
@@ -482,11 +490,13 @@ def explicitness_multinomial(codes: np.ndarray, factors: np.ndarray) -> float:
     (train, test), (labels, tested) = cut(codes), cut(factors)
     middle, spread = train.mean(0), np.where(train.std(0) > 0, train.std(0), 1)
     areas = []
-    for own, other in zip(labels.T, tested.T, strict=True):
-        model = LogisticRegression(max_iter=1000).fit((train - middle) / spread, own)
-        found = model.predict_proba((test - middle) / spread)
-        truth = label_binarize(other, classes=model.classes_)
-        areas.append(np.mean([roc_auc_score(t, p) for t, p in zip(truth.T, found.T, strict=True)]))
+    for label, test_label in zip(labels.T, tested.T, strict=True):
+        model = LogisticRegression(max_iter=1000).fit((train - middle) / spread, label)
+        probabilities = model.predict_proba((test - middle) / spread)
+        truth = label_binarize(test_label, classes=model.classes_)
+        areas.append(
+            np.mean([roc_auc_score(t, p) for t, p in zip(truth.T, probabilities.T, strict=True)])
+        )
     return float(np.mean(areas))
 
 
@@ -497,12 +507,12 @@ def rows_by_value(factors: np.ndarray) -> list[list[np.ndarray]]:
 def factor_vae_score(codes: np.ndarray, factors: np.ndarray) -> float:
     rng = np.random.default_rng(0)
     codes = codes[:, codes.std(0, ddof=1) >= 0.05]
-    spread, known = codes.var(0, ddof=1), rows_by_value(factors)
+    spread, rows_of_factor = codes.var(0, ddof=1), rows_by_value(factors)
     tables = np.zeros((2, codes.shape[1], factors.shape[1]))
     for part, votes in enumerate((VOTES_TRAIN, VOTES_TEST)):
         for _ in range(votes):
             factor = int(rng.integers(factors.shape[1]))
-            rows = known[factor][factors[rng.integers(len(factors)), factor]]
+            rows = rows_of_factor[factor][factors[rng.integers(len(factors)), factor]]
             batch = codes[rows[rng.integers(len(rows), size=SAMPLES)]]
             tables[part, np.argmin(batch.var(0, ddof=1) / spread), factor] += 1
     train, test = tables
@@ -511,14 +521,16 @@ def factor_vae_score(codes: np.ndarray, factors: np.ndarray) -> float:
 
 def beta_vae_score(codes: np.ndarray, factors: np.ndarray) -> float:
     rng = np.random.default_rng(0)
-    known = rows_by_value(factors)
+    rows_of_factor = rows_by_value(factors)
     points, labels = [], []
     for _ in range(VOTES_TRAIN + VOTES_TEST):
         factor = int(rng.integers(factors.shape[1]))
         first = rng.integers(len(codes), size=SAMPLES)
-        shared = [known[factor][value] for value in factors[first, factor]]
+        shared = [rows_of_factor[factor][value] for value in factors[first, factor]]
         places = rng.random(SAMPLES)
-        second = [rows[int(place * len(rows))] for rows, place in zip(shared, places, strict=True)]
+        second = [
+            rows[int(fraction * len(rows))] for rows, fraction in zip(shared, places, strict=True)
+        ]
         points.append(np.abs(codes[first] - codes[second]).mean(0))
         labels.append(factor)
     x, y = np.array(points), np.array(labels)
@@ -559,7 +571,7 @@ PUBLISHED: dict[str, Procedure] = {
 """By the names of the default set."""
 
 
-def named(name: str, procedure: Procedure) -> Several:
+def by_name(name: str, procedure: Procedure) -> Several:
     """A procedure of one number as a procedure of results by name."""
     return lambda codes, factors: {name: procedure(codes, factors)}
 
@@ -577,28 +589,28 @@ MANY = (3, 25, 40)
 KINDS = ("perfect", "rotated", "noisy", "merged", "dead", "many")
 FOREST = partial(RandomForestClassifier, min_samples_leaf=5, random_state=0)
 COMPARED: dict[str, tuple[Callable[..., object], Several]] = {
-    "mig": (MIG, named("mig", mig)),
-    "mig_sup": (MIGSup, named("mig_sup", mig_sup)),
-    "jemmig": (JEMMIG, named("jemmig", jemmig)),
-    "dcimig": (DCIMIG, named("dcimig", dcimig)),
-    "modularity": (Modularity, named("modularity", modularity)),
-    "explicitness": (Explicitness, named("explicitness", explicitness)),
+    "mig": (MIG, by_name("mig", mig)),
+    "mig_sup": (MIGSup, by_name("mig_sup", mig_sup)),
+    "jemmig": (JEMMIG, by_name("jemmig", jemmig)),
+    "dcimig": (DCIMIG, by_name("dcimig", dcimig)),
+    "modularity": (Modularity, by_name("modularity", modularity)),
+    "explicitness": (Explicitness, by_name("explicitness", explicitness)),
     "explicitness_multinomial": (
         partial(Explicitness, classifier="multinomial"),
-        named("explicitness_multinomial", explicitness_multinomial),
+        by_name("explicitness_multinomial", explicitness_multinomial),
     ),
-    "sap_r2": (SAP, named("sap_r2", sap_r2)),
-    "sap_svc": (partial(SAP, predictor="svc"), named("sap_svc", sap_svc)),
-    "irs": (IRS, named("irs", irs)),
-    "mcc_pearson": (MCC, named("mcc_pearson", mcc_pearson)),
-    "mcc_spearman": (partial(MCC, correlation="spearman"), named("mcc_spearman", mcc_spearman)),
+    "sap_r2": (SAP, by_name("sap_r2", sap_r2)),
+    "sap_svc": (partial(SAP, predictor="svc"), by_name("sap_svc", sap_svc)),
+    "irs": (IRS, by_name("irs", irs)),
+    "mcc_pearson": (MCC, by_name("mcc_pearson", mcc_pearson)),
+    "mcc_spearman": (partial(MCC, correlation="spearman"), by_name("mcc_spearman", mcc_spearman)),
     "mcc_linear": (
         partial(MCC, alignment="linear"),
-        named("mcc_linear_pearson", partial(mcc_linear, False)),
+        by_name("mcc_linear_pearson", partial(mcc_linear, False)),
     ),
     "mcc_linear_spearman": (
         partial(MCC, correlation="spearman", alignment="linear"),
-        named("mcc_linear_spearman", partial(mcc_linear, True)),
+        by_name("mcc_linear_spearman", partial(mcc_linear, True)),
     ),
     "block_mcc_linear": (BlockMCC, partial(blocks, "linear", LinearRegression, IMAGES)),
     "block_mcc_kernel": (
@@ -608,8 +620,8 @@ COMPARED: dict[str, tuple[Callable[..., object], Several]] = {
     "infomec_knn": (InfoMEC, partial(infomec, "knn")),
     "infomec_bins": (partial(InfoMEC, estimator="bins"), partial(infomec, "bins")),
     "infomec_discrete": (partial(InfoMEC, estimator="discrete"), infomec_discrete),
-    "factor_vae_score": (FactorVAEScore, named("factor_vae_score", factor_vae_score)),
-    "beta_vae_score": (BetaVAEScore, named("beta_vae_score", beta_vae_score)),
+    "factor_vae_score": (FactorVAEScore, by_name("factor_vae_score", factor_vae_score)),
+    "beta_vae_score": (BetaVAEScore, by_name("beta_vae_score", beta_vae_score)),
     "dci_gbt": (
         partial(DCI, learner="gbt"),
         prefixed("dci_gbt", boosted),
@@ -628,21 +640,21 @@ COMPARED: dict[str, tuple[Callable[..., object], Several]] = {
     "dcies_rff": (partial(DCIES, probe="rff"), prefixed("dcies_rff", dcies_rff)),
     "downstream_logistic": (
         partial(DownstreamAccuracy, labels=(1000,), tested=1000),
-        named("downstream_logistic_1000", partial(downstream, cross_validated)),
+        by_name("downstream_logistic_1000", partial(downstream, cross_validated)),
     ),
     "downstream_hgbt": (
         partial(DownstreamAccuracy, classifier="hgbt", labels=(1000,), tested=1000),
-        named("downstream_hgbt_1000", partial(downstream, exact_boosting)),
+        by_name("downstream_hgbt_1000", partial(downstream, exact_boosting)),
     ),
     "gaussian_total_correlation": (
         GaussianTotalCorrelation,
-        named("gaussian_total_correlation", gaussian_total_correlation),
+        by_name("gaussian_total_correlation", gaussian_total_correlation),
     ),
     "wasserstein_correlation": (
         WassersteinCorrelation,
-        named("gaussian_wasserstein_correlation", wasserstein_correlation),
+        by_name("gaussian_wasserstein_correlation", wasserstein_correlation),
     ),
-    "mean_pairwise_mi": (MeanPairwiseMI, named("mean_pairwise_mi", mean_pairwise_mi)),
+    "mean_pairwise_mi": (MeanPairwiseMI, by_name("mean_pairwise_mi", mean_pairwise_mi)),
     "udr": (UDR, plain_udr),
 }
 """Every score that published code has, and the procedure that gives the same names.
@@ -664,10 +676,10 @@ def compare(
     metric.update(codes, torch.from_numpy(factors))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # published procedures stop before their optimum
-        own, other = metric.compute(), procedure(codes.numpy(), factors)
+        values, published = metric.compute(), procedure(codes.numpy(), factors)
     return {
-        name: [own[name].item(), float(value) if np.isfinite(value) else None]
-        for name, value in other.items()
+        name: [values[name].item(), float(value) if np.isfinite(value) else None]
+        for name, value in published.items()
     }
 
 
@@ -684,10 +696,10 @@ def rows_of(results: dict[str, dict]) -> list[list[str]]:
                 if kind not in by_kind:
                     cells.append("")
                     continue
-                own, other = by_kind[kind][name]
-                gap = "none" if other is None else f"{own - other:+.3f}"
-                cells.append(f"{own:.3f} ({gap})")
-                apart.append(0.0 if other is None else abs(own - other))
+                score, published = by_kind[kind][name]
+                gap = "none" if published is None else f"{score - published:+.3f}"
+                cells.append(f"{score:.3f} ({gap})")
+                apart.append(0.0 if published is None else abs(score - published))
             rows.append([f"`{name}`", *cells, f"{max(apart):.3f}"])
     return rows
 
@@ -705,12 +717,12 @@ def main() -> None:
         factors = draw_factors(sizes, IMAGES, 0)
         codes = standard_codes(factors, LATENTS, 0)["noisy" if kind == "many" else kind]
         for key in arguments.scores:
-            found = compare(key, codes, factors, sizes)
-            print(kind, found, flush=True)
+            scores = compare(key, codes, factors, sizes)
+            print(kind, scores, flush=True)
             report = json.loads(arguments.out.read_text()) if arguments.out.exists() else {}
             results = report.get("results", {})
-            results = {one: results.get(one, {}) for one in COMPARED}
-            results[key][kind] = found
+            results = {score: results.get(score, {}) for score in COMPARED}
+            results[key][kind] = scores
             report = {
                 "command": "python benchmarks/published_scores.py",
                 "size": {"images": IMAGES, "latents": LATENTS, "values": SIZES, "many": MANY},

@@ -163,14 +163,14 @@ def main() -> None:
                 run = f"{folder}/runs/reading/version_0"
                 arguments = ["-m", "dislab", "predict", f"--run={run}"]
                 subprocess.run([sys.executable, *arguments], check=True, env=environment)
-            made = subprocess.run(
+            process = subprocess.run(
                 [sys.executable, __file__, name, folder],
                 check=True,
                 env=environment,
                 stdout=subprocess.PIPE,
                 text=True,
             )
-            print(name, made.stdout.rpartition("counts: ")[2].strip())
+            print(name, process.stdout.rpartition("counts: ")[2].strip())
 
 
 if __name__ == "__main__":

@@ -57,18 +57,18 @@ def renderers(device: torch.device) -> dict[str, Draw]:
         return len(dsprites.packed_block((2, 5, int(generator.integers(40)))))
 
     def geometries() -> int:
-        for number in generator.integers(480, size=10):
-            shapes3d.render(int(number))
+        for index in generator.integers(480, size=10):
+            shapes3d.render(int(index))
         return 10
 
     def chairs() -> int:
         return len(render(generator.integers(len(ParametricChairs().factors), size=124)))
 
     def heads() -> int:
-        one = ParametricHeads(
+        heads_data = ParametricHeads(
             identities=1, azimuths=3, elevations=3, seed=int(generator.integers(99))
         )
-        return prepared(one)
+        return prepared(heads_data)
 
     def blobs() -> int:
         return len(blob.images(torch.from_numpy(generator.integers(len(blob.factors), size=512))))
@@ -155,11 +155,11 @@ def measure(rounds: int, batch_size: int, device: str) -> dict[str, dict[str, in
     clock = time.process_time if device == "cpu" else time.perf_counter
     ways = {**renderers(torch.device(device)), "3D Shapes, composed": feed(batch_size)}
     rates: dict[str, list[float]] = {name: [] for name in ways}
-    for number in range(rounds + 1):
+    for round_index in range(rounds + 1):
         for name, way in ways.items():
             start = clock()
             count = way()
-            if number:  # the first round fills caches
+            if round_index:  # the first round fills caches
                 rates[name].append(count / (clock() - start))
     return {name: summary(values) for name, values in rates.items()}
 

@@ -88,12 +88,12 @@ KEPT = {
 }
 
 
-def shown(key: str, values: dict[str, float]) -> list[str]:
+def result_names(key: str, values: dict[str, float]) -> list[str]:
     """Which results of a score the table shows."""
     names = SCORES[key][1]
-    kept = KEPT.get(key.partition("_")[0])
-    if names is None and kept:
-        names = [f"{key}_{name}" for name in kept]
+    parts = KEPT.get(key.partition("_")[0])
+    if names is None and parts:
+        names = [f"{key}_{name}" for name in parts]
     return list(values) if names is None else names
 
 
@@ -114,11 +114,13 @@ def tables(results: dict[str, dict[str, dict]], kinds: list[str]) -> dict[str, o
     ordered = {key: results[key] for key in SCORES if set(results.get(key, {})) == set(kinds)}
     rows, costs = [], []
     for key, by_kind in ordered.items():
-        for name in shown(key, by_kind[kinds[0]]["values"]):
+        for name in result_names(key, by_kind[kinds[0]]["values"]):
             numbers = [f"{by_kind[kind]['values'][name]:.2f}" for kind in kinds]
             rows.append([f"`{name}`", *numbers])
         seconds = [by_kind[kind]["cpu_s"] for kind in kinds]
-        costs.append([f"`{key}`", *(two_digits(one) for one in (min(seconds), max(seconds)))])
+        costs.append(
+            [f"`{key}`", *(two_digits(duration) for duration in (min(seconds), max(seconds)))]
+        )
     return {
         "scores": {"header": ["score", *kinds], "rows": rows},
         "cost": {"header": ["score", "least, s", "most, s"], "rows": costs},
@@ -147,9 +149,9 @@ def main() -> None:
     measure("mig", kinds["perfect"], torch.from_numpy(factors))
     for key in arguments.scores:
         for kind in arguments.kinds or kinds:
-            found = measure(key, kinds[kind], torch.from_numpy(factors))
-            results.setdefault(key, {})[kind] = found
-            print(key, kind, found["cpu_s"], flush=True)
+            measurement = measure(key, kinds[kind], torch.from_numpy(factors))
+            results.setdefault(key, {})[kind] = measurement
+            print(key, kind, measurement["cpu_s"], flush=True)
         report = {
             "command": " ".join(["python", *sys.argv]),
             "size": {"images": IMAGES, "latents": LATENTS, "values": SIZES},

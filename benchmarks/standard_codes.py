@@ -12,7 +12,7 @@ from dislab.factors import Factor, FactorSpace
 
 
 def space_of(sizes: tuple[int, ...]) -> FactorSpace:
-    names = [f"factor{number}" for number in range(len(sizes))]
+    names = [f"factor{index}" for index in range(len(sizes))]
     values = [tuple(map(float, range(size))) for size in sizes]
     return FactorSpace(tuple(map(Factor, names, values)))
 
@@ -42,13 +42,13 @@ def standard_codes(factors: np.ndarray, latents: int, seed: int) -> dict[str, to
     doubled = np.repeat(standard, 2, axis=1)[:, :latents]
     sums = [standard[:, :2].sum(1), *standard[:, 2:-2].T, standard[:, -2:].sum(1)]
     merged = np.stack(sums, axis=1)
-    rest = generator.normal(size=(images, latents - merged.shape[1]))
+    padding = generator.normal(size=(images, latents - merged.shape[1]))
     kinds = {
         "perfect": perfect,
         "rotated": perfect @ rotation,
         "noisy": perfect + 0.3 * generator.normal(size=perfect.shape),
         "split": doubled + 0.1 * generator.normal(size=doubled.shape),
-        "merged": np.concatenate([merged, rest], axis=1),
+        "merged": np.concatenate([merged, padding], axis=1),
         "dead": np.concatenate([standard, np.zeros_like(idle)], axis=1),
         "noise": generator.normal(size=perfect.shape),
     }

@@ -74,19 +74,24 @@ def correlated(study: Study) -> dict[str, Any]:
     """Importance shared by the latents of two factors, and errors of predicted factors."""
     table = study.table()
     rows, scores = [], []
-    shown = {"MIG": "score.mig", "DCI D": "score.dci_hgbt_disentanglement"}
-    shown |= {"FactorVAE score": "score.factor_vae_score", "ELBO": "score.elbo_sample_test"}
+    columns_by_title = {"MIG": "score.mig", "DCI D": "score.dci_hgbt_disentanglement"}
+    columns_by_title |= {
+        "FactorVAE score": "score.factor_vae_score",
+        "ELBO": "score.elbo_sample_test",
+    }
     for (method, correlation), runs in table.groupby(["method", "correlation"], sort=False):
-        found = [_of_factors(study.folder.run(str(run)) / SCORES) for run in runs.index]
-        columns = zip(*found, strict=True)
-        digits = [1 if name == "ELBO" else 2 for name in shown]
-        means = [_mean(runs[name], n) for name, n in zip(shown.values(), digits, strict=True)]
+        correlations = [_of_factors(study.folder.run(str(run)) / SCORES) for run in runs.index]
+        columns = zip(*correlations, strict=True)
+        digits = [1 if name == "ELBO" else 2 for name in columns_by_title]
+        means = [
+            _mean(runs[name], n) for name, n in zip(columns_by_title.values(), digits, strict=True)
+        ]
         scores.append([method, correlation, *means])
         rows.append([method, correlation, *(_mean(column, 2) for column in columns)])
     header = ["method", "correlation", *(f"shared: {a}, {b}" for a, b in PAIRS)]
     header += [f"error: {name}" for name in FACTORS]
     return {
-        "scores": {"header": ["method", "correlation", *shown], "rows": scores},
+        "scores": {"header": ["method", "correlation", *columns_by_title], "rows": scores},
         "factors": {"header": header, "rows": rows},
     }
 
@@ -100,20 +105,22 @@ def dittadi(study: Study) -> dict[str, Any]:
         model = f"{supervision}, β {beta}, {noise} noise"
         disentanglement = _mean(runs[DISENTANGLEMENT], 2)
         for name, rows in errors.items():
-            shown = [_mean(runs[f"transfer.{one}/{name}"], 2) for one in SCENARIOS]
-            rows.append([model, disentanglement, *shown])
+            means = [_mean(runs[f"transfer.{scenario}/{name}"], 2) for scenario in SCENARIOS]
+            rows.append([model, disentanglement, *means])
     header = ["models", "DCI D", *SCENARIOS.values()]
-    found = {PREDICTORS[name]: {"header": header, "rows": rows} for name, rows in errors.items()}
-    columns = [f"transfer.{one}/{name}" for one in SCENARIOS for name in PREDICTORS]
-    known = rank_correlations(table, [DISENTANGLEMENT], columns, by=["supervision"])
+    tables = {PREDICTORS[name]: {"header": header, "rows": rows} for name, rows in errors.items()}
+    columns = [f"transfer.{scenario}/{name}" for scenario in SCENARIOS for name in PREDICTORS]
+    correlations = rank_correlations(table, [DISENTANGLEMENT], columns, by=["supervision"])
     rows = []
-    for one, label in SCENARIOS.items():
+    for scenario, label in SCENARIOS.items():
         for name, title in PREDICTORS.items():
-            mine = known[known["right"] == f"transfer.{one}/{name}"].set_index("group")
+            mine = correlations[correlations["right"] == f"transfer.{scenario}/{name}"].set_index(
+                "group"
+            )
             cells = [f"{mine['rho'][group]:.2f}" for group in GROUPS]
             rows.append([label, title, *cells, f"{mine['p_holm']['all']:.3f}"])
     header = ["shift", "predictor", *GROUPS.values(), "p (Holm), all"]
-    return found | {"correlations": {"header": header, "rows": rows}}
+    return tables | {"correlations": {"header": header, "rows": rows}}
 
 
 def _of_factors(scores: Path) -> list[float]:
@@ -153,10 +160,10 @@ def _draw(study: Study, condition: str) -> None:
 
 def _mean(values: Sequence[float], digits: int) -> str:
     """Mean and standard deviation over seeds."""
-    known = np.array([value for value in values if value == value])
-    if not len(known):
+    finite = np.array([value for value in values if value == value])
+    if not len(finite):
         return "–"
-    return f"{known.mean():.{digits}f} ± {known.std(ddof=1):.{digits}f}"
+    return f"{finite.mean():.{digits}f} ± {finite.std(ddof=1):.{digits}f}"
 
 
 FINDINGS = {"montero": montero, "correlated": correlated, "dittadi": dittadi}

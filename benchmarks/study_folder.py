@@ -38,8 +38,7 @@ def make(folder: Path, runs: int) -> None:
         for n in range(runs // SEEDS)
     ]
     planned = tuple(
-        PlannedRun(f"{number:012x}", number % SEEDS, groups[number // SEEDS])
-        for number in range(runs)
+        PlannedRun(f"{index:012x}", index % SEEDS, groups[index // SEEDS]) for index in range(runs)
     )
     plan = Plan("many", ("beta", "method"), STAGES, planned, Resources(), Failure(), versions())
     plan.write(folder)
@@ -49,26 +48,26 @@ def make(folder: Path, runs: int) -> None:
             scores: dict[str, float | None] = {
                 f"score_{n}": draw.random() for n in range(RESULTS[stage])
             }
-            place = records.stage(run.id, stage) / "done.json"
-            place.parent.mkdir(parents=True)
+            path = records.stage(run.id, stage) / "done.json"
+            path.parent.mkdir(parents=True)
             done = Done("0" * 12, "done", scores, draw.random() * 100, versions())
-            place.write_text(json.dumps(vars(done), indent=2))
+            path.write_text(json.dumps(vars(done), indent=2))
 
 
-def settings(number: int) -> dict[str, Any]:
+def settings(index: int) -> dict[str, Any]:
     """A configuration as large as those of real runs, which have some 4 KB."""
-    return {f"section_{n}": {"setting": number, "text": "x" * 100} for n in range(30)}
+    return {f"section_{n}": {"setting": index, "text": "x" * 100} for n in range(30)}
 
 
 def seconds(folder: Path, verb: str, repeats: int) -> list[float]:
     """Times of a command, with the start of Python."""
-    found = []
+    durations = []
     for _ in range(repeats):
         began = time.perf_counter()
         command = [sys.executable, "-m", "dislab", "study", verb, str(folder)]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-        found.append(time.perf_counter() - began)
-    return found
+        durations.append(time.perf_counter() - began)
+    return durations
 
 
 def main() -> None:
@@ -77,24 +76,24 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--json", type=Path, help="write the figures there")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as place:
-        folder = Path(place, "many")
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary, "many")
         folder.mkdir()
         make(folder, options.runs)
-        found = {verb: seconds(folder, verb, options.repeats) for verb in GOALS}
-    for verb, times in found.items():
+        durations = {verb: seconds(folder, verb, options.repeats) for verb in GOALS}
+    for verb, times in durations.items():
         print(f"{verb}: {statistics.median(times):.2f} s, goal {GOALS[verb]:.0f} s")
     if options.json:
         record = {
             "runs": options.runs,
-            "median_seconds": {k: round(statistics.median(v), 2) for k, v in found.items()},
-            "least_seconds": {k: round(min(v), 2) for k, v in found.items()},
+            "median_seconds": {k: round(statistics.median(v), 2) for k, v in durations.items()},
+            "least_seconds": {k: round(min(v), 2) for k, v in durations.items()},
             "goals": GOALS,
             "hardware": processor(),
             "versions": versions(),
         }
         options.json.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
-    sys.exit(any(statistics.median(times) > GOALS[verb] for verb, times in found.items()))
+    sys.exit(any(statistics.median(times) > GOALS[verb] for verb, times in durations.items()))
 
 
 if __name__ == "__main__":

@@ -76,23 +76,23 @@ def make(folder: Path, seeds: int) -> None:
     draw = random.Random(0)
     digests = {stage: StageSettings({}, "0" * 12) for stage in STAGES}
     points = [dict(zip(AXES, values, strict=True)) for values in itertools.product(*AXES.values())]
-    groups = [PlannedGroup(one, settings(one), one, digests, str(one)) for one in points]
+    groups = [PlannedGroup(point, settings(point), point, digests, str(point)) for point in points]
     pairs = list(itertools.product(groups, range(seeds)))
     planned = tuple(PlannedRun(f"{n:012x}", seed, group) for n, (group, seed) in enumerate(pairs))
     plan = Plan("many", tuple(AXES), STAGES, planned, Resources(), Failure(), versions())
     plan.write(folder)
     records = StudyFolder(folder)
     metrics = {name: {"primary": name, "higher_is_better": True} for name in METRICS}
-    for number, run in enumerate(planned):
+    for index, run in enumerate(planned):
         names = {"train": (), "score": SCORES, "transfer": ERRORS}
         records.run(run.id).mkdir(parents=True)
-        if number % 100 == 50:
+        if index % 100 == 50:
             failed = Failed("0" * 12, "exception", "ValueError: a batch had the wrong shape")
             records.write_failed(run, "train", failed)
             continue
         for stage in STAGES:
             scores: dict[str, float | None] = {name: draw.random() for name in names[stage]}
-            outcome = "diverged" if number % 100 == 70 and stage == "train" else "done"
+            outcome = "diverged" if index % 100 == 70 and stage == "train" else "done"
             done = Done("0" * 12, outcome, scores, draw.random() * 100, versions())
             records.write_done(run, stage, done)
             if outcome == "diverged":
@@ -110,7 +110,7 @@ def settings(point: dict[str, Any]) -> dict[str, Any]:
 def measured(page: Path) -> dict[str, Any]:
     """Milliseconds of sorting and filtering, and the version of the browser."""
     driver = browser()
-    found = {}
+    milliseconds = {}
     try:
         driver.get(page.as_uri())
         for rows in ("100 rows", "all rows"):
@@ -120,12 +120,12 @@ def measured(page: Path) -> dict[str, Any]:
                 before = processor_seconds(driver.service.process.pid)
                 times = driver.execute_script(MEASURE, kind, REPEATS, 1)
                 used = processor_seconds(driver.service.process.pid) - before
-                found[f"{kind}, {rows}"] = {
+                milliseconds[f"{kind}, {rows}"] = {
                     "processor": round(1000 * used / REPEATS, 1),
                     "clock, median": round(statistics.median(times), 1),
                     "clock, least": round(min(times), 1),
                 }
-        return {"milliseconds": found, "chromium": driver.capabilities["browserVersion"]}
+        return {"milliseconds": milliseconds, "chromium": driver.capabilities["browserVersion"]}
     finally:
         driver.quit()
 
@@ -136,8 +136,8 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="write the figures there")
     parser.add_argument("--keep", type=Path, help="keep the page there")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as place:
-        folder = Path(place, "many")
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary, "many")
         folder.mkdir()
         make(folder, options.seeds)
         page = options.keep or folder / "page.html"

@@ -86,34 +86,34 @@ def time_runs(rounds: int) -> dict[str, Any]:
         save_images(images)
         timed_study(folder / "warm_up", 20, score=False)
         seen = []
-        for number in range(rounds):
-            one: dict[str, Any] = {}
+        for index in range(rounds):
+            record: dict[str, Any] = {}
             for length, steps in (("short", SHORT), ("long", LONG)):
-                place = folder / f"{length}_{number}"
-                one[length] = {
-                    "study": timed_study(place, steps, score=False),
+                path = folder / f"{length}_{index}"
+                record[length] = {
+                    "study": timed_study(path, steps, score=False),
                     "bare": timed_bare(images, steps),
                 }
-            seen.append(one | computed(one))
+            seen.append(record | computed(record))
     return {"runs": RUNS, "workers": WORKERS, "steps": [SHORT, LONG], "rounds": seen}
 
 
-def computed(one: dict[str, Any]) -> dict[str, float]:
+def computed(record: dict[str, Any]) -> dict[str, float]:
     """What follows from the times of a round.
 
     A study of k runs a worker, each of n steps, takes start + k (run + n step). The seconds of a
     run are those of its record; the little time between runs is part of `start`.
     """
     each = RUNS // WORKERS
-    short, long = one["short"]["study"], one["long"]["study"]
+    short, long = record["short"]["study"], record["long"]["study"]
     step = (long["run_seconds"] - short["run_seconds"]) / (LONG - SHORT)
     run = long["run_seconds"] - LONG * step
     start = mean(both["seconds"] - each * both["run_seconds"] for both in (short, long))
-    bare_short, bare_long = one["short"]["bare"], one["long"]["bare"]
+    bare_short, bare_long = record["short"]["bare"], record["long"]["bare"]
     bare_step = (bare_long["seconds"] - bare_short["seconds"]) / (each * (LONG - SHORT))
     bare_start = bare_long["seconds"] - each * LONG * bare_step
     turns = FULL_RUNS // WORKERS
-    whole = start + turns * (run + LONG * step)
+    total = start + turns * (run + LONG * step)
     bare_whole = bare_start + turns * LONG * bare_step
     return {
         "study_start": start,
@@ -124,10 +124,10 @@ def computed(one: dict[str, Any]) -> dict[str, float]:
         "ratio_short": bare_short["seconds"] / short["seconds"],
         "ratio_long": bare_long["seconds"] / long["seconds"],
         "ratio_step": bare_step / step,
-        "computed_runs_an_hour": 3600 * FULL_RUNS / whole,
+        "computed_runs_an_hour": 3600 * FULL_RUNS / total,
         "computed_bare_runs_an_hour": 3600 * FULL_RUNS / bare_whole,
-        "computed_ratio": bare_whole / whole,
-        "computed_share_of_start": (start + turns * run) / whole,
+        "computed_ratio": bare_whole / total,
+        "computed_share_of_start": (start + turns * run) / total,
     }
 
 
@@ -166,7 +166,10 @@ def timed_study(folder: Path, steps: int, score: bool, seeds: int = RUNS // 2) -
     folder.mkdir()
     cut = folder / "steps.yaml"
     cut.write_text(yaml.safe_dump({"trainer": {"max_steps": steps}}))
-    method["config"] = [*(str((STUDIES / one).resolve()) for one in method["config"]), str(cut)]
+    method["config"] = [
+        *(str((STUDIES / config).resolve()) for config in method["config"]),
+        str(cut),
+    ]
     study["axes"] = {"method": {"betavae": method}}
     study["seeds"] = seeds
     study["stages"] = {
@@ -176,24 +179,33 @@ def timed_study(folder: Path, steps: int, score: bool, seeds: int = RUNS // 2) -
     }
     file = folder / "study.yaml"
     file.write_text(yaml.safe_dump(study, sort_keys=False))
-    place = folder / "made"
-    command = [sys.executable, "-m", "dislab", "study", "run", str(file), "--folder", str(place)]
+    study_folder = folder / "made"
+    command = [
+        sys.executable,
+        "-m",
+        "dislab",
+        "study",
+        "run",
+        str(file),
+        "--folder",
+        str(study_folder),
+    ]
     began = time.perf_counter()
     done = subprocess.run(
         [*command, "--workers", str(WORKERS)], capture_output=True, text=True, env=ENVIRONMENT
     )
     seconds = time.perf_counter() - began
-    taken = {
+    durations = {
         word: [
-            json.loads(one.read_text())["seconds"]
-            for one in place.glob(f"runs/*/stages/{word}/done.json")
+            json.loads(config.read_text())["seconds"]
+            for config in study_folder.glob(f"runs/*/stages/{word}/done.json")
         ]
         for word in study["stages"]
     }
-    if done.returncode or any(len(one) != 2 * seeds for one in taken.values()):
+    if done.returncode or any(len(config) != 2 * seeds for config in durations.values()):
         raise SystemExit(done.stdout + done.stderr)
-    record = {"steps": steps, "seconds": seconds, "run_seconds": mean(taken["train"])}
-    return record | ({"score_seconds": mean(taken["score"])} if score else {})
+    record = {"steps": steps, "seconds": seconds, "run_seconds": mean(durations["train"])}
+    return record | ({"score_seconds": mean(durations["score"])} if score else {})
 
 
 def timed_bare(images: Path, steps: int) -> dict[str, float]:
@@ -201,7 +213,7 @@ def timed_bare(images: Path, steps: int) -> dict[str, float]:
     command = [sys.executable, __file__, "--bare", str(images), str(RUNS // WORKERS), str(steps)]
     began = time.perf_counter()
     both = [subprocess.Popen(command, env=ENVIRONMENT) for _ in range(WORKERS)]
-    statuses = [one.wait() for one in both]
+    statuses = [process.wait() for process in both]
     if any(statuses):
         raise SystemExit("a bare loop has failed")
     return {"steps": steps, "seconds": time.perf_counter() - began}
@@ -252,15 +264,15 @@ def layers(sizes: Sequence[int], activation: Any) -> list[Any]:
     """Fully connected layers with activations between them."""
     from torch import nn
 
-    made: list[Any] = []
+    modules: list[Any] = []
     for into, out in pairwise(sizes):
-        made += [nn.Linear(into, out), activation()]
-    return made[:-1]
+        modules += [nn.Linear(into, out), activation()]
+    return modules[:-1]
 
 
 def tables(results: dict[str, Any]) -> dict[str, Any]:
     """The results as the pages show them."""
-    made = {}
+    by_name = {}
     if "runs" in results:
         seen = results["runs"]["rounds"]
         parts = [
@@ -274,38 +286,39 @@ def tables(results: dict[str, Any]) -> dict[str, Any]:
         ]
         share = cell(seen, "computed_share_of_start", 100)
         rows.append([f"of {FULL_RUNS} runs of {LONG} steps all but steps, computed, %", share, ""])
-        made["parts"] = {"header": ["", "study", "bare loops"], "rows": rows}
+        by_name["parts"] = {"header": ["", "study", "bare loops"], "rows": rows}
         short, long = results["runs"]["steps"]
-        whole = f"{FULL_RUNS} runs of {LONG} steps"
+        label = f"{FULL_RUNS} runs of {LONG} steps"
         rows = [
             [f"{RUNS} runs of {short} steps, measured", cell(seen, "ratio_short")],
             [f"{RUNS} runs of {long} steps, measured", cell(seen, "ratio_long")],
-            [f"{whole}, computed", cell(seen, "computed_ratio")],
+            [f"{label}, computed", cell(seen, "computed_ratio")],
         ]
         if "score" in results:
             score = FULL_RUNS // WORKERS * results["score"]["score_seconds"]
-            scored = [with_scores(one, score) for one in seen]
-            row = f"{whole}, the study's with scores, the loops' without, computed"
+            scored = [with_scores(record, score) for record in seen]
+            row = f"{label}, the study's with scores, the loops' without, computed"
             rows.append([row, cell(scored, "ratio")])
-        made["ratios"] = {"header": ["", "runs an hour, bare loops = 1"], "rows": rows}
+        by_name["ratios"] = {"header": ["", "runs an hour, bare loops = 1"], "rows": rows}
     if "start" in results:
         rows = [
-            [name, cell([{"s": one} for one in results["start"][name]], "s")] for name in COMMANDS
+            [name, cell([{"s": record} for record in results["start"][name]], "s")]
+            for name in COMMANDS
         ]
-        made["start"] = {"header": ["", "s"], "rows": rows}
-    return made
+        by_name["start"] = {"header": ["", "s"], "rows": rows}
+    return by_name
 
 
-def with_scores(one: dict[str, float], score: float) -> dict[str, float]:
+def with_scores(record: dict[str, float], score: float) -> dict[str, float]:
     """The computed ratio of a round, with some seconds of scores beside the study's own."""
-    study, loops = one["computed_runs_an_hour"], one["computed_bare_runs_an_hour"]
+    study, loops = record["computed_runs_an_hour"], record["computed_bare_runs_an_hour"]
     hours = FULL_RUNS / study + score / 3600
     return {"ratio": FULL_RUNS / loops / hours}
 
 
 def cell(rounds: list[dict[str, Any]], name: str, scale: float = 1.0) -> str:
     """Median of a value over the rounds, with lowest and highest."""
-    values = [scale * one[name] for one in rounds]
+    values = [scale * record[name] for record in rounds]
     places = 2 if median(values) < 2 else 1
     return f"{median(values):.{places}f} ({min(values):.{places}f} – {max(values):.{places}f})"
 

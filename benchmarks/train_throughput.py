@@ -152,11 +152,11 @@ class Clock(pl.Callback):
 
     def hang_up(self) -> None:
         """Lets dislab's progress bar look at it: a callback from elsewhere would see every step."""
-        shown = Progress.on_train_batch_end
+        original = Progress.on_train_batch_end
 
-        @wraps(shown)
-        def clocked(bar: Progress, trainer: pl.Trainer, *given: Any) -> None:
-            shown(bar, trainer, *given)
+        @wraps(original)
+        def clocked(bar: Progress, trainer: pl.Trainer, *arguments: Any) -> None:
+            original(bar, trainer, *arguments)
             self.on_train_batch_end(trainer)
 
         Progress.on_train_batch_end = clocked  # type: ignore[method-assign]
@@ -172,9 +172,9 @@ class Images(Dataset[Tensor]):
         """How many."""
         return len(self.images)
 
-    def __getitem__(self, number: int) -> Tensor:
+    def __getitem__(self, index: int) -> Tensor:
         """One image, pixels in [0, 1]."""
-        return self.images[number].float() / 255
+        return self.images[index].float() / 255
 
 
 class Plain(torch.nn.Module):
@@ -299,7 +299,8 @@ def record(
                 "lowest": min(seen),
                 "highest": max(seen),
                 "median ratio to the first": statistics.median(
-                    one / first for one, first in zip(seen, times[next(iter(times))], strict=True)
+                    duration / first
+                    for duration, first in zip(seen, times[next(iter(times))], strict=True)
                 ),
             }
             for name, seen in times.items()

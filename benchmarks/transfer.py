@@ -59,7 +59,7 @@ def measured(name: str, arguments: argparse.Namespace) -> dict[str, object]:
     wall, busy = [], []
     for _ in range(arguments.rounds):
         start, used = time.perf_counter(), time.process_time()
-        found = transfer_scores(
+        result = transfer_scores(
             *bank[:3],
             SCENARIOS,
             name,
@@ -76,9 +76,9 @@ def measured(name: str, arguments: argparse.Namespace) -> dict[str, object]:
         "threads": arguments.threads,
         "labels": arguments.labels,
         "tested": arguments.tested,
-        "errors": found.values,
-        "notes": found.notes,
-        "versions": found.provenance["versions"],
+        "errors": result.values,
+        "notes": result.notes,
+        "versions": result.provenance["versions"],
         "hardware": processor(),
     }
 

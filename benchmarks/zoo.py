@@ -62,7 +62,7 @@ class Model(NamedTuple):
 
     def command(self, name: str) -> list[str]:
         """The command that trains the model, run in the folder of the project."""
-        files = [f"--config=configs/{one}.yaml" for one in self.configs]
+        files = [f"--config=configs/{config}.yaml" for config in self.configs]
         seed = f"--seed_everything={self.seed}"
         return ["dislab", "fit", *files, *self.options, seed, f"--name={name}"]
 
@@ -146,30 +146,30 @@ MODELS: Final[dict[str, Model]] = {
 
 def newest(runs: Path, name: str) -> Path | None:
     """The newest finished run of a name."""
-    found = sorted(
-        runs.glob(f"{name}/version_*/{SCORES}"), key=lambda one: int(one.parent.name[8:])
+    paths = sorted(
+        runs.glob(f"{name}/version_*/{SCORES}"), key=lambda path: int(path.parent.name[8:])
     )
-    return found[-1].parent if found else None
+    return paths[-1].parent if paths else None
 
 
 def check(run: Path, name: str, resolve: Resolver) -> None:
     """Refuse a run that the command of its model does not train."""
     recorded = resolve([f"--config={run / CONFIG}"]).training
     committed = resolve(MODELS[name].command(name)[2:]).training
-    if found := differences(recorded, committed):
-        raise InputError(f"{run} was not trained by the command of {name}: {'; '.join(found)}")
+    if different := differences(recorded, committed):
+        raise InputError(f"{run} was not trained by the command of {name}: {'; '.join(different)}")
 
 
-def differences(one: Any, other: Any, place: str = "") -> list[str]:
+def differences(value: Any, expected: Any, path: str = "") -> list[str]:
     """Places where two settings differ."""
-    if isinstance(one, dict) and isinstance(other, dict):
-        keys = sorted({*one, *other})
+    if isinstance(value, dict) and isinstance(expected, dict):
+        keys = sorted({*value, *expected})
         return [
-            found
+            text
             for key in keys
-            for found in differences(one.get(key), other.get(key), f"{place}.{key}")
+            for text in differences(value.get(key), expected.get(key), f"{path}.{key}")
         ]
-    return [] if one == other else [f"{place[1:]} is {one!r}, not {other!r}"]
+    return [] if value == expected else [f"{path[1:]} is {value!r}, not {expected!r}"]
 
 
 def rescore(folder: Path) -> dict[str, float]:
@@ -178,8 +178,8 @@ def rescore(folder: Path) -> dict[str, float]:
     some = opened.encode("all", IMAGES)
     with warnings.catch_warnings():  # some of the data sets hold a factor at one value
         warnings.simplefilter("ignore", ConstantFactorWarning)
-        found = evaluate(some.codes, some.factors, METRICS, space=opened.data.factors)
-    return {name: found[name] for name in COMPARED}
+        scores = evaluate(some.codes, some.factors, METRICS, space=opened.data.factors)
+    return {name: scores[name] for name in COMPARED}
 
 
 def pack(run: Path, name: str, resolve: Resolver) -> None:
@@ -187,7 +187,7 @@ def pack(run: Path, name: str, resolve: Resolver) -> None:
     check(run, name, resolve)
     model = MODELS[name]
     with tempfile.TemporaryDirectory() as temporary:
-        source, made = Path(temporary, "zoo", name), Path(temporary, "made")
+        source, export_folder = Path(temporary, "zoo", name), Path(temporary, "made")
         source.mkdir(parents=True)
         (source / "checkpoints").symlink_to((run / "checkpoints").resolve())
         shutil.copyfile(run / SCORES, source / SCORES)
@@ -195,7 +195,7 @@ def pack(run: Path, name: str, resolve: Resolver) -> None:
         settings = read_mapping(run / CONFIG, "model: {class_path: VAE}")
         settings |= {"name": name, "runs": "runs"}
         (source / CONFIG).write_text(yaml_text(settings), encoding="utf-8")
-        [weights, *_] = export(source, made, ["safetensors"], half=True)
+        [weights, *_] = export(source, export_folder, ["safetensors"], half=True)
         test = read_scores(source)["test"]
         datasets = load_all(("datasets",))["datasets"]
         record = {
@@ -213,37 +213,37 @@ def pack(run: Path, name: str, resolve: Resolver) -> None:
             "rescored": {
                 "images": IMAGES,
                 "single": rescore(source),
-                "half": rescore(made),
+                "half": rescore(export_folder),
                 "hardware": processor(),
             },
         }
-        (made / RECORD).write_text(
+        (export_folder / RECORD).write_text(
             json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
         )
-        card = (made / CARD).read_text(encoding="utf-8")
-        (made / CARD).write_text(with_zoo(card, name, record), encoding="utf-8")
+        card = (export_folder / CARD).read_text(encoding="utf-8")
+        (export_folder / CARD).write_text(with_zoo(card, name, record), encoding="utf-8")
         target = MODELS_FOLDER / name
         shutil.rmtree(target, ignore_errors=True)
-        shutil.copytree(made, target)
+        shutil.copytree(export_folder, target)
 
 
 def with_zoo(card: str, name: str, record: dict[str, Any]) -> str:
     """The card with its name in the zoo, how the run was chosen, and what half precision costs."""
-    head, _, rest = card.partition("\n# ")
+    head, _, body = card.partition("\n# ")
     head = head.replace("---\n", "---\nlicense: apache-2.0\n", 1)
-    _, _, rest = rest.partition("\n")
+    _, _, body = body.partition("\n")
     program, verb, *options = map(shlex.quote, record["command"])
     command = " \\\n  ".join([f"{program} {verb}", *options])
     rescored = record["rescored"]
     rows = [
-        f"| `{one}` | {rescored['single'][one]:.3f} | {rescored['half'][one]:.3f} |"
-        for one in COMPARED
+        f"| `{score}` | {rescored['single'][score]:.3f} | {rescored['half'][score]:.3f} |"
+        for score in COMPARED
     ]
     return "\n".join(
         [
             head,
             f"# zoo/{name}",
-            rest.rstrip(),
+            body.rstrip(),
             "",
             "## In the zoo",
             "",

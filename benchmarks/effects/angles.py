@@ -80,7 +80,7 @@ def train(strength: float, options: argparse.Namespace) -> Path:
     done = subprocess.run(command, env=environment, check=False, capture_output=True, text=True)
     if done.returncode:
         raise SystemExit(f"{' '.join(command)}\n{done.stdout}\n{done.stderr}")
-    run = max((options.runs / name).glob("version_*"), key=lambda one: int(one.name[8:]))
+    run = max((options.runs / name).glob("version_*"), key=lambda path: int(path.name[8:]))
     with atomic(run / "seconds.json") as temporary:
         temporary.write_text(json.dumps(round(time.perf_counter() - start)))
     return run
@@ -123,7 +123,7 @@ def main() -> None:
     parser.add_argument("--runs", type=Path, default=Path("runs/angles"))
     options = parser.parse_args()
     torch.set_num_threads(1)
-    found: dict[str, dict[str, Any]] = {}
+    tables: dict[str, dict[str, Any]] = {}
     seconds = []
     for strength in STRENGTHS:
         run = train(strength, options)
@@ -133,9 +133,11 @@ def main() -> None:
         for whose in PEOPLE:
             data = ParametricHeads(**settings(whose))
             data.prepare()
-            found.setdefault("before training", {})[whose] = correlations(*coded(fresh, data, 3000))
+            tables.setdefault("before training", {})[whose] = correlations(
+                *coded(fresh, data, 3000)
+            )
             codes, angles = coded(model, data, 3000)
-            found.setdefault(f"{strength:g}", {})[whose] = correlations(codes, angles)
+            tables.setdefault(f"{strength:g}", {})[whose] = correlations(codes, angles)
     figure = codes_against_factors(
         codes[:, : len(FACTORS)].numpy().astype(float),
         angles,
@@ -145,12 +147,12 @@ def main() -> None:
     names = [*(f"`{name}`" for name in ("azimuth", "elevation", "light")), "intrinsic, largest"]
     rows = [
         [strength, name, *(f"{value:.2f}" for value in row)]
-        for strength, table in found.items()
+        for strength, table in tables.items()
         for name, row in zip(names, table["new people"], strict=True)
     ]
     result = {
         "command": f"python benchmarks/effects/angles.py --steps {options.steps}",
-        "spearman": found,
+        "spearman": tables,
         "seconds": seconds,
         "steps": int(model.steps),
         "tables": {

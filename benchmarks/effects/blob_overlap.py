@@ -62,7 +62,7 @@ def overlap(folder: Path, steps: int) -> None:
         with torch.no_grad():
             posterior = runs.load_run(run).encode(images_of(data, index))
         kl = kl_per_latent(*posterior).mean(0)
-        print(name, [round(one, 2) for one in kl.tolist()])
+        print(name, [round(value, 2) for value in kl.tolist()])
         most = kl.argsort(descending=True)[:2]
         values = data.factors.values(data.factors.positions(index.numpy()))
         figure = posterior_overlap(

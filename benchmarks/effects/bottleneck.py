@@ -53,13 +53,13 @@ def train(options: argparse.Namespace, data: DSprites) -> dict[str, Any]:
     )
     optimizer = torch.optim.Adam(model.parameters(), lr=options.lr)
     state: dict[str, Any] = {"step": 0, "log": [], "images": {}, "seconds": 0.0}
-    asked = (options.steps, options.capacity, options.gamma, options.lr, options.seed)
-    saved = options.work / f"bottleneck-{'-'.join(map(str, asked))}.pt"
+    settings = (options.steps, options.capacity, options.gamma, options.lr, options.seed)
+    saved = options.work / f"bottleneck-{'-'.join(map(str, settings))}.pt"
     if saved.is_file():
         state = torch.load(saved, weights_only=True)
         model.load_state_dict(state["model"])
         optimizer.load_state_dict(state["optimizer"])
-    shown = torch.randint(len(space), (8,), generator=device_generator(CPU, options.seed, 1))
+    states = torch.randint(len(space), (8,), generator=device_generator(CPU, options.seed, 1))
     begin = time.perf_counter() - state["seconds"]
     for step in range(state["step"], options.steps + 1):
         generator = device_generator(CPU, options.seed, 2, step)
@@ -73,7 +73,7 @@ def train(options: argparse.Namespace, data: DSprites) -> dict[str, Any]:
         for nats in SHOWN:
             if str(nats) not in state["images"] and capacity >= nats:
                 with torch.no_grad():
-                    positions = torch.from_numpy(space.positions(shown.numpy()))
+                    positions = torch.from_numpy(space.positions(states.numpy()))
                     state["images"][str(nats)] = model.render(positions)[:, 0]
         if step % 100 == 0:
             state["log"].append({name: value.item() for name, value in terms.log.items()})
@@ -83,22 +83,22 @@ def train(options: argparse.Namespace, data: DSprites) -> dict[str, Any]:
             with atomic(saved) as temporary:
                 torch.save(state, temporary)
     state["seconds"] = time.perf_counter() - begin
-    state["images"]["image"] = small(data, shown)[:, 0]
+    state["images"]["image"] = small(data, states)[:, 0]
     return state
 
 
 def draw(state: dict[str, Any], names: tuple[str, ...], path: Path) -> None:
     """Curves on the left, images on the right."""
     figure = Figure(figsize=(10, 4), layout="constrained")
-    left, right = figure.subplots(1, 2, width_ratios=(1.2, 1))
+    curves, right = figure.subplots(1, 2, width_ratios=(1.2, 1))
     capacity = [row["capacity"] for row in state["log"]]
     for name in names:
         values = torch.tensor([row[f"kl/{name}"] for row in state["log"]])
         smooth = F.avg_pool1d(values[None, None], 5, 1, 2, count_include_pad=False)[0, 0]
         if len(values) and values.max() > 0:
-            left.plot(capacity, smooth, label=name)
-    left.set(xlabel="capacity (nats)", ylabel="KL (nats)", title="What each factor gets")
-    left.legend(frameon=False)
+            curves.plot(capacity, smooth, label=name)
+    curves.set(xlabel="capacity (nats)", ylabel="KL (nats)", title="What each factor gets")
+    curves.legend(frameon=False)
     order = ["image", *sorted((k for k in state["images"] if k != "image"), key=float)]
     right.imshow(
         torch.cat([torch.cat(list(state["images"][key]), 1) for key in order]), cmap="gray"

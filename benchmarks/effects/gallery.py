@@ -53,9 +53,9 @@ def opened(run: Path) -> tuple[Objective, DataModule]:
 def draw(run: Path, path: Path) -> None:
     """Draws a picture for the gallery: each row moves one latent of a test image, without words."""
     module, data = opened(run)
-    found = explorer_of(module, data)
+    explorer = explorer_of(module, data)
     with torch.inference_mode():
-        rows = [_row(module, found["starts"], one) for one in found["sliders"][:ROWS]]
+        rows = [_row(module, explorer["starts"], slider) for slider in explorer["sliders"][:ROWS]]
     levels = torch.cat(rows, dim=1).clamp(0, 1).mul(255).round().byte().permute(1, 2, 0)
     picture = Image.fromarray(levels.numpy())
     save(picture.resize((COLUMNS * SIDE, len(rows) * SIDE)), path)

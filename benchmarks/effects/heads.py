@@ -42,21 +42,21 @@ def coded(model: Any, data: ParametricHeads, count: int) -> tuple[Tensor, Tensor
 
 def correlations(codes: Tensor, positions: Tensor, data: ParametricHeads) -> dict[str, Any]:
     """Absolute rank correlations of each extrinsic latent, and the largest of the others."""
-    found: dict[str, Any] = {}
+    table: dict[str, Any] = {}
     names = [*EXTRINSIC, "intrinsic, largest"]
     latents = [[0], [1], [2], list(range(3, codes.shape[1]))]
-    for name, own in zip(names, latents, strict=True):
-        found[name] = {
+    for name, latents_of_group in zip(names, latents, strict=True):
+        table[name] = {
             factor: round(
                 max(
-                    abs(spearmanr(codes[:, one], positions[:, data.factors.column(factor)])[0])
-                    for one in own
+                    abs(spearmanr(codes[:, latent], positions[:, data.factors.column(factor)])[0])
+                    for latent in latents_of_group
                 ),
                 3,
             )
             for factor in EXTRINSIC.values()
         }
-    return found
+    return table
 
 
 def draw(model: Any, codes: Tensor) -> None:
@@ -89,12 +89,12 @@ def main() -> None:
     model = runs.load_run(run)
     codes, positions = coded(model, data, 3000)
     draw(model, codes)
-    found = correlations(codes, positions, data)
+    table = correlations(codes, positions, data)
     rows = [
-        [f"`{name}`", *(f"{value:.2f}" for value in part.values())] for name, part in found.items()
+        [f"`{name}`", *(f"{value:.2f}" for value in part.values())] for name, part in table.items()
     ]
     result = {
-        "spearman": found,
+        "spearman": table,
         "steps": int(model.steps),
         "data": data.provenance(),
         "tables": {"heads": {"header": ["latent", *EXTRINSIC.values()], "rows": rows}},

@@ -127,8 +127,8 @@ def train(name: str, steps: int, seed: int, runs: Path) -> dict[str, Any]:
     """Trains one method and returns its record."""
     method = METHODS[name]
     options = [
-        one.replace("{digits}", str(digits(runs))) if "{digits}" in one else one
-        for one in method.options
+        text.replace("{digits}", str(digits(runs))) if "{digits}" in text else text
+        for text in method.options
     ]
     options += [f"--trainer.max_steps={steps * method.steps}"]
     options += [f"--trainer.val_check_interval={steps * method.steps}", "--evaluate.untrained=0"]
@@ -165,17 +165,17 @@ def digits(runs: Path) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
         data = load_digits()
         rows = ["file,digit"]
-        for number, (image, digit) in enumerate(zip(data.images, data.target, strict=True)):
+        for index, (image, digit) in enumerate(zip(data.images, data.target, strict=True)):
             pixels = (image * (255 / 16)).round().astype("uint8")
-            Image.fromarray(pixels).save(folder / f"{number}.png")
-            rows.append(f"{number}.png,{digit}")
+            Image.fromarray(pixels).save(folder / f"{index}.png")
+            rows.append(f"{index}.png,{digit}")
         (folder / "factors.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
     return folder.resolve()
 
 
 def latest(runs: Path, name: str) -> Path:
     """The newest run folder of a method."""
-    folders = sorted((runs / name).glob("version_*"), key=lambda one: int(one.name[8:]))
+    folders = sorted((runs / name).glob("version_*"), key=lambda path: int(path.name[8:]))
     if not folders:
         raise SystemExit(f"there is no run of {name} in {runs}; train it first")
     return folders[-1]
@@ -207,33 +207,35 @@ def main() -> None:
     parser.add_argument("--runs", type=Path, default=Path("runs/methods"))
     args = parser.parse_args()
     for name in args.names or METHODS:
-        old = known()["methods"].get(name, {})
-        asked = (args.steps * METHODS[name].steps, args.seed, [*METHODS[name].options])
-        if (old.get("steps"), old.get("seed"), old.get("options")) == asked:
+        old = read_results()["methods"].get(name, {})
+        settings = (args.steps * METHODS[name].steps, args.seed, [*METHODS[name].options])
+        if (old.get("steps"), old.get("seed"), old.get("options")) == settings:
             continue
         print(name, flush=True)
         record = train(name, args.steps, args.seed, args.runs)
-        found = known()  # as it is now: another process may train other methods
-        found["methods"][name] = record
-        found["command"] = f"python benchmarks/effects/methods.py --steps {args.steps}"
-        found["hardware"] = f"{os.cpu_count()}-core {platform.machine()}, one thread each"
-        found["versions"] = {one: version(one) for one in ("dislab", "torch", "lightning")}
-        found["versions"]["python"] = platform.python_version()
-        write(found)
-    write(known())
+        results = read_results()  # as it is now: another process may train other methods
+        results["methods"][name] = record
+        results["command"] = f"python benchmarks/effects/methods.py --steps {args.steps}"
+        results["hardware"] = f"{os.cpu_count()}-core {platform.machine()}, one thread each"
+        results["versions"] = {
+            package: version(package) for package in ("dislab", "torch", "lightning")
+        }
+        results["versions"]["python"] = platform.python_version()
+        write(results)
+    write(read_results())
 
 
-def known() -> dict[str, Any]:
+def read_results() -> dict[str, Any]:
     """The records so far."""
     return json.loads(RESULT.read_text(encoding="utf-8")) if RESULT.is_file() else {"methods": {}}
 
 
-def write(found: dict[str, Any]) -> None:
+def write(results: dict[str, Any]) -> None:
     """Writes the records, and the table that the docs show of them."""
     scores = {"mig": "MIG", "dci_hgbt_disentanglement": "DCI D", "factor_vae_score": "FactorVAE"}
     rows = []
-    for name in (name for name in METHODS if name in found["methods"]):
-        record = found["methods"][name]
+    for name in (name for name in METHODS if name in results["methods"]):
+        record = results["methods"][name]
         loss = record["losses"].get("test/reconstruction")
         row = [f"`{name}`", f"{record['steps']:,}", f"{record['seed']}"]
         row.append(f"{record['seconds'] / 60:.1f} min")
@@ -250,9 +252,9 @@ def write(found: dict[str, Any]) -> None:
         "reconstruction, nats",
         *scores.values(),
     ]
-    found["tables"] = {"methods": {"header": header, "rows": rows}}
+    results["tables"] = {"methods": {"header": header, "rows": rows}}
     temporary = RESULT.with_suffix(".tmp")
-    temporary.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    temporary.write_text(json.dumps(results, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     temporary.replace(RESULT)
 
 

@@ -11,8 +11,8 @@ from dislab.storage import atomic
 
 def save(figure: Figure, path: Path, colours: int, dpi: int | str = "figure") -> None:
     """Writes a figure as a PNG of a few colours."""
-    drawn = io.BytesIO()
-    figure.savefig(drawn, format="png", dpi=dpi)
-    with Image.open(drawn) as picture, atomic(path) as temporary:
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=dpi)
+    with Image.open(buffer) as picture, atomic(path) as temporary:
         small = picture.convert("RGB").quantize(colours)
         small.save(temporary, format="png", optimize=True)

@@ -79,7 +79,7 @@ def record(name: str, run: Path, seconds: float | None) -> dict[str, Any]:
         "steps": test["checkpoint"]["steps"],
         "seed": test["seed"],
         "seconds": seconds,
-        "scores": {one: test["scores"][one] for one in SCORES_SHOWN},
+        "scores": {score: test["scores"][score] for score in SCORES_SHOWN},
         "versions": test["versions"],
     }
 
@@ -101,25 +101,25 @@ def main() -> None:
         with Image.open(run / "images" / "traversals.png") as picture:
             save(picture, PICTURES / f"{name}.png")
         draw(run, GALLERY / f"{name}.png")
-        found = json.loads(RESULT.read_text()) if RESULT.is_file() else {"methods": {}}
-        old = found["methods"].get(name, {})
-        found["methods"][name] = record(name, run, seconds or old.get("seconds"))
-        found["hardware"] = f"{os.cpu_count()}-core {platform.machine()}, one thread each"
-        write(found)
+        results = json.loads(RESULT.read_text()) if RESULT.is_file() else {"methods": {}}
+        old = results["methods"].get(name, {})
+        results["methods"][name] = record(name, run, seconds or old.get("seconds"))
+        results["hardware"] = f"{os.cpu_count()}-core {platform.machine()}, one thread each"
+        write(results)
 
 
-def write(found: dict[str, Any]) -> None:
+def write(results: dict[str, Any]) -> None:
     """Writes the records, and the table that the docs show of them."""
-    names = [name for name in METHODS if name in found["methods"]]
+    names = [name for name in METHODS if name in results["methods"]]
     rows = []
     for name in names:
-        one = found["methods"][name]
-        shown = [f"{one['scores'][score]:.2f}" for score in SCORES_SHOWN]
-        rows.append([f"`{name}`", f"{one['steps']:,}", *shown])
+        method = results["methods"][name]
+        scores = [f"{method['scores'][score]:.2f}" for score in SCORES_SHOWN]
+        rows.append([f"`{name}`", f"{method['steps']:,}", *scores])
     header = ["configuration", "steps", *SCORES_SHOWN.values()]
-    found["tables"] = {"methods": {"header": header, "rows": rows}}
+    results["tables"] = {"methods": {"header": header, "rows": rows}}
     with atomic(RESULT) as temporary:
-        temporary.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+        temporary.write_text(json.dumps(results, indent=1, sort_keys=True) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

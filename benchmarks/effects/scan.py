@@ -61,7 +61,7 @@ class Images(NamedTuple):
         configs: Configurations made for them, by those for dSprites.
         attributes: The factors that are described, each with its attributes.
         held_out: Combinations that no description names, of which images are drawn.
-        drawn: Concepts of the picture, from abstract to particular.
+        pictured: Concepts of the picture, from abstract to particular.
         ending: End of the names of the files that are written.
         colours: Number of colours of the picture's file.
     """
@@ -70,7 +70,7 @@ class Images(NamedTuple):
     configs: dict[str, str]
     attributes: dict[str, dict[str, float] | None]
     held_out: tuple[tuple[str, ...], ...]
-    drawn: tuple[tuple[str, ...], ...]
+    pictured: tuple[tuple[str, ...], ...]
     ending: str
     colours: int
 
@@ -106,7 +106,7 @@ IMAGES = {
             ("shape=square", "scale=middle", "posX=high"),
             ("scale=low", "posX=middle", "posY=high"),
         ),
-        drawn=(("posX=low",), ("posX=low", "posY=high"), ("shape=heart", "posX=high")),
+        pictured=(("posX=low",), ("posX=low", "posY=high"), ("shape=heart", "posX=high")),
         ending="",
         colours=24,
     ),
@@ -124,7 +124,7 @@ IMAGES = {
         },
         attributes={
             **{
-                name: {hue: number / 10 for number, hue in enumerate(HUES)}
+                name: {hue: index / 10 for index, hue in enumerate(HUES)}
                 for name in ("floor_hue", "wall_hue", "object_hue")
             },
             "shape": None,
@@ -141,7 +141,7 @@ IMAGES = {
             ("wall_hue=azure", "object_hue=red", "shape=sphere"),
             ("floor_hue=violet", "wall_hue=lime", "object_hue=cyan", "shape=cube"),
         ),
-        drawn=(
+        pictured=(
             ("wall_hue=cyan",),
             ("floor_hue=red", "wall_hue=cyan"),
             ("wall_hue=azure", "object_hue=red", "shape=sphere"),
@@ -214,7 +214,7 @@ def train(name: str, options: argparse.Namespace) -> Path:
     done = subprocess.run(command, env=environment, check=False, capture_output=True, text=True)
     if done.returncode:
         raise SystemExit(f"{' '.join(command)}\n{done.stdout}\n{done.stderr}")
-    run = max((folder / name).glob("version_*"), key=lambda one: int(one.name[8:]))
+    run = max((folder / name).glob("version_*"), key=lambda path: int(path.name[8:]))
     with atomic(run / "seconds.json") as temporary:
         temporary.write_text(json.dumps(round(time.perf_counter() - start)))
     return run
@@ -222,14 +222,14 @@ def train(name: str, options: argparse.Namespace) -> Path:
 
 def record(run: Path) -> dict[str, Any]:
     """The results of a run."""
-    found = json.loads((run / "scores.json").read_text(encoding="utf-8"))
-    kept = {"seconds": json.loads((run / "seconds.json").read_text())}
+    records = json.loads((run / "scores.json").read_text(encoding="utf-8"))
+    scores = {"seconds": json.loads((run / "seconds.json").read_text())}
     for stage in ("test", "test_concepts"):
-        if found.get(stage, {}).get("scores"):
-            kept[stage] = found[stage]["scores"]
-    if "test_concepts" in found:
-        kept["concepts"] = found["test_concepts"]["concepts"]
-    return kept
+        if records.get(stage, {}).get("scores"):
+            scores[stage] = records[stage]["scores"]
+    if "test_concepts" in records:
+        scores["concepts"] = records["test_concepts"]["concepts"]
+    return scores
 
 
 def chance(names: Sequence[str], concepts: Sequence[Sequence[str]]) -> dict[str, float]:
@@ -238,19 +238,19 @@ def chance(names: Sequence[str], concepts: Sequence[Sequence[str]]) -> dict[str,
     equally = torch.rand(100, len(names), generator=torch.Generator().manual_seed(0))
     read = torch.stack(
         [
-            equally.masked_fill(factor != number, -1).argmax(1)
-            for number in range(int(factor.max()) + 1)
+            equally.masked_fill(factor != index, -1).argmax(1)
+            for index in range(int(factor.max()) + 1)
         ],
         dim=1,
     )
-    found: dict[str, list[float]] = {"accuracy": [], "diversity": []}
+    scores: dict[str, list[float]] = {"accuracy": [], "diversity": []}
     for concept in concepts:
         symbol = torch.tensor([float(name in concept) for name in names])
-        found["accuracy"].append(concept_accuracy(read, symbol, factor))
-        found["diversity"].append(concept_diversity(read, symbol, factor))
+        scores["accuracy"].append(concept_accuracy(read, symbol, factor))
+        scores["diversity"].append(concept_diversity(read, symbol, factor))
     return {
         name: statistics.fmean(value for value in values if not math.isnan(value))
-        for name, values in found.items()
+        for name, values in scores.items()
     }
 
 
@@ -277,27 +277,29 @@ def tables(records: dict[str, Any], guess: dict[str, float]) -> dict[str, Any]:
     }
 
 
-def draw(found: dict[str, Path], images: Images, seed: int) -> None:
+def draw(runs_by_method: dict[str, Path], images: Images, seed: int) -> None:
     """Images of some concepts: one row a method, one block of columns a concept."""
     rows, titles = [], []
     for name, model in MODELS.items():
         if not model.title or name == "recombinator":
             continue
-        method: Any = runs.load_run(found[name])
-        symbols = symbol_names(found[name])
+        method: Any = runs.load_run(runs_by_method[name])
+        symbols = symbol_names(runs_by_method[name])
         row = []
-        for concept in images.drawn:
+        for concept in images.pictured:
             symbol = torch.zeros(6, len(symbols))
-            symbol[:, [symbols.index(one) for one in concept]] = 1
+            symbol[:, [symbols.index(word) for word in concept]] = 1
             draws = method.draw(6, Stream(seed))
             with torch.no_grad():
                 row.append(method.sym2img(symbol, draws))
         rows.append(torch.cat(row))
         titles.append(model.title)
     labels = [
-        " ".join(concept) if place == 0 else "" for concept in images.drawn for place in range(6)
+        " ".join(concept) if column == 0 else ""
+        for concept in images.pictured
+        for column in range(6)
     ]
-    figure = image_grid(torch.stack(rows).numpy(), titles, labels, blocks=len(images.drawn))
+    figure = image_grid(torch.stack(rows).numpy(), titles, labels, blocks=len(images.pictured))
     save(figure, PICTURES / f"scan_concepts{images.ending}.png", images.colours)
 
 
@@ -317,10 +319,10 @@ def main() -> None:
     parser.add_argument("--runs", type=Path, default=Path("runs/scan_table"))
     options = parser.parse_args()
     images = IMAGES[options.images]
-    found = {name: train(name, options) for name in MODELS}
-    records = {name: record(run) for name, run in found.items()}
-    draw(found, images, options.seed)
-    guess = chance(symbol_names(found["scan"]), images.held_out)
+    runs_by_method = {name: train(name, options) for name in MODELS}
+    records = {name: record(run) for name, run in runs_by_method.items()}
+    draw(runs_by_method, images, options.seed)
+    guess = chance(symbol_names(runs_by_method["scan"]), images.held_out)
     command = f"--images {options.images} --steps {options.steps} --seed {options.seed}"
     result = {
         "command": f"python benchmarks/effects/scan.py {command}",

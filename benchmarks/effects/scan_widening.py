@@ -48,15 +48,15 @@ def images(data: DSprites, positions: Tensor) -> Tensor:
 def upright(data: DSprites, count: int, generator: torch.Generator) -> Tensor:
     """Positions of upright sprites of all kinds."""
     sizes = [1 if factor.name == "orientation" else len(factor) for factor in data.factors.factors]
-    return torch.stack([torch.randint(one, (count,), generator=generator) for one in sizes], 1)
+    return torch.stack([torch.randint(size, (count,), generator=generator) for size in sizes], 1)
 
 
 def examples(data: DSprites, varied: tuple[str, ...], generator: torch.Generator) -> Tensor:
     """Positions of 64 squares that differ in some factors."""
     positions = upright(data, 64, generator)
-    for name, held in (("shape", 0), ("scale", 5), ("posX", 8), ("posY", 8)):
+    for name, value in (("shape", 0), ("scale", 5), ("posX", 8), ("posY", 8)):
         if name not in varied:
-            positions[:, data.factors.column(name)] = held
+            positions[:, data.factors.column(name)] = value
     return positions
 
 
@@ -67,18 +67,20 @@ def meanings(data: DSprites, scan: SCAN) -> list[str]:
         codes = scan.codes(images(data, positions))
     columns = positions[:, [data.factors.column(name) for name in ORDINAL]].float()
     table = torch.corrcoef(torch.cat((codes, columns), 1).T)[: codes.shape[1], codes.shape[1] :]
-    found = []
+    factors = []
     for row, spread in zip(table.abs(), codes.std(0), strict=True):
         best = int(row.argmax())
-        found.append(ORDINAL[best] if spread > 0.3 and row[best] > 0.4 else "")
-    return found
+        factors.append(ORDINAL[best] if spread > 0.3 and row[best] > 0.4 else "")
+    return factors
 
 
 def train(data: DSprites, scan: SCAN, steps: int, seed: int) -> tuple[list[Any], list[Tensor]]:
     """Standard deviations along the run, and images of the concept after each stage."""
     concept = torch.ones(64, 1)
-    optimizer = torch.optim.Adam([one for one in scan.parameters() if one.requires_grad], lr=1e-3)
-    log, drawn = [], []
+    optimizer = torch.optim.Adam(
+        [parameter for parameter in scan.parameters() if parameter.requires_grad], lr=1e-3
+    )
+    log, pictures = [], []
     for stage, varied in enumerate(STAGES.values()):
         for step in range(stage * steps, (stage + 1) * steps):
             generator = device_generator(CPU, seed, step)
@@ -94,28 +96,28 @@ def train(data: DSprites, scan: SCAN, steps: int, seed: int) -> tuple[list[Any],
                 log.append([round(value, 4) for value in deviation.tolist()])
         with torch.no_grad():
             draws = scan.draw(8, Stream(seed))
-            drawn.append(scan.sym2img(concept[:8], draws)[:, 0])
-    return log, drawn
+            pictures.append(scan.sym2img(concept[:8], draws)[:, 0])
+    return log, pictures
 
 
-def draw(log: list[Any], drawn: list[Tensor], means: list[str], steps: int) -> None:
+def draw(log: list[Any], images: list[Tensor], means: list[str], steps: int) -> None:
     """Curves on the left, images on the right."""
     figure = Figure(figsize=(10, 3.6), layout="constrained")
-    left, right = figure.subplots(1, 2, width_ratios=(1.2, 1))
+    curves, right = figure.subplots(1, 2, width_ratios=(1.2, 1))
     colours = {"posX": "C0", "posY": "C1", "scale": "C2", "": "0.8"}
-    place = [20 * row for row in range(len(log))]
-    for latent in sorted(range(len(means)), key=lambda one: means[one]):
+    positions = [20 * row for row in range(len(log))]
+    for latent in sorted(range(len(means)), key=lambda index: means[index]):
         label = means[latent] or "other latents"
-        seen = label in left.get_legend_handles_labels()[1]
+        seen = label in curves.get_legend_handles_labels()[1]
         curve = [row[latent] for row in log]
-        left.plot(place, curve, color=colours[means[latent]], label=None if seen else label)
+        curves.plot(positions, curve, color=colours[means[latent]], label=None if seen else label)
     for stage, name in enumerate(STAGES):
-        left.axvline(stage * steps, color="0.6", linewidth=0.8)
-        left.text((stage + 0.05) * steps, 1.88, name, fontsize=8)
-    left.set(xlabel="steps", ylabel="standard deviation", ylim=(0, 2), xlim=(0, len(log) * 20))
-    left.legend(frameon=False, loc="upper left", bbox_to_anchor=(0, 0.93), fontsize=8)
-    right.imshow(torch.cat([torch.cat(list(row), 1) for row in drawn]), cmap="gray")
-    right.set_yticks([32 * row + 16 for row in range(len(drawn))])
+        curves.axvline(stage * steps, color="0.6", linewidth=0.8)
+        curves.text((stage + 0.05) * steps, 1.88, name, fontsize=8)
+    curves.set(xlabel="steps", ylabel="standard deviation", ylim=(0, 2), xlim=(0, len(log) * 20))
+    curves.legend(frameon=False, loc="upper left", bbox_to_anchor=(0, 0.93), fontsize=8)
+    right.imshow(torch.cat([torch.cat(list(row), 1) for row in images]), cmap="gray")
+    right.set_yticks([32 * row + 16 for row in range(len(images))])
     right.set_yticklabels(STAGES)
     right.set_xticks([])
     save(figure, PICTURE, 64, dpi=90)
@@ -136,9 +138,9 @@ def main() -> None:
     data.prepare()
     begin = time.perf_counter()
     scan = SCAN((1, 32, 32), ("shape=square",), str(options.vision))
-    log, drawn = train(data, scan, options.steps, options.seed)
+    log, images = train(data, scan, options.steps, options.seed)
     means = meanings(data, scan)
-    draw(log, drawn, means, options.steps)
+    draw(log, images, means, options.steps)
     result = {
         "settings": {"steps": options.steps, "seed": options.seed, "stages": STAGES},
         "latents": means,

@@ -94,7 +94,7 @@ def measured(checkpoint: Path, images: torch.Tensor, seed: int) -> dict[str, flo
     }
 
 
-def draw(found: dict[str, list[dict[str, float]]]) -> None:
+def draw(curves: dict[str, list[dict[str, float]]]) -> None:
     """One curve a weight: the truth at the left, the estimate at the right."""
     figure = Figure(figsize=(9, 3.4), layout="constrained")
     for axes, kind, title in zip(
@@ -103,7 +103,7 @@ def draw(found: dict[str, list[dict[str, float]]]) -> None:
         ("True total correlation", "The discriminator's estimate"),
         strict=True,
     ):
-        for gamma, rows in found.items():
+        for gamma, rows in curves.items():
             steps = [row["step"] for row in rows]
             axes.plot(steps, [row[kind] for row in rows], marker=".", label=f"γ = {gamma}")
         axes.set(title=title, xlabel="step", ylabel="nats" if kind == "true" else "")
@@ -125,17 +125,17 @@ def main() -> None:
     dataset.prepare()
     data = SingleData(dataset, include={"orientation": {"max": 0}}, resize=32, test=0.2)
     images = data.images(torch.from_numpy(data.indices("train")))
-    found: dict[str, list[dict[str, float]]] = {}
+    curves: dict[str, list[dict[str, float]]] = {}
     for gamma in WEIGHTS:
         checkpoints = (train(gamma, options) / "checkpoints").glob("step=*.ckpt")
-        rows = [measured(one, images, options.seed) for one in checkpoints]
-        found[f"{gamma:g}"] = sorted(rows, key=lambda row: row["step"])
-    draw(found)
+        rows = [measured(checkpoint, images, options.seed) for checkpoint in checkpoints]
+        curves[f"{gamma:g}"] = sorted(rows, key=lambda row: row["step"])
+    draw(curves)
     record = {
         "command": f"python benchmarks/effects/true_total_correlation.py --steps {options.steps}",
         "settings": {"steps": options.steps, "seed": options.seed, "codes": CODES},
         "images": len(images),
-        "weights": found,
+        "weights": curves,
         "hardware": f"{os.cpu_count()}-core {platform.machine()}, one thread each",
         "versions": runs.versions(),
     }

@@ -29,7 +29,7 @@ def arm(moment: str) -> None:
         timer.daemon = True
         timer.start()
         return
-    left = [int(count)]
+    countdown = [int(count)]
 
     def hook(name: str, arguments: tuple[Any, ...]) -> None:
         if name != event:
@@ -38,8 +38,8 @@ def arm(moment: str) -> None:
         if name == "open" and (arguments[1] is None or not set(str(arguments[1])) & set("wa+x")):
             return
         if isinstance(path, str | os.PathLike) and fnmatch(os.fspath(path), pattern):
-            left[0] -= 1
-            if not left[0]:
+            countdown[0] -= 1
+            if not countdown[0]:
                 os.kill(os.getpid(), signal.SIGKILL)
 
     sys.addaudithook(hook)

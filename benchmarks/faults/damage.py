@@ -69,25 +69,29 @@ class Evil:
         return os.system, ("touch executed",)
 
 
-def of_bytes(whole: bytes) -> Iterator[Damage]:
+def of_bytes(intact: bytes) -> Iterator[Damage]:
     """Damages of the file."""
-    size = len(whole)
+    size = len(intact)
 
     def written(content: bytes) -> Callable[[Path], None]:
         return lambda path: path.write_bytes(content) and None
 
-    for number in range(40):
-        place = number * (size - 1) // 39
-        flipped = whole[:place] + bytes([whole[place] ^ (1 << number % 8)]) + whole[place + 1 :]
-        yield "flipped bits", f"bit {number % 8} of byte {place}", written(flipped)
+    for index in range(40):
+        position = index * (size - 1) // 39
+        flipped = (
+            intact[:position]
+            + bytes([intact[position] ^ (1 << index % 8)])
+            + intact[position + 1 :]
+        )
+        yield "flipped bits", f"bit {index % 8} of byte {position}", written(flipped)
     for length in (0, 1, 2, 22, 64, 100, size // 4, size // 2, size - 200, size - 78, size - 1):
-        yield "cut off", f"{length} of {size} bytes", written(whole[:length])
-    for number in range(8):
-        start = number * size // 8
-        block = whole[:start] + bytes(min(512, size - start)) + whole[start + 512 :]
+        yield "cut off", f"{length} of {size} bytes", written(intact[:length])
+    for index in range(8):
+        start = index * size // 8
+        block = intact[:start] + bytes(min(512, size - start)) + intact[start + 512 :]
         yield "overwritten", f"512 zeros at {start}", written(block)
     yield "overwritten", "zeros", written(bytes(size))
-    yield "overwritten", "twice", written(whole + whole)
+    yield "overwritten", "twice", written(intact + intact)
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w") as file:
         file.writestr("data.pkl", b"x")
@@ -127,32 +131,34 @@ def of_content(stored: dict[str, Any]) -> Iterator[Damage]:
         return damage
 
     for key in stored:
-        yield "missing parts", key, saved(lambda one, key=key: one.pop(key))
+        yield "missing parts", key, saved(lambda state, key=key: state.pop(key))
         for wrong in WRONG:
-            change = saved(lambda one, key=key, wrong=wrong: one.update({key: wrong}))
+            change = saved(lambda state, key=key, wrong=wrong: state.update({key: wrong}))
             yield "wrong kinds", f"{key}: {wrong!r}", change
     for key in stored["hyper_parameters"]:
         for wrong in (None, 3, "os.system", {"class_path": "os.system"}, [1]):
-            change = saved(lambda one, k=key, w=wrong: one["hyper_parameters"].update({k: w}))
+            change = saved(lambda state, k=key, w=wrong: state["hyper_parameters"].update({k: w}))
             yield "settings", f"{key}: {wrong!r}", change
     for key in list(stored["state_dict"])[:4]:
         for wrong in (None, torch.zeros(7, 7), torch.zeros(0)):
             kind = "none" if wrong is None else tuple(wrong.shape)
-            change = saved(lambda one, k=key, w=wrong: one["state_dict"].update({k: w}))
+            change = saved(lambda state, k=key, w=wrong: state["state_dict"].update({k: w}))
             yield "weights", f"{key}: {kind}", change
-        yield "weights", f"{key} missing", saved(lambda one, k=key: one["state_dict"].pop(k))
+        yield "weights", f"{key} missing", saved(lambda state, k=key: state["state_dict"].pop(k))
     loops = stored["loops"]["fit_loop"]
     for key in loops:
         for wrong in (None, 3, {}):
-            change = saved(lambda one, k=key, w=wrong: one["loops"]["fit_loop"].update({k: w}))
+            change = saved(lambda state, k=key, w=wrong: state["loops"]["fit_loop"].update({k: w}))
             yield "counters", f"{key}: {wrong!r}", change
     for key in ("state", "param_groups"):
         for wrong in (None, 3, {}, []):
-            change = saved(lambda one, k=key, w=wrong: one["optimizer_states"][0].update({k: w}))
+            change = saved(
+                lambda state, k=key, w=wrong: state["optimizer_states"][0].update({k: w})
+            )
             yield "optimiser", f"{key}: {wrong!r}", change
 
 
-def said(*args: str) -> tuple[int, list[str]]:
+def answer(*args: str) -> tuple[int, list[str]]:
     """Status and lines on standard error of a command; -1 where it raises."""
     errors = io.StringIO()
     with redirect_stderr(errors), redirect_stdout(io.StringIO()):
@@ -179,8 +185,8 @@ def loads() -> tuple[int, list[str]]:
 
 DOORS: dict[str, Callable[[], tuple[int, list[str]]]] = {
     "load_run": loads,
-    "test": lambda: said("test", f"--run={RUN}"),
-    "resume": lambda: said("fit", f"--resume={RUN}", "--trainer.max_steps=4"),
+    "test": lambda: answer("test", f"--run={RUN}"),
+    "resume": lambda: answer("fit", f"--resume={RUN}", "--trainer.max_steps=4"),
 }
 
 
@@ -196,11 +202,11 @@ def main() -> None:
     folder = Path(tempfile.mkdtemp(prefix="dislab-damage-"))
     os.chdir(folder)
     Path("small.yaml").write_text(CONFIG)
-    assert said("fit", "--config=small.yaml")[0] == 0
+    assert answer("fit", "--config=small.yaml")[0] == 0
     shutil.copytree(RUN, "kept")
-    whole = LAST.read_bytes()
+    content = LAST.read_bytes()
     stored = torch.load(LAST, weights_only=True)
-    damages = [*of_bytes(whole), *of_content(stored)][:: options.every]
+    damages = [*of_bytes(content), *of_content(stored)][:: options.every]
     tally: dict[str, Counter[str]] = {}
     wrong = []
     for kind, name, damage in damages:

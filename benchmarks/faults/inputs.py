@@ -90,8 +90,8 @@ LEADING: Final = {
 }  # fmt: skip
 """How many leading arguments the owner of a part fills in."""
 SYMBOLS: Final = (
-    *(f"scale={one}" for one in ("low", "middle", "high")),
-    *(f"shape={one}" for one in ("square", "ellipse", "heart")),
+    *(f"scale={level}" for level in ("low", "middle", "high")),
+    *(f"shape={level}" for level in ("square", "ellipse", "heart")),
 )
 """Attributes of `SymbolData`, as the runs that come first are trained on them."""
 Settings = dict[str, Any]
@@ -127,12 +127,12 @@ class Outcome(NamedTuple):
     Attributes:
         status: Exit status of the command; 0 of a constructor that accepted the value.
         text: Standard error.
-        left: Files that remained in the folder.
+        files: Files that remained in the folder.
     """
 
     status: int | str
     text: str
-    left: list[str]
+    files: list[str]
 
 
 # --- the cases ---------------------------------------------------------------------------------
@@ -142,7 +142,7 @@ def faults(annotation: Any) -> Iterator[tuple[str, Any, bool]]:
     """Kind, value and hopelessness of the wrong values for one annotation."""
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin in (Union, UnionType):
-        arms = [one for one in arguments if one is not NoneType]
+        arms = [level for level in arguments if level is not NoneType]
         seen: set[str] = set()
         for arm in arms:
             for fault, value, hopeless in faults(arm):
@@ -201,8 +201,8 @@ def settings_of(group: str, cls: type) -> dict[str, Any]:
 @functools.cache
 def parts() -> dict[str, dict[str, type]]:
     """The classes whose settings are tried, by group and name."""
-    found = plugins.load_all()
-    return found | {key: {cls.__name__: cls} for key, cls in STANDING.items()}
+    classes = plugins.load_all()
+    return classes | {key: {cls.__name__: cls} for key, cls in STANDING.items()}
 
 
 def option_cases() -> Iterator[Case]:
@@ -229,14 +229,14 @@ def option_cases() -> Iterator[Case]:
 
 def cases() -> list[Case]:
     """Every case."""
-    found = [
+    part_cases = [
         Case(group, name, setting, *fault)
         for group, classes in parts().items()
         for name, cls in classes.items()
         for setting, annotation in settings_of(group, cls).items()
         for fault in faults(annotation)
     ]
-    return found + list(option_cases())
+    return part_cases + list(option_cases())
 
 
 # --- small settings with which each part works ---------------------------------------------------
@@ -370,8 +370,10 @@ def configuration(case: Case) -> Settings:
         module["dataset"] = spec(part, DATASETS[part] | wrong)
         del module["include"]
     elif group in ("encoders", "decoders"):
-        own = {"channels": [4, 4], "hidden": 8} if part in ("ConvCritic", "ConvGenerator") else {}
-        model[group.removesuffix("s")] = spec(part, own | wrong)
+        settings = (
+            {"channels": [4, 4], "hidden": 8} if part in ("ConvCritic", "ConvGenerator") else {}
+        )
+        model[group.removesuffix("s")] = spec(part, settings | wrong)
     elif group == "regularizers":
         model["regularizers"]["own"] = spec(part, wrong)
     elif group == "metrics":
@@ -399,9 +401,9 @@ def arguments(case: Case, earlier: Path) -> list[str]:
     if case.fault == "option":
         file, small = str(earlier / "codes.npz"), ["--labels=50", "--tested=20"]
         scenario = [f"--scenarios={earlier / 'hearts.yaml'}", "--predictors=Ridge"]
-        own = {"score": [file, "--metrics=MIG"], "transfer --codes": [file, *scenario, *small]}
+        words = {"score": [file, "--metrics=MIG"], "transfer --codes": [file, *scenario, *small]}
         wrong = [f"{case.setting}={case.value}"] if case.setting else []
-        return [*case.part.split(), *own.get(case.group, []), *wrong]
+        return [*case.part.split(), *words.get(case.group, []), *wrong]
     text = yaml.safe_dump(configuration(case)).replace("{earlier}", str(earlier))
     Path("case.yaml").write_text(text)
     return ["fit", "--config=case.yaml"]
@@ -440,12 +442,12 @@ def isolated(work: Callable[[], int], folder: Path, seconds: float) -> Outcome:
         os.killpg(child, signal.SIGKILL)
         os.waitpid(child, 0)
     os.close(process)
-    left = sorted(str(one.relative_to(folder)) for one in folder.rglob("*"))
+    names = sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
     text = log.read_text(errors="replace")
     shutil.rmtree(folder)
     log.unlink()
     # the folder of all runs may stay, without a run
-    return Outcome(status, text, [one for one in left if one not in ("case.yaml", "runs")])
+    return Outcome(status, text, [path for path in names if path not in ("case.yaml", "runs")])
 
 
 def _limit() -> None:
@@ -504,7 +506,7 @@ class _TooLong(BaseException):
     """A constructor did not return in time."""
 
 
-def by_constructor(found: Sequence[Case], earlier: Path) -> Iterator[tuple[Case, str | None]]:
+def by_constructor(selected: Sequence[Case], earlier: Path) -> Iterator[tuple[Case, str | None]]:
     """Gives each case to its constructor, in one process; the fault of its answer, or None."""
     classes = parts()
     reader, writer = os.pipe()
@@ -516,7 +518,7 @@ def by_constructor(found: Sequence[Case], earlier: Path) -> Iterator[tuple[Case,
         signal.signal(signal.SIGALRM, _too_long)
         with os.fdopen(writer, "w") as file:
             usual: dict[str, str] = {}
-            for case in found:
+            for case in selected:
                 if case.part not in usual:  # which may lack a library or its data
                     fine = case._replace(setting="")
                     usual[case.part] = _constructed(fine, classes, earlier) or ""
@@ -528,16 +530,16 @@ def by_constructor(found: Sequence[Case], earlier: Path) -> Iterator[tuple[Case,
     os.close(writer)
     answered = 0
     with os.fdopen(reader) as file:
-        for case, line in zip(found, file, strict=False):
+        for case, line in zip(selected, file, strict=False):
             yield case, json.loads(line)
             answered += 1
     os.waitpid(child, 0)
-    if answered < len(found):  # the process died of one of them
-        yield found[answered], "ends the process"
-        yield from by_constructor(found[answered + 1 :], earlier)
+    if answered < len(selected):  # the process died of one of them
+        yield selected[answered], "ends the process"
+        yield from by_constructor(selected[answered + 1 :], earlier)
 
 
-def _too_long(number: int, frame: FrameType | None) -> None:
+def _too_long(signal_number: int, frame: FrameType | None) -> None:
     raise _TooLong
 
 
@@ -545,11 +547,11 @@ def _constructed(case: Case, classes: dict[str, dict[str, type]], earlier: Path)
     build = classes[case.group][case.part]
     signal.setitimer(signal.ITIMER_REAL, CONSTRUCTOR_SECONDS)
     try:
-        given = _leading(case, earlier)
+        settings = _leading(case, earlier)
         if case.setting:
-            given[case.setting] = _object(case.value)
+            settings[case.setting] = _object(case.value)
         with contextlib.redirect_stderr(io.StringIO()):
-            build(**given)
+            build(**settings)
     except InputError as error:
         if not case.setting or case.setting not in str(error):
             return f"names no setting: {error}"
@@ -590,11 +592,11 @@ def _leading(case: Case, earlier: Path) -> Any:
             "symbol_names": SYMBOLS,
         }
         names = set(inspect.signature(parts()["objectives"][case.part]).parameters)
-        own = {key: _object(one) for key, one in config["model"]["init_args"].items()}
-        return {key: one for key, one in links.items() if key in names} | own
+        settings = {key: _object(value) for key, value in config["model"]["init_args"].items()}
+        return {key: value for key, value in links.items() if key in names} | settings
     if case.group == "datamodules":
-        own = config["data"]["init_args"]
-        return own | {"dataset": _object(DSPRITES["dataset"], dataset=True)}
+        settings = config["data"]["init_args"]
+        return settings | {"dataset": _object(DSPRITES["dataset"], dataset=True)}
     if case.group in ("encoders", "decoders"):
         part = config["model"]["init_args"][case.group.removesuffix("s")]
         sizes = ("outputs", 6) if case.group == "encoders" else ("latent_dim", 3)
@@ -605,8 +607,8 @@ def _leading(case: Case, earlier: Path) -> Any:
         "predictors": {"latent_dim": 3, "classes": (0, 3)},
     }
     groups = {"datasets": DATASETS, "metrics": METRICS, "predictors": PREDICTORS}
-    own = groups.get(case.group, {}).get(case.part, {})
-    text = yaml.safe_dump(own).replace("{earlier}", str(earlier))
+    settings = groups.get(case.group, {}).get(case.part, {})
+    text = yaml.safe_dump(settings).replace("{earlier}", str(earlier))
     return leading.get(case.group, {}) | yaml.safe_load(text)
 
 
@@ -619,7 +621,7 @@ def violation(case: Case, ended: Outcome, usual: Outcome) -> str | None:
         usual: The end of the part with its usual settings, which may lack its data.
     """
     message = ended.text[ended.text.find("dislab:") :] if "dislab:" in ended.text else ended.text
-    lines = [one for one in message.splitlines() if one and not NOT_THE_USERS.match(one)]
+    lines = [line for line in message.splitlines() if line and not NOT_THE_USERS.match(line)]
     if ended.status == "no end" and case.setting in ENDLESS:
         return None
     if ended.status == "no end":
@@ -635,11 +637,11 @@ def violation(case: Case, ended: Outcome, usual: Outcome) -> str | None:
         return f"status {ended.status}: {lines[-1] if lines else ''}"
     if len(lines) > 3:
         return f"{len(lines)} lines: {lines[0]}"
-    if ended.left:
-        return f"leaves {', '.join(ended.left[:3])} behind: {lines[-1] if lines else ''}"
-    named = case.setting.strip("-").removesuffix("s")
+    if ended.files:
+        return f"leaves {', '.join(ended.files[:3])} behind: {lines[-1] if lines else ''}"
+    setting = case.setting.strip("-").removesuffix("s")
     quoted = case.fault == "option" and repr(case.value)[1:20]  # such as the name of a file
-    if named not in message and not (quoted and quoted in message) and case.setting != "NAME":
+    if setting not in message and not (quoted and quoted in message) and case.setting != "NAME":
         return f"names no setting: {message.strip()}"
     return None
 
@@ -651,19 +653,19 @@ def _core(ended: Outcome) -> str:
 # --- the report ----------------------------------------------------------------------------------
 
 
-def sample(found: list[Case], count: int | None) -> list[Case]:
+def sample(population: list[Case], count: int | None) -> list[Case]:
     """A few cases of each group, over all kinds of faults, always the same ones."""
     if count is None:
-        return found
+        return population
     groups: dict[str, list[Case]] = collections.defaultdict(list)
-    for case in found:
+    for case in population:
         groups[case.group].append(case)
     share = -(-count // max(1, len(groups)))
     chosen = []
     for cases_of in groups.values():
         generator = np.random.default_rng(0)
         numbers = sorted(generator.permutation(len(cases_of))[:share])
-        chosen += [cases_of[number] for number in numbers]
+        chosen += [cases_of[index] for index in numbers]
     return chosen
 
 
@@ -677,7 +679,7 @@ def campaign(only: str | None, constructed: int | None, commanded: int | None) -
     """
     parts()
     _ = training  # imported before the first fork
-    found = [case for case in cases() if only in (None, case.group)]
+    selected = [case for case in cases() if only in (None, case.group)]
     table: dict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
     wrong: list[str] = []
 
@@ -689,35 +691,37 @@ def campaign(only: str | None, constructed: int | None, commanded: int | None) -
             wrong.append(f"{way} {case}: {answer}")
             print(wrong[-1], file=sys.stderr, flush=True)
 
-    with tempfile.TemporaryDirectory() as place:
-        earlier = Path(place, "earlier")
+    with tempfile.TemporaryDirectory() as temporary:
+        earlier = Path(temporary, "earlier")
         prepare(earlier)
         others = ("trainer", "checkpoint")  # Lightning's own constructors
-        own = [one for one in found if one.fault != "option" and one.group not in others]
-        for case, answer in by_constructor(sample(own, constructed), earlier):
+        constructible = [
+            each for each in selected if each.fault != "option" and each.group not in others
+        ]
+        for case, answer in by_constructor(sample(constructible, constructed), earlier):
             count(case, "constructor", answer)
         usual: dict[tuple[str, str], Outcome] = {}
-        for number, case in enumerate(sample(found, commanded)):
+        for index, case in enumerate(sample(selected, commanded)):
             key = case.group, case.part
             if key not in usual and case.group not in STANDING and case.group != "plugins new":
                 fine = case._replace(setting="", value=None)
-                usual[key] = by_command(fine, earlier, Path(place, f"usual{number}"))
+                usual[key] = by_command(fine, earlier, Path(temporary, f"usual{index}"))
                 if case.fault == "option" and usual[key].status:
                     raise RuntimeError(f"{case.part} does not work: {usual[key].text}")
-            ended = by_command(case, earlier, Path(place, f"case{number}"))
+            ended = by_command(case, earlier, Path(temporary, f"case{index}"))
             broken = violation(case, ended, usual.get(key, Outcome(0, "", [])))
             count(case, "command", broken or ("accepted" if ended.status == 0 else "refused"))
-    return {"groups": {key: dict(one) for key, one in table.items()}, "violations": wrong}
+    return {"groups": {key: dict(each) for key, each in table.items()}, "violations": wrong}
 
 
 def show(record: Settings) -> None:
     """Prints the counts by group."""
     columns = ("constructor", "command", "refused", "accepted", "violations")
     groups = record["groups"]
-    total = {one: sum(row.get(one, 0) for row in groups.values()) for one in columns}
-    print(f"{'group':<18}" + "".join(f"{one:>13}" for one in columns))
+    total = {column: sum(row.get(column, 0) for row in groups.values()) for column in columns}
+    print(f"{'group':<18}" + "".join(f"{column:>13}" for column in columns))
     for name, row in (groups | {"all": total}).items():
-        print(f"{name:<18}" + "".join(f"{row.get(one, 0):>13}" for one in columns))
+        print(f"{name:<18}" + "".join(f"{row.get(column, 0):>13}" for column in columns))
 
 
 if __name__ == "__main__":
@@ -730,14 +734,15 @@ if __name__ == "__main__":
     options = parser.parse_args()
     began = time.time()
     short = SHORT if options.short else {"constructed": None, "commanded": None}
-    given = {"constructed": options.constructed, "commanded": options.commanded}
+    limits = {"constructed": options.constructed, "commanded": options.commanded}
     record = campaign(
-        options.only, **{key: short[key] if one is None else one for key, one in given.items()}
+        options.only,
+        **{key: short[key] if level is None else level for key, level in limits.items()},
     )
     show(record)
     record["seconds"] = round(time.time() - began)
     record["versions"] = {"python": platform.python_version()} | {
-        one: version(one) for one in ("dislab", "torch", "lightning", "jsonargparse")
+        level: version(level) for level in ("dislab", "torch", "lightning", "jsonargparse")
     }
     if options.json:
         Path(options.json).write_text(json.dumps(record, indent=1) + "\n")

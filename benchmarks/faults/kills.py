@@ -148,98 +148,100 @@ class Campaign:
         # imports before the first run is timed, by a command that does nothing
         Started(folder, armed.obey, "", ["--version"]).wait()
 
-    def start(self, place: Path, processes: int, fault: str, *args: str, **more: str) -> Started:
+    def start(self, folder: Path, processes: int, fault: str, *args: str, **more: str) -> Started:
         """Starts the command; Lightning starts the second of two processes."""
-        given = ["fit", *args, f"--trainer.devices={processes}"]
+        command = ["fit", *args, f"--trainer.devices={processes}"]
         if processes > 1:
-            given.append("--trainer.strategy=ddp")
-        environment = {"DISLAB_CACHE": str(place / "cache"), **more}
-        return Started(place, armed.obey, fault, given, environment=environment)
+            command.append("--trainer.strategy=ddp")
+        environment = {"DISLAB_CACHE": str(folder / "cache"), **more}
+        return Started(folder, armed.obey, fault, command, environment=environment)
 
     def undisturbed(self, method: str, processes: int, dataset: str) -> dict[str, Any]:
         """The outcome of a run without interruption."""
         key = (method, processes, dataset)
         if key not in self.whole:
-            place = self.place(method, f"whole_{len(self.whole)}", dataset)
+            folder = self.new_folder(method, f"whole_{len(self.whole)}", dataset)
             began = time.monotonic()
-            status, said = ended(self.start(place, processes, "", "--config=run.yaml"))
-            assert status == 0, said
+            status, output = ended(self.start(folder, processes, "", "--config=run.yaml"))
+            assert status == 0, output
             self.seconds[method] = time.monotonic() - began
-            self.whole[key] = outcome(place / "runs/run/version_0")
+            self.whole[key] = outcome(folder / "runs/run/version_0")
         return self.whole[key]
 
-    def place(self, method: str, name: str, dataset: str) -> Path:
+    def new_folder(self, method: str, name: str, dataset: str) -> Path:
         """A folder with a configuration, in which commands are started."""
-        place = self.folder / method / name
-        place.mkdir(parents=True)
-        (place / "run.yaml").write_text(config(method, dataset))
-        return place
+        folder = self.folder / method / name
+        folder.mkdir(parents=True)
+        (folder / "run.yaml").write_text(config(method, dataset))
+        return folder
 
-    def disturbed(self, method: str, moment: str, number: int, tally: Tally, kills: int) -> None:
+    def disturbed(
+        self, method: str, moment: str, round_index: int, tally: Tally, kills: int
+    ) -> None:
         """Kills a run several times, lets it end, and compares it."""
         processes = 2 if moment == "two" else 1
         dataset = DATASETS.get(moment, BLOB)
         expected = self.undisturbed(method, processes, dataset)
-        place = self.place(method, f"{moment}_{number}", dataset)
+        folder = self.new_folder(method, f"{moment}_{round_index}", dataset)
         elsewhere = Path(tempfile.mkdtemp(dir="/dev/shm" if moment == "other-disk" else None))
         more = {"TMPDIR": str(elsewhere)}
         tally.runs += 1
         for kill in range(kills + 1):
-            run = newest(place)
+            run = newest(folder)
             saved = run is not None and (run / "checkpoints/last.ckpt").exists()
             if run is not None and not saved:
                 tally.before_the_first_save += 1
             args = (
-                [f"--resume={run.relative_to(place)}"] if run and saved else ["--config=run.yaml"]
+                [f"--resume={run.relative_to(folder)}"] if run and saved else ["--config=run.yaml"]
             )
             last = kill == kills
             fault = "" if last else self.fault(method, moment, kill)
-            status, said = ended(self.start(place, processes, fault, *args, **more))
+            status, output = ended(self.start(folder, processes, fault, *args, **more))
             if status == -signal.SIGKILL or (processes > 1 and status):
                 tally.kills += 1
             elif status:
-                tally.differences.append(f"{method} {moment} {number}: {said[-600:]}")
+                tally.differences.append(f"{method} {moment} {round_index}: {output[-600:]}")
                 break
             else:  # the run has ended before the moment came
                 break
-        run = newest(place)
+        run = newest(folder)
         assert run is not None
-        found = outcome(run)
-        found["left in TMPDIR"] = sorted(path.name for path in elsewhere.rglob("*.ckpt"))
+        result = outcome(run)
+        result["left in TMPDIR"] = sorted(path.name for path in elsewhere.rglob("*.ckpt"))
         shutil.rmtree(elsewhere)
-        for name in differences({**expected, "left in TMPDIR": []}, found):
-            tally.differences.append(f"{method} {moment} {number}: {name} differs")
+        for name in differences({**expected, "left in TMPDIR": []}, result):
+            tally.differences.append(f"{method} {moment} {round_index}: {name} differs")
         if not tally.differences:
-            shutil.rmtree(place)
+            shutil.rmtree(folder)
 
-    def full_disk(self, method: str, number: int, tally: Tally) -> None:
+    def full_disk(self, method: str, round_index: int, tally: Tally) -> None:
         """Fills the disk of a run, makes room, and compares."""
         expected = self.undisturbed(method, 1, BLOB)
-        place = self.place(method, f"full-disk_{number}", BLOB)
-        with small_disk(place / "runs") as room:
+        folder = self.new_folder(method, f"full-disk_{round_index}", BLOB)
+        with small_disk(folder / "runs") as room:
             if not room:
                 return
             tally.runs += 1
-            filling = self.start(place, 1, "", "--config=run.yaml")
-            fill = place / "runs/fill"
-            run = place / "runs/run/version_0"
+            filling = self.start(folder, 1, "", "--config=run.yaml")
+            fill = folder / "runs/fill"
+            run = folder / "runs/run/version_0"
             while filling.poll() is None and not (run / "checkpoints/last.ckpt").exists():
                 time.sleep(0.02)
             with suppress(OSError), fill.open("wb", buffering=0) as file:
                 while True:
                     file.write(bytes(4096))
-            status, said = ended(filling)
-            if status == 2 and "Traceback" not in said:
+            status, output = ended(filling)
+            if status == 2 and "Traceback" not in output:
                 tally.kills += 1
             elif status:
-                tally.differences.append(f"{method} full-disk {number}: {said[-600:]}")
+                tally.differences.append(f"{method} full-disk {round_index}: {output[-600:]}")
             fill.unlink()
-            status, said = ended(self.start(place, 1, "", "--resume=runs/run/version_0"))
+            status, output = ended(self.start(folder, 1, "", "--resume=runs/run/version_0"))
             if status:
-                tally.differences.append(f"{method} full-disk {number}: {said[-600:]}")
+                tally.differences.append(f"{method} full-disk {round_index}: {output[-600:]}")
                 return
             for name in differences(expected, outcome(run)):
-                tally.differences.append(f"{method} full-disk {number}: {name} differs")
+                tally.differences.append(f"{method} full-disk {round_index}: {name} differs")
 
     def fault(self, method: str, moment: str, kill: int) -> str:
         """A moment of a kind, drawn; later ones come earlier, as less of the run is left."""
@@ -253,8 +255,8 @@ class Campaign:
 
 def ended(process: Started) -> tuple[int, str]:
     """Waits; the exit status, and what was printed."""
-    said = process.communicate(timeout=600)[0]
-    return process.wait(), said
+    output = process.communicate(timeout=600)[0]
+    return process.wait(), output
 
 
 @contextmanager
@@ -271,22 +273,22 @@ def small_disk(folder: Path) -> Iterator[bool]:
         subprocess.run(["umount", "-l", str(folder)], check=True)
 
 
-def newest(place: Path) -> Path | None:
+def newest(folder: Path) -> Path | None:
     """The run folder of the highest version."""
-    found = list(place.glob("runs/run/version_*"))
-    return max(found, key=lambda run: int(run.name.partition("_")[2])) if found else None
+    runs = list(folder.glob("runs/run/version_*"))
+    return max(runs, key=lambda run: int(run.name.partition("_")[2])) if runs else None
 
 
 def outcome(run: Path) -> dict[str, Any]:
     """The results of a run that have to be equal after an interruption."""
     stored = torch.load(run / "checkpoints/last.ckpt", weights_only=True)
     record = json.loads((run / "scores.json").read_text())["test"]
-    kept = [path for path in sorted(run.rglob("*")) if path.is_file()]
-    names = [str(path.relative_to(run)) for path in kept if "tfevents" not in path.name]
+    paths = [path for path in sorted(run.rglob("*")) if path.is_file()]
+    names = [str(path.relative_to(run)) for path in paths if "tfevents" not in path.name]
     pictures = {path.name: path.read_bytes() for path in sorted((run / "images").iterdir())}
     return {
         "weights": stored["state_dict"],
-        "optimiser": [one["state"] for one in stored["optimizer_states"]],
+        "optimiser": [optimizer["state"] for optimizer in stored["optimizer_states"]],
         "counters": (stored["global_step"], stored["epoch"]),
         "scores": {name: record[name] for name in ("scores", "losses", "untrained", "parts")},
         "rows of metrics.csv": (run / "metrics.csv").read_text(),
@@ -296,20 +298,22 @@ def outcome(run: Path) -> dict[str, Any]:
     }
 
 
-def differences(one: Any, other: Any, place: str = "") -> list[str]:
+def differences(value: Any, expected: Any, path: str = "") -> list[str]:
     """Places in which two outcomes differ."""
-    if isinstance(one, dict) and isinstance(other, dict):
-        missing = [f"{place}/{key}" for key in one.keys() ^ other.keys()]
-        common = sorted(one.keys() & other.keys(), key=str)
+    if isinstance(value, dict) and isinstance(expected, dict):
+        missing = [f"{path}/{key}" for key in value.keys() ^ expected.keys()]
+        common = sorted(value.keys() & expected.keys(), key=str)
         return missing + [
-            text for key in common for text in differences(one[key], other[key], f"{place}/{key}")
+            text
+            for key in common
+            for text in differences(value[key], expected[key], f"{path}/{key}")
         ]
-    if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
-        pairs = enumerate(zip(one, other, strict=True))
-        return [text for key, (a, b) in pairs for text in differences(a, b, f"{place}/{key}")]
-    if isinstance(one, torch.Tensor):
-        return [] if torch.equal(one, other) else [place]
-    return [] if one == other else [place]
+    if isinstance(value, list) and isinstance(expected, list) and len(value) == len(expected):
+        pairs = enumerate(zip(value, expected, strict=True))
+        return [text for key, (a, b) in pairs for text in differences(a, b, f"{path}/{key}")]
+    if isinstance(value, torch.Tensor):
+        return [] if torch.equal(value, expected) else [path]
+    return [] if value == expected else [path]
 
 
 def main() -> None:
@@ -333,23 +337,23 @@ def main() -> None:
     tallies = {moment: Tally() for moment in options.moments}
     for method in options.methods:
         for moment, tally in tallies.items():
-            for number in range(options.rounds):
+            for round_index in range(options.rounds):
                 if moment in DATASETS and METHODS[method][2] != "SingleData":
                     continue  # pairs and groups are of the factors of the other data
                 if moment == "full-disk":
-                    campaign.full_disk(method, number, tally)
+                    campaign.full_disk(method, round_index, tally)
                 else:
-                    campaign.disturbed(method, moment, number, tally, options.kills)
+                    campaign.disturbed(method, moment, round_index, tally, options.kills)
                 print(
                     f"{method} {moment}: {tally.kills} kills, {len(tally.differences)} differences",
                     flush=True,
                 )
-    found = [text for tally in tallies.values() for text in tally.differences]
+    differences_of_all = [text for tally in tallies.values() for text in tally.differences]
     print(f"\n{'moment':<12} runs  kills  before the first save  differences")
     for moment, tally in tallies.items():
         early, wrong = tally.before_the_first_save, len(tally.differences)
         print(f"{moment:<12} {tally.runs:4}  {tally.kills:5}  {early:21}  {wrong:11}")
-    print("\n".join(found) or "every run equals an undisturbed one")
+    print("\n".join(differences_of_all) or "every run equals an undisturbed one")
     if options.json:
         from dislab.runs import versions
 
@@ -367,9 +371,9 @@ def main() -> None:
             "versions": versions(),
         }
         options.json.write_text(json.dumps(record, indent=2) + "\n")
-    if not found:
+    if not differences_of_all:
         shutil.rmtree(folder)
-    sys.exit(bool(found))
+    sys.exit(bool(differences_of_all))
 
 
 if __name__ == "__main__":

@@ -98,10 +98,10 @@ def prepare() -> None:
     plan = make_plan(read_study_file("small.yaml"), lambda: resolve, versions())
     folder = StudyFolder(Path("foreign/study"))
     plan.write(folder.path)
-    for number, run in enumerate(plan.runs):
-        digests = {stage: one.digest for stage, one in run.group.stages.items()}
+    for index, run in enumerate(plan.runs):
+        digests = {stage: stage_group.digest for stage, stage_group in run.group.stages.items()}
         record = {
-            "scores": {"mig": 0.1 * number, "mig_gap": None},
+            "scores": {"mig": 0.1 * index, "mig_gap": None},
             "chance": {"mig": 0.01},
             "intervals": {"mig": [0.0, 0.5]},
             "metrics": {"mig": {"primary": "mig", "higher_is_better": True}},
@@ -115,7 +115,7 @@ def prepare() -> None:
         transfer = {"scores": {"ood/mlp": 0.5, "ood/mlp/accuracy": 0.7}, "notes": ["few images"]}
         write_scores(folder.run(run.id), "test_transfer", transfer)
         (folder.run(run.id) / "config.yaml").write_text(yaml_text({**run.config, "name": run.id}))
-        for stage, scores in (("train", {}), ("score", {"mig": 0.1 * number})):
+        for stage, scores in (("train", {}), ("score", {"mig": 0.1 * index})):
             done = Done(digests[stage], "done", scores, 1.5, versions())
             folder.write_done(run, stage, done)
     failed = folder.stage(plan.runs[-1].id, "score")
@@ -174,17 +174,17 @@ def nodes(content: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]
 
 def replaced(content: Any, path: tuple[Any, ...], change: Callable[[Any, Any], None]) -> Any:
     """A copy of the content, in which a function changes the part that holds a path's value."""
-    found = part = copy.deepcopy(content)
+    result = part = copy.deepcopy(content)
     for key in path[:-1]:
         part = part[key]
     change(part, path[-1])
-    return found
+    return result
 
 
 def mutations(file: Path, home: Path, most: int) -> Iterator[Case]:
     """Mutations of a file: those of its bytes, and a sample of those of its values."""
-    whole = file.read_bytes()
-    text = whole.decode()
+    intact = file.read_bytes()
+    text = intact.decode()
     is_json = file.suffix == ".json" or text.startswith("{")
     content = json.loads(text) if is_json else parse_yaml(text, str(file))
 
@@ -196,30 +196,30 @@ def mutations(file: Path, home: Path, most: int) -> Iterator[Case]:
 
     damages = {
         "empty": b"",
-        "cut": whole[: len(whole) // 2],
+        "cut": intact[: len(intact) // 2],
         "list": b"[1]",
         "null": b"null",
         "text": b'"x"',
         "number": b"1",
         "deep": b"[" * 50_000,
         "deep object": b'{"a":' * 50_000,
-        "no UTF-8": whole[:9] + b"\xff\xfe" + whole[9:],
+        "no UTF-8": intact[:9] + b"\xff\xfe" + intact[9:],
         "zeros": bytes(64),
-        "mark": b"\xef\xbb\xbf" + whole,
-        "twice": whole + whole,
+        "mark": b"\xef\xbb\xbf" + intact,
+        "twice": intact + intact,
     }
     for name, damage in damages.items():
         yield Case(file, name, damage)
     yield Case(file, "later version", written({**content, "of a later version": [1, {"x": None}]}))
-    found: list[tuple[str, Any]] = []
+    changes: list[tuple[str, Any]] = []
     for path in nodes(content):
         where = ".".join(map(str, path))
-        found.append((f"without {where}", (path, lambda part, key: part.pop(key))))
+        changes.append((f"without {where}", (path, lambda part, key: part.pop(key))))
         for value in hostile(home):
             change = lambda part, key, value=value: part.__setitem__(key, value)  # noqa: E731
-            found.append((f"{where}: {value!r:.40}", (path, change)))
-    order = np.random.default_rng(0).permutation(len(found))[:most]
-    for name, (path, change) in (found[number] for number in sorted(order)):
+            changes.append((f"{where}: {value!r:.40}", (path, change)))
+    order = np.random.default_rng(0).permutation(len(changes))[:most]
+    for name, (path, change) in (changes[index] for index in sorted(order)):
         yield Case(file, name, written(replaced(content, path, change)))
 
 
@@ -228,7 +228,7 @@ def mutations(file: Path, home: Path, most: int) -> Iterator[Case]:
 Answer = tuple[int, str]
 
 
-def said(*args: str) -> Answer:
+def command_answer(*args: str) -> Answer:
     """Exit status and output of a command in this process."""
     out = StringIO()
     with redirect_stdout(out), redirect_stderr(out), warnings.catch_warnings():
@@ -295,38 +295,42 @@ def opened() -> Answer:
     return tried(deed)
 
 
-def readers(file: Path, number: int) -> dict[str, Callable[[], Answer]]:
+def readers(file: Path, index: int) -> dict[str, Callable[[], Answer]]:
     """The commands that read a file; slow ones for a few mutations only."""
     study, run = "foreign/study", str(file.parent)
     every: dict[str, Callable[[], Answer]] = {}
     rare: dict[str, Callable[[], Answer]] = {}
     if "study" in file.parts:
-        every["study status"] = lambda: said("study", "status", study)
-        every["study table"] = lambda: said("study", "table", study)
+        every["study status"] = lambda: command_answer("study", "status", study)
+        every["study table"] = lambda: command_answer("study", "table", study)
         every["work"] = work
-        rare["study plan"] = lambda: said("study", "plan", study)
+        rare["study plan"] = lambda: command_answer("study", "plan", study)
         summary = ("study", "summary", study, "--out", "foreign/out", "--pictures", "none")
-        rare["study summary"] = lambda: said(*summary)
-        rare["report of the study"] = lambda: said("report", study, "--out", "foreign/page.html")
+        rare["study summary"] = lambda: command_answer(*summary)
+        rare["report of the study"] = lambda: command_answer(
+            "report", study, "--out", "foreign/page.html"
+        )
     if file.name in ("scores.json", "config.yaml"):
-        other = next(one for one in sorted(file.parent.parent.iterdir()) if one != file.parent)
-        every["compare"] = lambda: said("compare", run, str(other))
-        rare["report"] = lambda: said("report", run, "--out", "foreign/page.html")
+        neighbour = next(
+            path for path in sorted(file.parent.parent.iterdir()) if path != file.parent
+        )
+        every["compare"] = lambda: command_answer("compare", run, str(neighbour))
+        rare["report"] = lambda: command_answer("report", run, "--out", "foreign/page.html")
     if file.name == "config.yaml":
-        rare["fit"] = lambda: said("fit", f"--config={file}", "--print_config")
+        rare["fit"] = lambda: command_answer("fit", f"--config={file}", "--print_config")
     if file.name == "model.yaml":
         every["load_run"] = lambda: tried(lambda: load_run("foreign/export"))
     if file.name == "results.json":
-        every["import"] = lambda: said("import", str(file), "--out", "foreign/table.csv")
+        every["import"] = lambda: command_answer("import", str(file), "--out", "foreign/table.csv")
     if file.name == "small.yaml":
-        every["study plan of a file"] = lambda: said("study", "plan", str(file))
+        every["study plan of a file"] = lambda: command_answer("study", "plan", str(file))
     if file.name == "base.yaml":
-        rare["study plan of a base"] = lambda: said("study", "plan", "foreign/small.yaml")
+        rare["study plan of a base"] = lambda: command_answer("study", "plan", "foreign/small.yaml")
     if file.name == "scenario.yaml":
         every["load_scenario"] = lambda: tried(lambda: load_scenarios([str(file)]))
     if "cache" in file.parts:
         every["bank"] = opened
-    return every | (rare if number % 40 == 0 or not every else {})
+    return every | (rare if index % 40 == 0 or not every else {})
 
 
 def load_scenarios(names: Sequence[str]) -> object:
@@ -345,6 +349,12 @@ def snapshot() -> dict[str, bytes]:
     return {str(path): path.read_bytes() for path in outside if path.is_file()}
 
 
+def names_its_source(case: Case, text: str) -> bool:
+    """Whether a message contains the folder of the damaged file, or the damaged setting."""
+    setting = case.name.partition(":")[0].rpartition(".")[2]
+    return str(case.file.parent) in text or setting in text
+
+
 def violation(case: Case, reader: str, answer: Answer, before: dict[str, bytes]) -> str | None:
     """The rule that a reader broke, if any."""
     status, text = answer
@@ -357,6 +367,8 @@ def violation(case: Case, reader: str, answer: Answer, before: dict[str, bytes])
         return "changed a file outside the folder"
     if Path(MARK).exists() or "evil_part" in sys.modules:
         return "executed code"
+    if status == 2 and not names_its_source(case, text):
+        return f"names neither file, folder nor setting: {text[:400]}"
     of_a_run = {"done.json", "failed.json", "scores.json"} & {case.file.name}
     others = reader in ("study status", "study table", "work")
     if (of_a_run or "claims" in case.file.parts) and others and status:
@@ -401,9 +413,9 @@ def campaign(every: int) -> dict[str, Any]:
         for reader, read in readers(file, 0).items():
             if (usual := read())[0]:
                 raise RuntimeError(f"{reader} does not work on {file}: {usual}")
-        for number, case in enumerate([*mutations(file, Path("home").resolve(), most)][::every]):
+        for index, case in enumerate([*mutations(file, Path("home").resolve(), most)][::every]):
             count["mutations"] += 1
-            for reader, read in readers(file, number).items():
+            for reader, read in readers(file, index).items():
                 file.write_bytes(case.content)
                 answer = read()
                 broken = violation(case, reader, answer, before)
@@ -415,7 +427,7 @@ def campaign(every: int) -> dict[str, Any]:
                 before = snapshot()
                 shutil.rmtree("foreign")
                 shutil.copytree("kept", "foreign")
-    return {"files": {key: dict(one) for key, one in table.items()}, "violations": wrong}
+    return {"files": {key: dict(counts) for key, counts in table.items()}, "violations": wrong}
 
 
 def main() -> None:
@@ -434,11 +446,13 @@ def main() -> None:
         record = campaign(options.every)
         os.chdir("/")
     columns = ("mutations", "refused", "read", "violations")
-    print(f"{'file':<16}" + "".join(f"{one:>12}" for one in columns))
+    print(f"{'file':<16}" + "".join(f"{column:>12}" for column in columns))
     for name, row in record["files"].items():
-        print(f"{name:<16}" + "".join(f"{row.get(one, 0):>12}" for one in columns))
-    total = {one: sum(row.get(one, 0) for row in record["files"].values()) for one in columns}
-    print(f"{'all':<16}" + "".join(f"{one:>12}" for one in total.values()))
+        print(f"{name:<16}" + "".join(f"{row.get(column, 0):>12}" for column in columns))
+    total = {
+        column: sum(row.get(column, 0) for row in record["files"].values()) for column in columns
+    }
+    print(f"{'all':<16}" + "".join(f"{column:>12}" for column in total.values()))
     record |= {"seconds": round(time.monotonic() - began), "versions": versions()}
     if target:
         target.write_text(json.dumps(record, indent=1) + "\n")

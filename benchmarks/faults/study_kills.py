@@ -78,7 +78,7 @@ class Campaign:
     """A study that is disturbed.
 
     Args:
-        place: The folder of its files.
+        folder: The folder of its files.
         launchers: One after another.
         every: Seconds of work between two kills.
         stages: Stages done between two kills, which take the place of the seconds; the number of
@@ -89,7 +89,7 @@ class Campaign:
 
     def __init__(
         self,
-        place: Path,
+        folder: Path,
         launchers: Sequence[str],
         every: float,
         stages: int | None,
@@ -98,7 +98,7 @@ class Campaign:
     ) -> None:
         self.most = most
         self.stages = stages
-        self.place = place
+        self.folder = folder
         self.launchers = list(launchers)
         self.every = every
         self.random = random.Random(seed)
@@ -135,7 +135,7 @@ class Campaign:
                 process.send_signal(signal.SIGINT)
                 process.wait()
                 process = self._start()
-            if not any(self.place.glob("studies/kills/claims/*.*")):
+            if not any(self.folder.glob("studies/kills/claims/*.*")):
                 due = time.monotonic() + self.every  # nobody is at work as yet
             if self.kills.total() < self.most and self._is_due(due):
                 self._kill(process.pid)
@@ -150,23 +150,23 @@ class Campaign:
 
     def _start(self) -> "subprocess.Popen[bytes]":
         launcher = self.launchers[self.changes]
-        with (self.place / "command.txt").open("ab") as out:
-            return start(self.place, out, "--launcher", launcher, **{MARK: self.mark})
+        with (self.folder / "command.txt").open("ab") as out:
+            return start(self.folder, out, "--launcher", launcher, **{MARK: self.mark})
 
     def _kill(self, command: int) -> None:
         """Kills one of the study's processes."""
-        found = {}
+        commands = {}
         for entry in Path("/proc").iterdir():
             if not entry.name.isdecimal():
                 continue
             with suppress(OSError):
                 if f"{MARK}={self.mark}".encode() in (entry / "environ").read_bytes():
                     words = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode()
-                    found[int(entry.name)] = words
-        if not found:
+                    commands[int(entry.name)] = words
+        if not commands:
             return
-        victim = self.random.choice(sorted(found))
-        kind = _kind(victim, found, command)
+        victim = self.random.choice(sorted(commands))
+        kind = _kind(victim, commands, command)
         with suppress(OSError):
             os.kill(victim, signal.SIGKILL)
             self.kills[kind] += 1
@@ -175,7 +175,7 @@ class Campaign:
 
     def _look(self) -> int:
         """Notes which stages are done, and complains of one that was done again."""
-        records = list(self.place.glob("studies/kills/runs/*/stages/*/done.json"))
+        records = list(self.folder.glob("studies/kills/runs/*/stages/*/done.json"))
         for path in records:
             with suppress(OSError):
                 status = path.stat()
@@ -186,36 +186,36 @@ class Campaign:
         return sum(path.parent.name == "train" for path in records)
 
 
-def _kind(victim: int, found: dict[int, str], command: int) -> str:
+def _kind(victim: int, commands: dict[int, str], command: int) -> str:
     if victim == command:
         return "command"
-    if "study work" in found[victim]:
+    if "study work" in commands[victim]:
         # a stage is a fork of its worker, and has the same command line
         with suppress(OSError, IndexError):
             parent = int(Path(f"/proc/{victim}/stat").read_text().rpartition(")")[2].split()[1])
-            return "stage" if "study work" in found.get(parent, "") else "worker"
+            return "stage" if "study work" in commands.get(parent, "") else "worker"
         return "worker"
-    return "ray" if "ray" in found[victim] else "other"
+    return "ray" if "ray" in commands[victim] else "other"
 
 
-def start(place: Path, out: Any, *args: str, **more: str) -> "subprocess.Popen[bytes]":
+def start(folder: Path, out: Any, *args: str, **more: str) -> "subprocess.Popen[bytes]":
     """Starts the command."""
     environment = {**os.environ, "OMP_NUM_THREADS": "1", **more}
     command = [sys.executable, "-m", "dislab", "study", "run", "kills.yaml", "--workers", "2"]
-    return subprocess.Popen([*command, *args], cwd=place, env=environment, stdout=out, stderr=out)
+    return subprocess.Popen([*command, *args], cwd=folder, env=environment, stdout=out, stderr=out)
 
 
-def prepare(place: Path, runs: int) -> None:
+def prepare(folder: Path, runs: int) -> None:
     """Writes the files of a study."""
-    place.mkdir(parents=True)
-    (place / "base.yaml").write_text(BASE)
-    (place / "kills.yaml").write_text(STUDY.format(seeds=runs // 2))
+    folder.mkdir(parents=True)
+    (folder / "base.yaml").write_text(BASE)
+    (folder / "kills.yaml").write_text(STUDY.format(seeds=runs // 2))
 
 
-def table(place: Path) -> bytes:
+def table(folder: Path) -> bytes:
     """The table of a study, without names of versions or machines."""
     command = [sys.executable, "-m", "dislab", "study", "table", "kills.yaml"]
-    return subprocess.run(command, cwd=place, stdout=subprocess.PIPE, check=True).stdout
+    return subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, check=True).stdout
 
 
 def main() -> None:

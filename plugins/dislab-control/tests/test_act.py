@@ -20,18 +20,18 @@ def test_agents_are_trained_and_tested_by_the_command(
     command = [*FIT, *SMALL, f"--out={out}", "--seed", "0", "1"]
     assert run(command) == 0
     folders = [out / "A2C-factors-0", out / "A2C-factors-1"]
-    assert capsys.readouterr().out.split() == [str(one) for one in folders]
+    assert capsys.readouterr().out.split() == [str(folder) for folder in folders]
     config = json.loads((folders[1] / "agent.json").read_text())
     assert config["settings"]["learning_rate"] == 0.001
     assert (config["seed"], config["env_settings"]) == (1, {"length": 10})
     assert run(command) == 0  # finished ones stay
     capsys.readouterr()
     assert run(["test", str(out), "--episodes=3", "--domains", "target"]) == 0
-    shown = capsys.readouterr().out
-    assert [str(one) in shown for one in folders] == [True, True]
-    assert shown.count("target") == 3
-    assert "A2C-factors, mean ± standard error of 2 agents" in shown
-    assert all((one / "returns.json").is_file() for one in folders)
+    output = capsys.readouterr().out
+    assert [str(folder) in output for folder in folders] == [True, True]
+    assert output.count("target") == 3
+    assert "A2C-factors, mean ± standard error of 2 agents" in output
+    assert all((folder / "returns.json").is_file() for folder in folders)
 
 
 def test_an_unfinished_agent_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -84,8 +84,8 @@ def test_the_lack_of_the_library_has_a_remedy(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_the_lack_of_gymnasium_has_a_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
-    kept = [name for name in sys.modules if name.partition(".")[0] == "dislab_control"]
-    for name in kept:
+    modules = [name for name in sys.modules if name.partition(".")[0] == "dislab_control"]
+    for name in modules:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "gymnasium", None)
     with pytest.raises(ModuleNotFoundError, match="install it: pip install gymnasium"):
@@ -96,8 +96,8 @@ def test_help_names_every_option(capsys: pytest.CaptureFixture[str]) -> None:
     for verb, options in {"fit": ["--encoder", "--resume"], "test": ["--domains"]}.items():
         with pytest.raises(SystemExit):
             run([verb, "--help"])
-        shown: Any = capsys.readouterr().out
-        assert all(option in shown for option in options)
+        output: Any = capsys.readouterr().out
+        assert all(option in output for option in options)
 
 
 @pytest.mark.parametrize(

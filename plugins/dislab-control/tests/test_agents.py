@@ -19,8 +19,8 @@ TINY: dict[str, dict[str, Any]] = {
 
 def trained(out: Path, agent: str, steps: int = 192, **more: Any) -> Path:
     usual = {"observations": "factors", "copies": 2, "settings": TINY[agent]}
-    given: dict[str, Any] = {**usual, **more}
-    return fit_agent(out, agent=agent, steps=steps, env_settings={"length": 10}, **given)
+    settings: dict[str, Any] = {**usual, **more}
+    return fit_agent(out, agent=agent, steps=steps, env_settings={"length": 10}, **settings)
 
 
 def weights(folder: Path) -> Any:
@@ -31,8 +31,8 @@ def weights(folder: Path) -> Any:
     return parameters["policy"]
 
 
-def equal(one: Path, other: Path) -> bool:
-    first, second = weights(one), weights(other)
+def equal(agent: Path, reference: Path) -> bool:
+    first, second = weights(agent), weights(reference)
     assert first.keys() == second.keys()
     return all(torch.equal(value, second[name]) for name, value in first.items())
 
@@ -42,7 +42,7 @@ def test_an_interrupted_training_goes_on_as_if_it_had_not_been(
     agent: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("dislab_control.agent_progress.EVERY", 32)
-    whole = trained(tmp_path / "whole", agent)
+    uninterrupted = trained(tmp_path / "whole", agent)
 
     def interrupt(steps: int, mean: float | None) -> None:
         if steps >= 96:
@@ -55,10 +55,10 @@ def test_an_interrupted_training_goes_on_as_if_it_had_not_been(
     assert not (broken / "agent.zip").exists()
     torch.manual_seed(99)
     assert resume_agent(broken) == broken
-    assert equal(whole, broken)
+    assert equal(uninterrupted, broken)
     assert not (broken / "state.pt").exists()
-    assert (whole / "progress.csv").read_text() == (broken / "progress.csv").read_text()
-    rows = list(csv.DictReader((whole / "progress.csv").read_text().splitlines()))
+    assert (uninterrupted / "progress.csv").read_text() == (broken / "progress.csv").read_text()
+    rows = list(csv.DictReader((uninterrupted / "progress.csv").read_text().splitlines()))
     assert float(rows[-1]["steps"]) == 192
 
 

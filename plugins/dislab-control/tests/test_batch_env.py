@@ -39,10 +39,10 @@ def test_a_copy_does_the_same_as_a_single_environment_of_gymnasium() -> None:
             total += reward
             assert (rewards[copy], done[copy]) == (reward, over)
             if over:
-                found = information[copy]
-                assert np.array_equal(found["terminal_observation"], image.transpose(2, 0, 1))
-                assert found["TimeLimit.truncated"]
-                assert found["episode"] == {"r": total, "l": LENGTH}
+                info = information[copy]
+                assert np.array_equal(info["terminal_observation"], image.transpose(2, 0, 1))
+                assert info["TimeLimit.truncated"]
+                assert info["episode"] == {"r": total, "l": LENGTH}
                 (image, _), total = single.reset(), 0.0
             else:
                 assert information[copy] == {}
@@ -53,20 +53,20 @@ def test_factors_are_those_of_the_nearest_objects_in_view() -> None:
     # agent at the origin, looking along y; a ball behind, one ahead to the left at distance 2.5
     places = [0.0, -2.0, -1.5, 2.0, 2.5, 0.0, 2.5, -2.5]
     state = np.array([[0.0, 0.0, np.pi / 2, 2, 3, *places]])
-    found = SeekAvoid().seen(state)[0]
-    assert np.allclose(found[:4], [1, 0.8, 0.6, 2.5 / 3], atol=1e-6)
-    assert np.allclose(found[4:8], 0)  # both cubes are beside the agent
-    assert np.allclose(found[8:12], [0, 0, 0, 1], atol=1e-6)
-    assert found[12:18].argmax() == 2
-    assert found[18:24].argmax() == 3
-    assert found[12:].sum() == 2
+    factors = SeekAvoid().seen(state)[0]
+    assert np.allclose(factors[:4], [1, 0.8, 0.6, 2.5 / 3], atol=1e-6)
+    assert np.allclose(factors[4:8], 0)  # both cubes are beside the agent
+    assert np.allclose(factors[8:12], [0, 0, 0, 1], atol=1e-6)
+    assert factors[12:18].argmax() == 2
+    assert factors[18:24].argmax() == 3
+    assert factors[12:].sum() == 2
 
 
 def test_of_two_objects_in_view_the_nearer_one_is_seen() -> None:
     places = [2.5, 0.0, 1.5, 0.0, 2.0, 0.2, 1.0, -0.2]
-    found = SeekAvoid().seen(np.array([[0.0, 0.0, 0.0, 0, 1, *places]]))[0]
-    assert found[3] == pytest.approx(0.5)
-    assert found[7] == pytest.approx(np.hypot(1, 0.2) / 3)
+    factors = SeekAvoid().seen(np.array([[0.0, 0.0, 0.0, 0, 1, *places]]))[0]
+    assert factors[3] == pytest.approx(0.5)
+    assert factors[7] == pytest.approx(np.hypot(1, 0.2) / 3)
 
 
 def test_observations_of_factors_draw_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -118,8 +118,8 @@ def test_a_batch_goes_on_where_another_one_was() -> None:
     expected = steps(first, 1, 8)
     second = BatchEnv(small(), observer(small(), "factors"), 2)
     second.restore(record)
-    for one, other in zip(expected, steps(second, 1, 8), strict=True):
-        assert all(np.array_equal(a, b) for a, b in zip(one[:3], other[:3], strict=True))
-        assert [info.get("episode") for info in one[3]] == [
-            info.get("episode") for info in other[3]
+    for before, after in zip(expected, steps(second, 1, 8), strict=True):
+        assert all(np.array_equal(a, b) for a, b in zip(before[:3], after[:3], strict=True))
+        assert [info.get("episode") for info in before[3]] == [
+            info.get("episode") for info in after[3]
         ]

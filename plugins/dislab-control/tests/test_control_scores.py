@@ -96,18 +96,18 @@ def test_random_codes_and_even_policies_score_as_shuffled_moves() -> None:
     # a quarter of the moves, of which each latent takes a quarter
     assert scores["policy_selectivity"] == pytest.approx(1 / 16, abs=0.005)
     assert scores["feature_selectivity"] == pytest.approx(1 / 4, abs=0.02)
-    other = shuffled(changed, 0)
-    chance = control_scores(control_table(change, probability, direction, other))
+    permuted = shuffled(changed, 0)
+    chance = control_scores(control_table(change, probability, direction, permuted))
     assert chance["policy_selectivity"] == pytest.approx(scores["policy_selectivity"], abs=0.005)
-    assert torch.equal(other.any(2), changed.any(2))
-    assert torch.equal(other.sum((1,)), changed.sum((1,)))
-    assert not torch.equal(other, changed)
+    assert torch.equal(permuted.any(2), changed.any(2))
+    assert torch.equal(permuted.sum((1,)), changed.sum((1,)))
+    assert not torch.equal(permuted, changed)
 
 
 def test_rows_are_matched_for_the_largest_sum() -> None:
-    found = matched(torch.tensor([[0.9, 0.8], [0.8, 0.1], [0.0, 0.0]]))
-    assert found.row == [1, 0]
-    assert found.score == pytest.approx(0.8)
+    match = matched(torch.tensor([[0.9, 0.8], [0.8, 0.1], [0.0, 0.0]]))
+    assert match.row == [1, 0]
+    assert match.score == pytest.approx(0.8)
     few = matched(torch.tensor([[0.2, 0.6, 0.0]]))
     assert few.row == [-1, 0, -1]
     assert few.score == pytest.approx(0.2)
@@ -137,9 +137,9 @@ def test_arrows_are_the_mean_moves(directions: str) -> None:
     assert (steps[:, :, 0, 0] >= 0).all()
     assert (steps[:, :, 3, 3] <= 0).all()
     assert np.abs(steps).max() <= 1
-    found = measured_control(model, data)
-    assert found.names == ("x0", "y0", "x1", "y1")
-    assert measured_control(model, data).scores == found.scores
+    control = measured_control(model, data)
+    assert control.names == ("x0", "y0", "x1", "y1")
+    assert measured_control(model, data).scores == control.scores
 
 
 def test_the_callback_writes_scores_and_pictures_and_a_resumed_run_is_the_same(
@@ -162,10 +162,10 @@ def test_the_callback_writes_scores_and_pictures_and_a_resumed_run_is_the_same(
         trainer.save_checkpoint(folder / "end.ckpt")
         return model.state_dict()
 
-    whole = trained(tmp_path / "whole", 12)
+    uninterrupted = trained(tmp_path / "whole", 12)
     trained(tmp_path / "half", 7)
-    rest = trained(tmp_path / "rest", 12, tmp_path / "half/end.ckpt")
-    assert all(torch.equal(whole[name], rest[name]) for name in whole)
+    resumed = trained(tmp_path / "rest", 12, tmp_path / "half/end.ckpt")
+    assert all(torch.equal(uninterrupted[name], resumed[name]) for name in uninterrupted)
     record = json.loads((tmp_path / "whole/control.json").read_text())
     assert set(record["scores"]) == set(record["chance"])
     assert np.array(record["policies"]).shape == (4, 4)

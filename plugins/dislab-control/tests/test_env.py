@@ -22,7 +22,7 @@ ENVIRONMENTS: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-def made(name: str, settings: dict[str, Any]) -> Any:
+def build(name: str, settings: dict[str, Any]) -> Any:
     return gym.make(name, **settings).unwrapped
 
 
@@ -30,11 +30,11 @@ def rollout(env: Any, seed: int, steps: int = 12) -> list[Any]:
     """Images, factors and rewards of random actions, which depend on nothing but the seed."""
     env.action_space.seed(seed)
     image, info = env.reset(seed=seed)
-    found = [image, info["factors"]]
+    observations = [image, info["factors"]]
     for _ in range(steps):
         image, reward, _, _, info = env.step(env.action_space.sample())
-        found += [image, info["factors"], np.array(reward)]
-    return found
+        observations += [image, info["factors"], np.array(reward)]
+    return observations
 
 
 def equal(first: list[Any], second: list[Any]) -> bool:
@@ -49,21 +49,21 @@ def test_every_environment_is_among_those_tested() -> None:
 
 @pytest.mark.parametrize(("name", "settings"), ENVIRONMENTS)
 def test_gymnasium_accepts_the_environment(name: str, settings: dict[str, Any]) -> None:
-    check_env(made(name, settings))
+    check_env(build(name, settings))
 
 
 @pytest.mark.parametrize(("name", "settings"), ENVIRONMENTS)
 def test_the_seed_decides_an_episode(name: str, settings: dict[str, Any]) -> None:
-    first = rollout(made(name, settings), 5)
-    assert equal(first, rollout(made(name, settings), 5))
-    assert not equal(first, rollout(made(name, settings), 6))
+    first = rollout(build(name, settings), 5)
+    assert equal(first, rollout(build(name, settings), 5))
+    assert not equal(first, rollout(build(name, settings), 6))
 
 
 @pytest.mark.parametrize(("name", "settings"), ENVIRONMENTS)
 def test_the_factors_of_the_information_decide_the_image(
     name: str, settings: dict[str, Any]
 ) -> None:
-    env = made(name, {**settings, "render_mode": "rgb_array"})
+    env = build(name, {**settings, "render_mode": "rgb_array"})
     images, factors = (rollout(env, 1)[start::3] for start in (2, 3))
     assert len(env.factor_names) == len(factors[0])
     together = env.world.draw(np.stack(factors))
@@ -74,7 +74,7 @@ def test_the_factors_of_the_information_decide_the_image(
 
 @pytest.mark.parametrize(("name", "settings"), ENVIRONMENTS)
 def test_factors_stay_among_their_values(name: str, settings: dict[str, Any]) -> None:
-    env = made(name, settings)
+    env = build(name, settings)
     seen = np.stack(rollout(env, 2, steps=100)[3::3])
     for column, trait in enumerate(env.world.traits):
         factor, position = trait.factor(seen[:, column])
@@ -83,7 +83,7 @@ def test_factors_stay_among_their_values(name: str, settings: dict[str, Any]) ->
 
 @pytest.mark.parametrize(("name", "settings"), ENVIRONMENTS)
 def test_an_episode_is_cut_off_after_its_length(name: str, settings: dict[str, Any]) -> None:
-    env = made(name, {**settings, "length": 3})
+    env = build(name, {**settings, "length": 3})
     env.reset(seed=0)
     assert [env.step(action)[3] for action in _still(env, 3)] == [False, False, True]
     env.reset()

@@ -56,13 +56,13 @@ def test_the_gap_is_that_of_ball_and_cube(height: float) -> None:
     ],
 )
 def test_joints_stay_in_reach_and_out_of_floor_and_cube(
-    joints: tuple[float, ...], place: float, action: tuple[float, ...], after: tuple[float, ...]
+    joints: tuple[float, ...], cube: float, action: tuple[float, ...], after: tuple[float, ...]
 ) -> None:
-    state = np.array([[0.0, *joints, 0.0, place, 0.0]])
+    state = np.array([[0.0, *joints, 0.0, cube, 0.0]])
     assert feasible(state)[0]
-    found = FingerReach().step(state, np.array([action]), draws()).states[0]
-    assert np.allclose(found[1:4], after)
-    assert feasible(found[None])[0]
+    stepped = FingerReach().step(state, np.array([action]), draws()).states[0]
+    assert np.allclose(stepped[1:4], after)
+    assert feasible(stepped[None])[0]
 
 
 def test_a_touch_earns_one_more_and_the_cube_appears_elsewhere() -> None:
@@ -95,10 +95,10 @@ def test_pictures_are_those_of_the_data_set() -> None:
 
 def test_factors_as_seen_have_the_way_to_the_cube() -> None:
     state = np.array([[90.0, 0.0, 0.0, 0.5, 0.05, -0.02, np.pi / 8]])
-    found = FingerReach().seen(state)[0]
-    assert np.allclose(found[6:8], [0.5, -0.2])
-    assert np.allclose(found[3:5] + found[8:10], found[6:8])
-    assert np.allclose(found[10:], [0, 0, 1, 1], atol=1e-6)
+    factors = FingerReach().seen(state)[0]
+    assert np.allclose(factors[6:8], [0.5, -0.2])
+    assert np.allclose(factors[3:5] + factors[8:10], factors[6:8])
+    assert np.allclose(factors[10:], [0, 0, 1, 1], atol=1e-6)
 
 
 def test_wrong_settings_are_refused() -> None:

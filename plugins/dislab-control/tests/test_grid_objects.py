@@ -47,14 +47,14 @@ def test_the_maze_blocks_a_square_beside_its_doors_only() -> None:
 def test_every_free_place_of_the_maze_can_be_reached(settings: dict[str, Any]) -> None:
     world = GridObjects(objects=1, maze=True, **settings)
     start = tuple(world.start(np.random.default_rng(0))[0])
-    seen, left = {start}, [start]
-    while left:
-        state = left.pop()
+    seen, queue = {start}, [start]
+    while queue:
+        state = queue.pop()
         for action in range(4):
             after = tuple(one_step(world, list(state), action))
             if after not in seen:
                 seen.add(after)
-                left.append(after)
+                queue.append(after)
     assert len(seen) == world._free.sum()
 
 
@@ -62,10 +62,10 @@ def test_each_square_is_drawn_in_its_channel_with_its_size_and_scale() -> None:
     world = GridObjects(cells=4, objects=2, size=2, scale=3)
     image = world.draw(np.array([[0.0, 1.0, 2.0, 2.0]]))[0]
     assert image.shape == world.image_shape == (12, 12, 3)
-    wanted = np.zeros((12, 12, 3), np.uint8)
-    wanted[3:9, 0:6, 0] = 255
-    wanted[6:12, 6:12, 1] = 255
-    assert (image == wanted).all()
+    expected = np.zeros((12, 12, 3), np.uint8)
+    expected[3:9, 0:6, 0] = 255
+    expected[6:12, 6:12, 1] = 255
+    assert (image == expected).all()
 
 
 def test_grey_squares_share_a_channel() -> None:

@@ -18,7 +18,7 @@ def test_a_configuration_trains(name: str, tmp_path: Path, monkeypatch: pytest.M
     assert done.returncode == 0, done.stderr
     (run,) = (tmp_path / "runs" / name).iterdir()
     assert (run / "control.json").exists()
-    assert {one.name for one in (run / "images").iterdir()} >= {"control.png", "policies.png"}
+    assert {path.name for path in (run / "images").iterdir()} >= {"control.png", "policies.png"}
 
 
 @pytest.mark.slow

@@ -57,9 +57,9 @@ FORMS: list[dict[str, Any]] = [
     {"directions": "generated", "selectivity": "attribute", "form": "ratio", "weight": 0.1},
     # a small weight, because logarithms enlarge the rounding that the checks allow
     *(
-        {"selectivity": one, "form": "ratio", "weight": 0.1}
-        for one in UNBOUNDED
-        if one != "attribute"
+        {"selectivity": name_of_kind, "form": "ratio", "weight": 0.1}
+        for name_of_kind in UNBOUNDED
+        if name_of_kind != "attribute"
     ),
 ]
 
@@ -94,9 +94,9 @@ def test_selectivities_by_hand() -> None:
     }
     assert set(expected) | {"attribute"} == set(get_args(Selectivity))
     for kind, values in expected.items():
-        found = selectivity_of(change, direction, kind, width=2.0, epsilon=0.0)  # type: ignore[arg-type]
-        known = torch.nan_to_num(found)  # 0/0 where nothing moves and ε is 0
-        torch.testing.assert_close(known[0], torch.tensor(values), atol=1e-5, rtol=1e-5)
+        selectivity = selectivity_of(change, direction, kind, width=2.0, epsilon=0.0)  # type: ignore[arg-type]
+        finite = torch.nan_to_num(selectivity)  # 0/0 where nothing moves and ε is 0
+        torch.testing.assert_close(finite[0], torch.tensor(values), atol=1e-5, rtol=1e-5)
 
 
 def test_rewards_by_hand() -> None:
@@ -116,15 +116,15 @@ def test_selectivity_ignores_the_scale_of_the_codes_and_follows_their_order(
     generator = torch.Generator().manual_seed(1)
     change = torch.randn(5, 4, 3, generator=generator)
     units = torch.eye(3).expand(5, -1, -1)
-    found = selectivity_of(change, units, kind, epsilon=0.0)
-    torch.testing.assert_close(selectivity_of(7 * change, units, kind, epsilon=0.0), found)
+    selectivity = selectivity_of(change, units, kind, epsilon=0.0)
+    torch.testing.assert_close(selectivity_of(7 * change, units, kind, epsilon=0.0), selectivity)
     order = torch.tensor([2, 0, 1])
     permuted = selectivity_of(change[:, :, order], units, kind, epsilon=0.0)
-    torch.testing.assert_close(permuted, found[:, order])
+    torch.testing.assert_close(permuted, selectivity[:, order])
     flipped = selectivity_of(-change, units, kind, epsilon=0.0)
-    torch.testing.assert_close(flipped, found if kind == "absolute" else -found)
+    torch.testing.assert_close(flipped, selectivity if kind == "absolute" else -selectivity)
     if kind == "absolute":
-        torch.testing.assert_close(found.sum(1), torch.ones(5, 4))
+        torch.testing.assert_close(selectivity.sum(1), torch.ones(5, 4))
 
 
 def test_a_dead_feature_and_a_blocked_move_have_no_selectivity_and_finite_gradients() -> None:
@@ -134,11 +134,11 @@ def test_a_dead_feature_and_a_blocked_move_have_no_selectivity_and_finite_gradie
     change.requires_grad_()
     units = torch.eye(3).expand(2, -1, -1)
     for kind in ("absolute", "signed", "dot_prod", "relu_dot_prod", "cosine"):
-        found = selectivity_of(change, units, kind)
+        selectivity = selectivity_of(change, units, kind)
         if kind != "cosine":
-            assert not found[:, 1].any()
-            assert not found[:, :, 2].any()
-        (gradient,) = torch.autograd.grad(reward_of(found, "ratio").sum(), change)
+            assert not selectivity[:, 1].any()
+            assert not selectivity[:, :, 2].any()
+        (gradient,) = torch.autograd.grad(reward_of(selectivity, "ratio").sum(), change)
         assert gradient.isfinite().all()
 
 
@@ -169,8 +169,8 @@ def test_the_loss_is_the_written_out_sum_and_so_is_its_gradient() -> None:
     parameters = list(model.parameters())
     ours = torch.autograd.grad(loss, parameters)
     theirs = torch.autograd.grad(expected, parameters)
-    for one, other in zip(ours, theirs, strict=True):
-        torch.testing.assert_close(one, other)
+    for gradient, reference in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(gradient, reference)
 
 
 @pytest.mark.parametrize("directions", ["latents", "generated"])
@@ -187,31 +187,35 @@ def test_the_mean_gradient_of_drawn_actions_is_the_exact_one(
         "entropy": 0.0,
     }
     exact = BUILD(**settings).double()
-    drawn = BUILD(**settings, expectation="reinforce").double()
-    drawn.load_state_dict(exact.state_dict())
+    sampled = BUILD(**settings, expectation="reinforce").double()
+    sampled.load_state_dict(exact.state_dict())
     with torch.no_grad():  # policies that are far from even
-        for model in (exact, drawn):
+        for model in (exact, sampled):
             last = model.policy if directions == "latents" else model.policy[-1]
             last.bias.copy_(torch.linspace(-1, 1, len(last.bias)))
-    whole = batch_of(2, torch.float64)
-    batch = whole._replace(after=whole.after[:, :3], after_factors=whole.after_factors[:, :3])
-    draws = {name: rows.double() for name, rows in drawn.draw(2, Stream(0)).items()}
-    policy = drawn.behaviour(batch.image, draws).probability.detach()
+    all_actions = batch_of(2, torch.float64)
+    batch = all_actions._replace(
+        after=all_actions.after[:, :3], after_factors=all_actions.after_factors[:, :3]
+    )
+    draws = {name: rows.double() for name, rows in sampled.draw(2, Stream(0)).items()}
+    policy = sampled.behaviour(batch.image, draws).probability.detach()
     middles = policy.cumsum(2) - policy / 2
     expected = torch.autograd.grad(exact.losses(batch, draws, STEP).loss, exact.parameters())
-    mean = [torch.zeros_like(one) for one in expected]
+    mean = [torch.zeros_like(gradient) for gradient in expected]
     value = torch.zeros((), dtype=torch.float64)
     for outcome in product(range(3), repeat=4):
         action = torch.tensor(outcome).view(2, 2, 1)
         chance = policy.gather(2, action).prod()
         draws["actions"] = middles.gather(2, action).squeeze(2)
-        loss = drawn.losses(batch, draws, STEP).loss
+        loss = sampled.losses(batch, draws, STEP).loss
         value = value + chance * loss.detach()
-        found = torch.autograd.grad(loss, drawn.parameters())
-        mean = [so_far + chance * one for so_far, one in zip(mean, found, strict=True)]
+        gradients = torch.autograd.grad(loss, sampled.parameters())
+        mean = [
+            so_far + chance * gradient for so_far, gradient in zip(mean, gradients, strict=True)
+        ]
     torch.testing.assert_close(value, exact.losses(batch, draws, STEP).loss)
-    for one, other in zip(mean, expected, strict=True):
-        torch.testing.assert_close(one, other)
+    for gradient, reference in zip(mean, expected, strict=True):
+        torch.testing.assert_close(gradient, reference)
 
 
 def test_one_evenly_drawn_action_gives_the_exact_sum_on_average() -> None:
@@ -220,10 +224,10 @@ def test_one_evenly_drawn_action_gives_the_exact_sum_on_average() -> None:
     exact = model.losses(batch, {}, STEP).loss
     means = []
     for action in range(len(ACTIONS)):
-        number = torch.full((len(batch.image),), action)
+        actions = torch.full((len(batch.image),), action)
         changed = torch.zeros(len(batch.image), 2, dtype=torch.bool)
         transitions = TransitionBatch(
-            batch.image, batch.after[:, action], batch.factors, batch.factors, changed, number
+            batch.image, batch.after[:, action], batch.factors, batch.factors, changed, actions
         )
         means.append(model.losses(transitions, {}, STEP).loss)
     torch.testing.assert_close(torch.stack(means).mean(), exact)
@@ -243,14 +247,14 @@ def test_drawn_actions_follow_the_policies() -> None:
 @pytest.mark.parametrize("directions", get_args(Directions))
 def test_behaviours_are_probabilities_and_directions(directions: Directions) -> None:
     model = BUILD(directions=directions)
-    found = model.behaviour(BATCH.image, model.draw(6, Stream(0)))
+    behaviour = model.behaviour(BATCH.image, model.draw(6, Stream(0)))
     policies = 6 if directions == "both_ways" else 3
-    assert found.probability.shape == (6, policies, 4)
-    torch.testing.assert_close(found.probability.sum(2), torch.ones(6, policies))
-    assert found.direction.shape == (6, policies, 3)
-    assert found.direction.abs().max() <= 1
+    assert behaviour.probability.shape == (6, policies, 4)
+    torch.testing.assert_close(behaviour.probability.sum(2), torch.ones(6, policies))
+    assert behaviour.direction.shape == (6, policies, 3)
+    assert behaviour.direction.abs().max() <= 1
     if directions == "both_ways":
-        assert torch.equal(found.direction[0], torch.cat([torch.eye(3), -torch.eye(3)]))
+        assert torch.equal(behaviour.direction[0], torch.cat([torch.eye(3), -torch.eye(3)]))
 
 
 def test_images_are_reconstructed_from_codes() -> None:

@@ -34,7 +34,7 @@ def chase(seen: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 def test_returns_of_a_scripted_agent_are_those_of_single_episodes() -> None:
     world = SeekAvoid(length=15)
     env = BatchEnv(world, observer(world, "factors"), 3)
-    found = episode_returns(env, chase, 5, seed=7)
+    totals = episode_returns(env, chase, 5, seed=7)
     expected = np.zeros((2, 3))
     for copy in range(3):
         draws = np.random.Generator(np.random.PCG64(np.random.SeedSequence(7 + copy)))
@@ -43,8 +43,8 @@ def test_returns_of_a_scripted_agent_are_those_of_single_episodes() -> None:
             for _ in range(world.length):
                 state, rewards, _ = world.step(state, chase(world.seen(state)), [draws])
                 expected[episode, copy] += rewards[0]
-    assert found.tolist() == expected.reshape(-1)[:5].tolist()
-    assert found.sum() > 0
+    assert totals.tolist() == expected.reshape(-1)[:5].tolist()
+    assert totals.sum() > 0
 
 
 def test_the_interval_of_a_ratio_is_that_of_all_resamples() -> None:
@@ -63,21 +63,21 @@ def test_the_interval_of_a_ratio_is_that_of_all_resamples() -> None:
 def test_a_test_writes_every_episode_and_the_means(tmp_path: Path) -> None:
     folder = agent(tmp_path, observations="factors")
     before = (folder / "agent.zip").read_bytes()
-    found = returns.agent_returns(folder, ["target"], episodes=7, seed=3)
-    assert list(found) == ["source", "target"]
+    domains = returns.agent_returns(folder, ["target"], episodes=7, seed=3)
+    assert list(domains) == ["source", "target"]
     rows = list(csv.DictReader((folder / "episodes.csv").read_text().splitlines()))
     assert len(rows) == 14
     record = json.loads((folder / "returns.json").read_text())
     for domain in ("source", "target"):
         values = np.array([float(row["return"]) for row in rows if row["domain"] == domain])
-        one = record["domains"][domain]
-        assert one["mean"] == pytest.approx(values.mean())
-        assert one["error"] == pytest.approx(values.std(ddof=1) / 7**0.5)
+        summary = record["domains"][domain]
+        assert summary["mean"] == pytest.approx(values.mean())
+        assert summary["error"] == pytest.approx(values.std(ddof=1) / 7**0.5)
     assert record["source"] == "source"
     assert record["domains"]["source"]["ratio"] is None
     assert (folder / "agent.zip").read_bytes() == before
     again = returns.agent_returns(folder, ["target"], episodes=7, seed=3)
-    assert all(np.array_equal(found[name].returns, again[name].returns) for name in found)
+    assert all(np.array_equal(domains[name].returns, again[name].returns) for name in domains)
 
 
 def test_the_ratio_of_several_agents_is_that_of_their_mean_returns() -> None:
@@ -89,17 +89,17 @@ def test_the_ratio_of_several_agents_is_that_of_their_mean_returns() -> None:
 def test_agents_that_differ_in_the_seed_alone_are_taken_together(tmp_path: Path) -> None:
     folders = [agent(tmp_path, observations="factors", seed=seed) for seed in (0, 1)]
     folders.append(agent(tmp_path / "other", observations="pixels"))
-    for number, folder in enumerate(folders):
+    for index, folder in enumerate(folders):
         returns.agent_returns(folder, ["target"], episodes=2)
-        lines = ["domain,episode,return", f"source,0,{2 + number}", f"source,1,{2 + number}"]
-        lines += [f"target,0,{1 + number}", f"target,1,{1 + number}"]
+        lines = ["domain,episode,return", f"source,0,{2 + index}", f"source,1,{2 + index}"]
+        lines += [f"target,0,{1 + index}", f"target,1,{1 + index}"]
         (folder / "episodes.csv").write_text("\n".join(lines))
-    found = returns.pooled_returns(folders)
-    assert list(found) == [str(tmp_path / "A2C-factors")]
-    target = found[str(tmp_path / "A2C-factors")]["target"]
+    pooled = returns.pooled_returns(folders)
+    assert list(pooled) == [str(tmp_path / "A2C-factors")]
+    target = pooled[str(tmp_path / "A2C-factors")]["target"]
     assert (target["mean"], target["error"], target["agents"]) == (1.5, 0.5, 2)
     assert target["ratio"] == pytest.approx(0.6)
-    assert found[str(tmp_path / "A2C-factors")]["source"]["ratio"] is None
+    assert pooled[str(tmp_path / "A2C-factors")]["source"]["ratio"] is None
 
 
 @pytest.mark.parametrize(
@@ -108,9 +108,9 @@ def test_agents_that_differ_in_the_seed_alone_are_taken_together(tmp_path: Path)
 def test_a_ratio_needs_a_return_above_zero_in_the_source(
     source: list[float], ratio: float | None
 ) -> None:
-    found = returns._summary(np.array([1.0, 1.0, 1.0, 1.0]), np.array(source), np.zeros(4), False)
-    assert found.ratio == (None if ratio is None else pytest.approx(ratio))
-    assert (found.interval is None) == (ratio is None)
+    summary = returns._summary(np.array([1.0, 1.0, 1.0, 1.0]), np.array(source), np.zeros(4), False)
+    assert summary.ratio == (None if ratio is None else pytest.approx(ratio))
+    assert (summary.interval is None) == (ratio is None)
 
 
 def test_wrong_tests_are_refused(tmp_path: Path, runs: Any) -> None:
@@ -120,11 +120,11 @@ def test_wrong_tests_are_refused(tmp_path: Path, runs: Any) -> None:
     with pytest.raises(InputError, match="episodes is 1; it must be a whole number of at least 2"):
         returns.agent_returns(folder, episodes=1)
     checkpoint = tmp_path / "encoder" / "checkpoints" / "last.ckpt"
-    whole = checkpoint.read_bytes()
+    content = checkpoint.read_bytes()
     torch.save({**torch.load(checkpoint, weights_only=True), "comment": "changed"}, checkpoint)
     with pytest.raises(InputError, match="has changed since the agent A2C-codes-0 began"):
         returns.agent_returns(folder, episodes=2)
-    checkpoint.write_bytes(whole)
+    checkpoint.write_bytes(content)
     (folder / "agent.zip").write_bytes(b"no agent")
     with pytest.raises(InputError, match=r"agent\.zip is damaged"):
         returns.agent_returns(folder, episodes=2)

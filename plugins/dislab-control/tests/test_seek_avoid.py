@@ -43,17 +43,17 @@ def test_an_action_turns_or_moves_the_agent_up_to_the_walls(
 
 @pytest.mark.parametrize(("number", "value"), [(0, 1), (1, 1), (2, -1), (3, -1)])
 def test_a_touched_object_gives_its_value_and_appears_away_from_everything(
-    number: int, value: int
+    index: int, value: int
 ) -> None:
     places = np.array(FAR).reshape(-1, 2)
-    places[number] = (1.05, 0)
+    places[index] = (1.05, 0)
     state, reward = stepped([0, 0, 0, 0, 1, *places.ravel()], FORWARD)
     assert reward == value
-    found = state[5:].reshape(-1, 2)
-    assert np.linalg.norm(found[number] - state[:2]) >= 1.2
-    others = np.delete(found, number, axis=0)
-    assert (others == np.delete(places, number, axis=0)).all()
-    assert np.linalg.norm(others - found[number], axis=1).min() >= 0.75
+    positions = state[5:].reshape(-1, 2)
+    assert np.linalg.norm(positions[index] - state[:2]) >= 1.2
+    others = np.delete(positions, index, axis=0)
+    assert (others == np.delete(places, index, axis=0)).all()
+    assert np.linalg.norm(others - positions[index], axis=1).min() >= 0.75
 
 
 def test_an_object_just_out_of_reach_gives_nothing() -> None:
@@ -84,11 +84,11 @@ def image(pose: list[float], wall: int, thing: int, places: list[float]) -> np.n
 
 def test_an_object_ahead_is_in_the_middle_and_one_to_the_left_on_the_left() -> None:
     empty = image([0, 0, 0], 0, 1, [-2.0, 2, -2, 1, -2, 0, -2, -1])
-    for place, side in (((2.0, 0.0), 0), ((2.0, 0.9), -1), ((2.0, -0.9), 1)):
-        other = image([0, 0, 0], 0, 1, [*place, -2, 1, -2, 0, -2, -1])
-        columns = np.nonzero((other != empty).any(axis=(0, 2)))[0]
+    for position, side in (((2.0, 0.0), 0), ((2.0, 0.9), -1), ((2.0, -0.9), 1)):
+        frame = image([0, 0, 0], 0, 1, [*position, -2, 1, -2, 0, -2, -1])
+        columns = np.nonzero((frame != empty).any(axis=(0, 2)))[0]
         # 64 pixels span 2 tan(40°) at distance 1
-        middle = 31.5 - place[1] / place[0] / np.tan(np.radians(40)) * 32
+        middle = 31.5 - position[1] / position[0] / np.tan(np.radians(40)) * 32
         assert columns.mean() == pytest.approx(middle, abs=1.5)
         assert np.sign(round(columns.mean() - 31.5)) == side
 
@@ -134,7 +134,7 @@ def test_images_do_not_depend_on_those_drawn_with_them() -> None:
 def test_random_actions_earn_nothing_on_average() -> None:
     world, copies = SeekAvoid(), 200
     generators = [np.random.default_rng(seed) for seed in range(copies)]
-    states = np.concatenate([world.start(one) for one in generators])
+    states = np.concatenate([world.start(generator) for generator in generators])
     total, chance = np.zeros(copies), np.random.default_rng(0)
     for _ in range(world.length):
         states, rewards, _ = world.step(states, chance.integers(4, size=copies), generators)

@@ -30,9 +30,9 @@ def test_stages_train_and_test_agents_of_a_run(runs: Any) -> None:
     assert run(arguments) == 0
     scores = transfer.scores(encoder)
     assert {name for name in scores if "codes" in name} == {
-        f"A2C/codes/{domain}/{number}"
+        f"A2C/codes/{domain}/{value}"
         for domain in ("source", "target")
-        for number in ("return", "ratio")
+        for value in ("return", "ratio")
     }
     assert scores["A2C/codes/source/ratio"] is None
     folders = [encoder / "act" / f"A2C-codes-{seed}" for seed in (0, 1)]

@@ -38,15 +38,15 @@ def test_copies_do_what_single_environments_of_gymnasium_do(
 def assert_same(first: Any, second: Any) -> None:
     """Arrays, tuples and dictionaries with the same keys and numbers."""
     if isinstance(first, tuple):
-        for one, other in zip(first, second, strict=True):
-            assert_same(one, other)
+        for part, reference in zip(first, second, strict=True):
+            assert_same(part, reference)
     elif isinstance(first, dict):
         assert first.keys() == second.keys()
         for key in first:
             assert_same(first[key], second[key])
     elif getattr(first, "dtype", np.dtype(float)).kind == "O":
-        for one, other in zip(first, second, strict=True):
-            assert_same(one, other)
+        for part, reference in zip(first, second, strict=True):
+            assert_same(part, reference)
     else:
         assert np.array_equal(first, second)
 
@@ -69,7 +69,7 @@ def test_gymnasium_makes_the_batch_with_the_settings_of_the_world() -> None:
 def test_pictures_of_the_copies_have_three_channels() -> None:
     env = WorldVectorEnv(GridObjects(colours="grey"), 2, "rgb_array")
     images = env.reset(seed=0)[0]
-    assert [one.shape for one in env.render()] == [(12, 12, 3)] * 2
+    assert [image.shape for image in env.render()] == [(12, 12, 3)] * 2
     assert np.array_equal(env.render()[1][..., 2], images[1, ..., 0])
 
 

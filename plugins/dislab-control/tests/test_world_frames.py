@@ -37,14 +37,14 @@ def test_an_image_is_that_of_the_exact_factors(settings: dict[str, Any]) -> None
     index = np.arange(settings["images"])
     world = world_of(settings["world"], settings["settings"])
     assert dataset.factors.names == world.names
-    drawn = torch.from_numpy(world.draw(dataset.values(index))).permute(0, 3, 1, 2)
-    assert torch.equal(dataset.images(torch.from_numpy(index)), drawn)
+    rendered = torch.from_numpy(world.draw(dataset.values(index))).permute(0, 3, 1, 2)
+    assert torch.equal(dataset.images(torch.from_numpy(index)), rendered)
 
 
 def test_fewer_images_are_the_first_ones_and_another_seed_has_others() -> None:
     many, few = (WorldFrames("SeekAvoid", images=count) for count in (200, 150))
-    other = WorldFrames("SeekAvoid", images=150, seed=1)
-    values = [one.values(np.arange(150)) for one in (many, few, other)]
+    reseeded = WorldFrames("SeekAvoid", images=150, seed=1)
+    values = [dataset.values(np.arange(150)) for dataset in (many, few, reseeded)]
     assert np.array_equal(values[0], values[1])
     assert not np.array_equal(values[0], values[2])
 

@@ -37,8 +37,8 @@ def test_every_state_is_there_with_its_image(settings: dict[str, Any]) -> None:
     values = dataset.values(index)
     starts = {world.start(np.random.default_rng(seed)).tobytes() for seed in range(2000)}
     assert starts <= {value.tobytes() for value in values}
-    drawn = torch.from_numpy(world.draw(values)).permute(0, 3, 1, 2)
-    assert torch.equal(dataset.images(torch.from_numpy(index)), drawn)
+    rendered = torch.from_numpy(world.draw(values)).permute(0, 3, 1, 2)
+    assert torch.equal(dataset.images(torch.from_numpy(index)), rendered)
 
 
 @pytest.mark.parametrize("settings", SMALL)
@@ -47,15 +47,17 @@ def test_actions_are_the_steps_of_the_world(settings: dict[str, Any]) -> None:
     data = ActionData(dataset, batch_size=4)
     world = world_of(settings["world"], settings["settings"])
     # of each square: up, down, left, right
-    own = [f"{axis}{one}{sign}" for one in range(2) for axis, sign in ("y-", "y+", "x-", "x+")]
+    names = [
+        f"{axis}{square}{sign}" for square in range(2) for axis, sign in ("y-", "y+", "x-", "x+")
+    ]
     index = np.arange(len(dataset.factors))
     values = dataset.values(index)
     after = data.following(index)
     blocked = 0
-    for number, name in enumerate(own):
+    for action, name in enumerate(names):
         if name not in data.action_names:
             continue
-        stepped = world.step(values, np.full(len(index), number), []).states
+        stepped = world.step(values, np.full(len(index), action), []).states
         row = after[data.action_names.index(name)]
         assert np.array_equal(dataset.values(row), stepped)
         blocked += int((row == index).sum())
@@ -96,8 +98,8 @@ def test_states_with_equal_images_share_a_split(settings: dict[str, Any]) -> Non
     index = np.arange(len(dataset.factors))
     images = dataset.images(torch.from_numpy(index)).flatten(1).numpy()
     first: dict[bytes, int] = {}
-    for number, image in enumerate(images):
-        first.setdefault(image.tobytes(), number)
+    for state, image in enumerate(images):
+        first.setdefault(image.tobytes(), state)
     expected = [first[image.tobytes()] for image in images]
     assert dataset.canonical(index).tolist() == expected
     assert (len(first) < len(index)) == ("colours" in (settings["settings"] or {}))
@@ -107,8 +109,8 @@ def test_a_correlation_decides_the_draws() -> None:
     correlated = {"factors": ["x0", "x1"], "strength": 0.05}
     world = WorldStates(settings={"cells": 6})
     data = ActionData(world, correlation=correlated, batch_size=256)
-    drawn = data.plan("train").draw(np.random.default_rng(0), 2000, 0)
-    first = world.values(drawn.states[0])
+    moves = data.plan("train").draw(np.random.default_rng(0), 2000, 0)
+    first = world.values(moves.states[0])
     assert np.corrcoef(first[:, 0], first[:, 2])[0, 1] > 0.9
 
 

@@ -70,8 +70,8 @@ def test_a_diagonal_by_hand() -> None:
     codes = torch.tensor([[0.0, 0.0], [1.0, 1.0], [3.0, 3.0]])
     pairs = torch.tensor([[0, 1]])
     assert hausdorff_gaps(codes, pairs, every_point(3, 1)).tolist() == [5.0]
-    one = torch.tensor([[[0, 1]]])  # the point (0, 1) alone: 1 from either neighbour
-    assert hausdorff_gaps(codes, pairs, one).tolist() == [1.0]
+    point = torch.tensor([[[0, 1]]])  # the point (0, 1) alone: 1 from either neighbour
+    assert hausdorff_gaps(codes, pairs, point).tolist() == [1.0]
 
 
 def test_a_full_grid_is_factorised() -> None:
@@ -88,9 +88,13 @@ def test_gaps_equal_brute_force(at_once: int, monkeypatch: pytest.MonkeyPatch) -
     pairs = torch.tensor([[0, 1], [0, 3], [2, 1]])
     points = torch.randint(9, (20, 3, 2), generator=device_generator(CPU, 1))
     array, expected = codes.numpy(), []
-    for pair, (one, other) in enumerate(pairs.tolist()):
+    for pair, (column, second_column) in enumerate(pairs.tolist()):
         distances = [
-            min((array[a, one] - n[one]) ** 2 + (array[b, other] - n[other]) ** 2 for n in array)
+            min(
+                (array[a, column] - n[column]) ** 2
+                + (array[b, second_column] - n[second_column]) ** 2
+                for n in array
+            )
             for a, b in points[:, pair].tolist()
         ]
         expected.append(max(distances))
@@ -155,7 +159,7 @@ def test_draws_are_pairs_without_replacement_and_points_of_the_batch() -> None:
         assert len(set(chosen)) == 4
         assert 0 <= draws["points"].min() <= draws["points"].max() <= 5
         seen.update(chosen)
-    assert set(seen) == {(one, two) for one in range(5) for two in range(one + 1, 5)}
+    assert set(seen) == {(first, two) for first in range(5) for two in range(first + 1, 5)}
     assert min(seen.values()) > 80  # of 120 expected each
     assert HFS(3, 100).pairs == 3
 
@@ -164,13 +168,13 @@ def test_two_processes_equal_one(monkeypatch: pytest.MonkeyPatch) -> None:
     part = HFS(3, 100)
     mean = random_codes(8, 3)
     draws = part.draw(8, Stream(0))
-    whole = part(Posterior(mean, mean), mean, draws, STEP).penalty
+    penalty = part(Posterior(mean, mean), mean, draws, STEP).penalty
     monkeypatch.setattr(dislab_hfs.hfs, "gather_rows", lambda rows: mean)
     for rank in range(2):
         rows = slice(4 * rank, 4 * rank + 4)
-        own = {name: drawn[rows] for name, drawn in draws.items()}
-        share = part(Posterior(mean[rows], mean[rows]), mean[rows], own, STEP).penalty
-        assert torch.equal(share, whole)
+        rank_draws = {name: column[rows] for name, column in draws.items()}
+        share = part(Posterior(mean[rows], mean[rows]), mean[rows], rank_draws, STEP).penalty
+        assert torch.equal(share, penalty)
 
 
 def test_it_computes_in_full_precision_under_autocast() -> None:

@@ -61,11 +61,11 @@ def test_snap_equals_brute_force() -> None:
     generator = torch.Generator().manual_seed(3)
     values = torch.randn(5, 7, generator=generator)
     z = torch.randn(40, 5, generator=generator)
-    number = snap(z, values).number.numpy()
+    index = snap(z, values).number.numpy()
     for image in range(40):
         for latent in range(5):
             distance = np.abs(values[latent].numpy() - z[image, latent].item())
-            assert number[image, latent] == distance.argmin()
+            assert index[image, latent] == distance.argmin()
 
 
 def test_gradients_go_where_they_belong() -> None:
@@ -92,9 +92,9 @@ def test_gradients_go_where_they_belong() -> None:
 
 
 def test_values_in_use_by_hand() -> None:
-    number = torch.tensor([[0, 2], [0, 1], [3, 2]])
-    assert values_in_use(number, 4).item() == 2.0
-    assert values_in_use(number[:1], 4).item() == 1.0
+    index = torch.tensor([[0, 2], [0, 1], [3, 2]])
+    assert values_in_use(index, 4).item() == 2.0
+    assert values_in_use(index[:1], 4).item() == 1.0
 
 
 def test_codebooks_start_as_in_the_paper() -> None:
@@ -133,10 +133,10 @@ def test_a_traversal_visits_every_value_in_order() -> None:
         pictures = model.traverse(IMAGE[:1])
         code = model.codes(IMAGE[:1])
         assert pictures.shape == (3, 4, *SHAPE)
-        for place, value in enumerate((-0.1, 0.0, 0.2, 0.3)):
+        for step, value in enumerate((-0.1, 0.0, 0.2, 0.3)):
             moved = code.clone()
             moved[0, 1] = value
-            assert torch.allclose(pictures[1, place], model.decode(moved)[0], atol=1e-6)
+            assert torch.allclose(pictures[1, step], model.decode(moved)[0], atol=1e-6)
 
 
 def test_only_weights_decay() -> None:
@@ -145,9 +145,9 @@ def test_only_weights_decay() -> None:
     assert isinstance(optimizer, torch.optim.AdamW)
     assert optimizer.defaults["lr"] == 1e-3
     decays = {id(p): g["weight_decay"] for g in optimizer.param_groups for p in g["params"]}
-    named = dict(model.named_parameters())
-    assert len(decays) == len(named)
-    for name, parameter in named.items():
+    parameters = dict(model.named_parameters())
+    assert len(decays) == len(parameters)
+    for name, parameter in parameters.items():
         expected = 0.1 if name.endswith("weight") else 0.0
         assert decays[id(parameter)] == expected, name
 

@@ -24,13 +24,13 @@ RESCORED = (
 
 
 def record(name: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((path(name) / "zoo.json").read_text(encoding="utf-8"))
-    return found
+    content: dict[str, Any] = json.loads((path(name) / "zoo.json").read_text(encoding="utf-8"))
+    return content
 
 
 def test_there_are_a_dozen_small_models() -> None:
     assert len(names()) >= 12
-    sizes = [one.stat().st_size for name in names() for one in path(name).iterdir()]
+    sizes = [file.stat().st_size for name in names() for file in path(name).iterdir()]
     assert sum(sizes) <= 30e6
 
 
@@ -39,15 +39,15 @@ def test_a_model_is_whole(name: str) -> None:
     model = load(f"zoo/{name}")
     assert not model.training
     weights = model.state_dict().values()
-    assert all(one.isfinite().all() for one in weights)
-    assert {one.dtype for one in weights if one.is_floating_point()} == {torch.float32}
+    assert all(tensor.isfinite().all() for tensor in weights)
+    assert {tensor.dtype for tensor in weights if tensor.is_floating_point()} == {torch.float32}
     codes = model.codes(torch.zeros(2, *model.hparams["image_shape"]))
     assert codes.isfinite().all()
     assert codes.shape == (2, model.hparams["latent_dim"])
 
     card = (path(name) / "README.md").read_text(encoding="utf-8")
     chosen, command = record(name)["chosen"], record(name)["command"]
-    for text in (f"# zoo/{name}\n", chosen, *(one.partition("=")[0] for one in command[2:])):
+    for text in (f"# zoo/{name}\n", chosen, *(tensor.partition("=")[0] for tensor in command[2:])):
         assert text in card
     config = yaml.safe_load((path(name) / "config.yaml").read_text(encoding="utf-8"))
     assert config["name"] == name
@@ -57,10 +57,10 @@ def test_a_model_is_whole(name: str) -> None:
 
 @pytest.mark.parametrize("name", names())
 def test_half_precision_changes_no_score_by_a_hundredth(name: str) -> None:
-    found = record(name)["rescored"]
-    assert set(found["single"]) == set(found["half"]) == set(COMPARED)
+    scores = record(name)["rescored"]
+    assert set(scores["single"]) == set(scores["half"]) == set(COMPARED)
     for score in COMPARED:
-        assert found["half"][score] == pytest.approx(found["single"][score], abs=0.01)
+        assert scores["half"][score] == pytest.approx(scores["single"][score], abs=0.01)
 
 
 @pytest.mark.filterwarnings("ignore:.*took one value only.*")
@@ -71,9 +71,9 @@ def test_a_model_has_its_scores(name: str) -> None:
     stored = record(name)["rescored"]
     opened = open_run(path(name))
     some = opened.encode("all", stored["images"])
-    found = evaluate(some.codes, some.factors, list(CHEAP.values()), space=opened.data.factors)
+    scores = evaluate(some.codes, some.factors, list(CHEAP.values()), space=opened.data.factors)
     for score in CHEAP:
-        assert found[score] == pytest.approx(stored["half"][score], abs=0.002), score
+        assert scores[score] == pytest.approx(stored["half"][score], abs=0.002), score
 
 
 @pytest.mark.parametrize("call", [path, load])
@@ -92,8 +92,8 @@ def test_the_command_lists_and_copies(tmp_path: Path, capsys: pytest.CaptureFixt
     assert Path(capsys.readouterr().out.strip()) == path("vae-shapes3d")
     out = tmp_path / "mine"
     assert run(["zoo/composition-dsprites-element", "--out", str(out)]) == 0
-    assert {one.name for one in out.iterdir()} == {
-        one.name for one in path("composition-dsprites-element").iterdir()
+    assert {file.name for file in out.iterdir()} == {
+        file.name for file in path("composition-dsprites-element").iterdir()
     }
     with pytest.raises(InputError, match=r"--out is .*mine, which exists"):
         run(["vae-shapes3d", "--out", str(out)])

@@ -125,12 +125,12 @@ def _fit(options: argparse.Namespace) -> int:
     _check_device(options.device)
     if options.resume:
         name = Path(options.resume).resolve().name
-        with _Shown(name, None) as shown:
-            print(resume_agent(options.resume, options.device, shown))
+        with _ProgressBar(name, None) as progress:
+            print(resume_agent(options.resume, options.device, progress))
         return 0
     chosen = list(itertools.product(options.agent, options.observations, options.seed))
     for agent, observations, seed in chosen:
-        with _Shown(f"{agent}-{observations}-{seed}", options.steps) as shown:
+        with _ProgressBar(f"{agent}-{observations}-{seed}", options.steps) as progress:
             folder = fit_agent(
                 options.out,
                 options.env,
@@ -143,7 +143,7 @@ def _fit(options: argparse.Namespace) -> int:
                 options.copies,
                 _settings("--settings", options.settings),
                 options.device,
-                shown,
+                progress,
             )
         print(folder)
     return 0
@@ -164,33 +164,33 @@ def _test(options: argparse.Namespace) -> int:
             options.device,
         )
         print(f"{folder}\n{returns.returns_table(returns.read_returns(folder))}")
-    for kind, found in returns.pooled_returns(folders).items():
-        agents = next(iter(found.values()))["agents"]
-        print(f"{kind}, mean ± standard error of {agents} agents\n{returns.returns_table(found)}")
+    for kind, domains in returns.pooled_returns(folders).items():
+        agents = next(iter(domains.values()))["agents"]
+        print(f"{kind}, mean ± standard error of {agents} agents\n{returns.returns_table(domains)}")
     return 0
 
 
-def agent_folders(given: Sequence[str | Path]) -> list[Path]:
+def agent_folders(paths: Sequence[str | Path]) -> list[Path]:
     """Folders of agents: the given ones, or their subfolders.
 
     Args:
-        given: Folders of agents, or folders that contain them.
+        paths: Folders of agents, or folders that contain them.
 
     Raises:
         InputError: A folder contains no agent.
     """
-    found = []
-    for one in map(Path, given):
-        if (one / "agent.json").is_file():
-            found.append(one)
-        elif inside := sorted(path.parent for path in one.glob("*/agent.json")):
-            found += inside
+    folders = []
+    for folder in map(Path, paths):
+        if (folder / "agent.json").is_file():
+            folders.append(folder)
+        elif inside := sorted(path.parent for path in folder.glob("*/agent.json")):
+            folders += inside
         else:
             raise InputError(
-                f"{one} holds no agent, and no folders with agents; `dislab act fit --out {one}` "
-                "makes them"
+                f"{folder} holds no agent, and no folders with agents; `dislab act fit --out "
+                f"{folder}` makes them"
             )
-    return found
+    return folders
 
 
 def _check_device(name: str) -> None:
@@ -204,16 +204,16 @@ def _check_device(name: str) -> None:
 
 def _settings(option: str, words: Sequence[str]) -> dict[str, Any]:
     """Settings by name, with values parsed as YAML."""
-    found: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     for word in words:
         name, equals, value = word.partition("=")
         if not equals or not name:
             raise InputError(f"{option} has {word!r}; write NAME=VALUE")
-        found[name] = parse_yaml(value, f"{option} {name}")
-    return found
+        settings[name] = parse_yaml(value, f"{option} {name}")
+    return settings
 
 
-class _Shown:
+class _ProgressBar:
     """Shows progress: a bar on a terminal, otherwise a line every half minute."""
 
     def __init__(self, name: str, steps: int | None) -> None:
@@ -222,7 +222,7 @@ class _Shown:
         self._spoke = time.monotonic()
         self._bar: Any = None
 
-    def __enter__(self) -> "_Shown":
+    def __enter__(self) -> "_ProgressBar":
         if sys.stderr.isatty():
             self._bar = tqdm(total=self._steps, desc=self._name, unit=" steps", leave=False)
         return self
@@ -232,11 +232,11 @@ class _Shown:
             self._bar.close()
 
     def __call__(self, steps: int, mean: float | None) -> None:
-        said = "no episode yet" if mean is None else f"return {mean:.2f}"
+        result = "no episode yet" if mean is None else f"return {mean:.2f}"
         if self._bar is not None:
             self._bar.update(steps - self._bar.n)
-            self._bar.set_postfix_str(said)
+            self._bar.set_postfix_str(result)
         elif time.monotonic() - self._spoke > _EVERY:
             self._spoke = time.monotonic()
             of = f" of {self._steps:,}" if self._steps else ""
-            print(f"dislab: {self._name}: {steps:,}{of} steps, {said}", file=sys.stderr)
+            print(f"dislab: {self._name}: {steps:,}{of} steps, {result}", file=sys.stderr)

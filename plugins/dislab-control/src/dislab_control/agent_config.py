@@ -212,16 +212,16 @@ def check_settings(algorithm: Any, settings: Mapping[str, Any]) -> None:
     Raises:
         InputError: The algorithm has no such setting.
     """
-    known = [
+    names = [
         name
         for name in inspect.signature(algorithm).parameters
         if name not in _OWN and not name.startswith("_")
     ]
     for name in settings:
-        if name not in known:
+        if name not in names:
             raise InputError(
-                f"{algorithm.__name__} has no setting {name!r}{suggestion(name, known)}; it has "
-                f"{', '.join(known)}"
+                f"{algorithm.__name__} has no setting {name!r}{suggestion(name, names)}; it has "
+                f"{', '.join(names)}"
             )
 
 

@@ -115,7 +115,7 @@ def fit_agent(
             f"--out has a folder {folder.name} with files of something else than an agent; choose "
             "another --out"
         )
-    model = _made(config, device)
+    model = _new_agent(config, device)
     config.write(folder)
     _train(folder, config, model, report)
     return folder
@@ -143,7 +143,7 @@ def resume_agent(folder: str | Path, device: str = "cpu", report: Report | None 
     folder = Path(folder)
     config = read_config(folder)
     if not (folder / AGENT).is_file():
-        _train(folder, config, _made(config, device), report)
+        _train(folder, config, _new_agent(config, device), report)
     return folder
 
 
@@ -199,7 +199,7 @@ def batch(config: AgentConfig, domain: str | None, copies: int, device: str) -> 
     return BatchEnv(world, seen, copies)
 
 
-def _made(config: AgentConfig, device: str) -> BaseAlgorithm:
+def _new_agent(config: AgentConfig, device: str) -> BaseAlgorithm:
     """Creates a new agent in its world."""
     check_settings(_ALGORITHMS[config.agent], config.settings)
     actions = config.world().actions
@@ -226,22 +226,22 @@ def _check_same(folder: Path, config: AgentConfig) -> None:
     """Refuses a folder whose agent has other settings."""
     there = read_config(folder)
     for name, value in vars(config).items():
-        if (other := vars(there)[name]) != value:
+        if (stored := vars(there)[name]) != value:
             raise InputError(
-                f"{folder} holds an agent whose {name} is {other!r}, not {value!r}; choose another "
-                "--out, or remove the folder"
+                f"{folder} holds an agent whose {name} is {stored!r}, not {value!r}; choose "
+                "another --out, or remove the folder"
             )
 
 
 def _train(folder: Path, config: AgentConfig, model: BaseAlgorithm, report: Report | None) -> None:
-    with trained_alone(folder), _asked_to_stop() as asked:
+    with trained_alone(folder), _asked_to_stop() as signals:
         progress = Progress(folder)
         model.set_logger(Logger(None, []))
         done = 0
         if (folder / STATE).is_file():
             done = _restore(model, folder / STATE)
             progress.forget_after(done)
-        watch = _Watch(folder, progress, asked, report)
+        watch = _Watch(folder, progress, signals, report)
         model.learn(
             max(config.steps - done, 0),
             watch,
@@ -258,17 +258,17 @@ def _train(folder: Path, config: AgentConfig, model: BaseAlgorithm, report: Repo
 @contextmanager
 def _asked_to_stop() -> Iterator[list[int]]:
     """Yields a list that receives the first stop signal; a second signal stops at once."""
-    asked: list[int] = []
+    signals: list[int] = []
 
-    def note(number: int, frame: FrameType | None) -> None:
-        if asked:
-            interrupt(number, frame)
-        asked.append(number)
+    def note(signal_number: int, frame: FrameType | None) -> None:
+        if signals:
+            interrupt(signal_number, frame)
+        signals.append(signal_number)
         print("dislab: finishing the current steps; interrupt again to stop now", file=sys.stderr)
 
     previous = handle(note)
     try:
-        yield asked
+        yield signals
     finally:
         give_back(previous)
 
@@ -278,12 +278,12 @@ class _Watch(BaseCallback):
     """Records progress, and saves the state, between rollouts."""
 
     def __init__(
-        self, folder: Path, progress: Progress, asked: list[int], report: Report | None
+        self, folder: Path, progress: Progress, signals: list[int], report: Report | None
     ) -> None:
         super().__init__()
         self._folder = folder
         self._progress = progress
-        self._asked = asked
+        self._asked = signals
         self._report = report
         self._saved = time.monotonic()
 
@@ -303,7 +303,7 @@ class _Watch(BaseCallback):
         """Records returns and losses."""
         model = self.model
         episodes = model.ep_info_buffer or ()
-        mean = float(np.mean([one["r"] for one in episodes])) if episodes else None
+        mean = float(np.mean([episode["r"] for episode in episodes])) if episodes else None
         self._progress.note(model.num_timesteps, mean, dict(model.logger.name_to_value))
         if self._report is not None:
             self._report(model.num_timesteps, mean)
@@ -357,19 +357,19 @@ def _restore(model: Any, path: Path) -> int:
 
 
 def _random_states(model: BaseAlgorithm) -> dict[str, Any]:
-    name, keys, *rest = np.random.get_state(legacy=True)  # noqa: NPY002  of the library
+    name, keys, *position = np.random.get_state(legacy=True)  # noqa: NPY002  of the library
     assert model.action_space.np_random is not None
     return {
         "torch": torch.get_rng_state(),
-        "numpy": [name, torch.from_numpy(np.asarray(keys, np.int64)), *rest],
+        "numpy": [name, torch.from_numpy(np.asarray(keys, np.int64)), *position],
         "python": random.getstate(),
         "actions": model.action_space.np_random.bit_generator.state,
     }
 
 
 def _set_random_states(model: BaseAlgorithm, stored: Mapping[str, Any]) -> None:
-    name, keys, *rest = stored["numpy"]
-    np.random.set_state((name, keys.numpy().astype(np.uint32), *rest))  # noqa: NPY002
+    name, keys, *position = stored["numpy"]
+    np.random.set_state((name, keys.numpy().astype(np.uint32), *position))  # noqa: NPY002
     torch.set_rng_state(stored["torch"])
     version, internal, gauss = stored["python"]
     random.setstate((version, tuple(internal), gauss))

@@ -71,17 +71,17 @@ def measured_control(
         with torch.no_grad():
             z = model.codes(batch.image)
             after = model.codes(batch.after.flatten(0, 1)).reshape(*batch.after.shape[:2], -1)
-            found = model.behaviour(batch.image, _same_draws(model, len(z), seed))
+            behaviour = model.behaviour(batch.image, _same_draws(model, len(z), seed))
         change = after - z[:, None]
-        rows = (change, found.probability, found.direction, batch.changed)
+        rows = (change, behaviour.probability, behaviour.direction, batch.changed)
         parts.append(tuple(row.cpu() for row in rows))
     change, probability, direction, changed = (torch.cat(rows) for rows in zip(*parts, strict=True))
     names = tuple(dict.fromkeys(name[:-1] for name in data.action_names))
     columns = [data.factor_names.index(name) for name in names]
     changed = changed[:, :, columns]
     table = control_table(change, probability, direction, changed)
-    other = control_table(change, probability, direction, shuffled(changed, seed))
-    return Control(table, names, control_scores(table), control_scores(other))
+    chance = control_table(change, probability, direction, shuffled(changed, seed))
+    return Control(table, names, control_scores(table), control_scores(chance))
 
 
 def mean_steps(
@@ -99,7 +99,7 @@ def mean_steps(
     """
     space = data.factors
     squares = len(space.names) // 2
-    if space.names != tuple(f"{axis}{one}" for one in range(squares) for axis in "xy"):
+    if space.names != tuple(f"{axis}{index}" for index in range(squares) for axis in "xy"):
         return None
     middle = space.positions(np.array([len(space) // 2]))[0]
     steps = np.full((model.policies, squares, space.sizes[1], space.sizes[0], 2), np.nan)
@@ -108,17 +108,17 @@ def mean_steps(
     ).reshape(-1, 2)
     for square in range(squares):
         places = np.tile(middle, (len(every), 1))
-        own = slice(2 * square, 2 * square + 2)
-        places[:, own] = every
-        known = np.flatnonzero(np.isin(space.find(places), data.indices("all")))
-        states = space.find(places)[known]
+        axes = slice(2 * square, 2 * square + 2)
+        places[:, axes] = every
+        present = np.flatnonzero(np.isin(space.find(places), data.indices("all")))
+        states = space.find(places)[present]
         with torch.no_grad():
             image = data.images(torch.from_numpy(states).to(model.device))
-            found = model.behaviour(image, _same_draws(model, len(states), seed))
+            behaviour = model.behaviour(image, _same_draws(model, len(states), seed))
         after = space.positions(data.following(states))
-        moves = after[..., own] - places[known][:, own]
-        mean = np.einsum("ska,asc->ksc", found.probability.double().cpu().numpy(), moves)
-        steps[:, square, every[known, 1], every[known, 0]] = mean
+        moves = after[..., axes] - places[present][:, axes]
+        mean = np.einsum("ska,asc->ksc", behaviour.probability.double().cpu().numpy(), moves)
+        steps[:, square, every[present, 1], every[present, 0]] = mean
     return steps
 
 
@@ -160,9 +160,9 @@ class ControlScores(pl.Callback):
     def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Logs the scores in training, and publishes those of `validate`."""
         if trainer.state.fn == "fit":
-            found = self._measured(trainer, pl_module)
-            if found is not None:
-                self._log(trainer, found)
+            control = self._measured(trainer, pl_module)
+            if control is not None:
+                self._log(trainer, control)
         else:
             self._publish(trainer, pl_module)
 
@@ -190,40 +190,41 @@ class ControlScores(pl.Callback):
         with trainer.precision_plugin.forward_context():
             return measured_control(*parts, self.split, self.states, self.seed)
 
-    def _log(self, trainer: pl.Trainer, found: Control) -> None:
-        values = {f"control/{name}": value for name, value in found.scores.items()}
+    def _log(self, trainer: pl.Trainer, control: Control) -> None:
+        values = {f"control/{name}": value for name, value in control.scores.items()}
         for logger in trainer.loggers:
             logger.log_metrics(values, step=trainer.global_step)
 
     def _publish(self, trainer: pl.Trainer, module: pl.LightningModule) -> None:
-        parts, found = self._parts(trainer, module), self._measured(trainer, module)
-        if parts is None or found is None:
+        parts, control = self._parts(trainer, module), self._measured(trainer, module)
+        if parts is None or control is None:
             return
-        self._log(trainer, found)
+        self._log(trainer, control)
         folder = Path(trainer.log_dir or trainer.default_root_dir)
         with atomic(folder / FILE) as temporary:
-            temporary.write_text(json.dumps(self._record(found), indent=2) + "\n")
+            temporary.write_text(json.dumps(self._record(control), indent=2) + "\n")
         title = f"Control after {int(parts[0].steps):,} steps"
-        figure = control_figure(found.table, found.names, title)
+        figure = control_figure(control.table, control.names, title)
         save(figure, folder / "images/control.png")
         with trainer.precision_plugin.forward_context():
             steps = mean_steps(*parts, self.seed)
         if steps is not None:
             save(arrow_figure(steps, title), folder / "images/policies.png")
         line = ", ".join(
-            f"{name} {value:.3f} ({found.chance[name]:.3f})" for name, value in found.scores.items()
+            f"{name} {value:.3f} ({control.chance[name]:.3f})"
+            for name, value in control.scores.items()
         )
         print(f"\nControl, at chance in brackets: {line}")
 
-    def _record(self, found: Control) -> dict[str, Any]:
+    def _record(self, control: Control) -> dict[str, Any]:
         return {
             "split": self.split,
             "states": self.states,
             "seed": self.seed,
-            "factors": list(found.names),
-            "scores": found.scores,
-            "chance": found.chance,
-            **{name: part.tolist() for name, part in found.table._asdict().items()},
+            "factors": list(control.names),
+            "scores": control.scores,
+            "chance": control.chance,
+            **{name: part.tolist() for name, part in control.table._asdict().items()},
         }
 
 

@@ -35,8 +35,8 @@ def control_figure(table: ControlTable, names: Sequence[str], title: str = "") -
     )
     axes: Sequence[Axes] = figure.subplots(1, len(parts), squeeze=False)[0]
     for ax, (head, row, values) in zip(axes, parts, strict=True):
-        own = matched(values).row
-        _matrix(ax, values.cpu().numpy(), names, row, own)
+        matches = matched(values).row
+        _matrix(ax, values.cpu().numpy(), names, row, matches)
         ax.set_title(head, fontsize=9)
     if title:
         figure.suptitle(title, fontsize=10)
@@ -48,14 +48,14 @@ def _matrix(
     values: Float[np.ndarray, "row factor"],
     names: Sequence[str],
     row: str,
-    own: list[int],
+    matches: list[int],
 ) -> None:
     """Plots cells from white for 0 to blue for 1, labelled with their values."""
     axes.imshow(values, cmap="Blues", vmin=0, vmax=1, aspect="equal")
     for (line, factor), value in np.ndenumerate(values):
         colour = "white" if value > 0.6 else "black"
         axes.text(factor, line, f"{value:.2f}", ha="center", va="center", color=colour, fontsize=7)
-    for factor, line in enumerate(own):
+    for factor, line in enumerate(matches):
         if line >= 0:
             corner = np.array([-0.5, -0.5, 0.5, 0.5, -0.5])
             across = np.array([-0.5, 0.5, 0.5, -0.5, -0.5])

@@ -51,12 +51,12 @@ def control_table(
     tiny = 1e-9
     single = selectivity_of(change, units, "absolute", epsilon=tiny)
     size = direction.double().abs().amax(2, keepdim=True).clamp(min=tiny)
-    own = selectivity_of(change, direction.double() / size, "absolute", epsilon=tiny)
+    selectivity = selectivity_of(change, direction.double() / size, "absolute", epsilon=tiny)
     features = torch.einsum("sna,saf->nf", single, effect) / effect.sum((0, 1)).clamp(min=1)
     free = probability * moved[:, None]
     free = free / free.sum(2, keepdim=True).clamp(min=tiny)
     able = (moved.sum(1) > 0).sum().clamp(min=1)
-    policies = torch.einsum("ska,ska,saf->kf", free, own, effect) / able
+    policies = torch.einsum("ska,ska,saf->kf", free, selectivity, effect) / able
     moves = torch.einsum("ska,saf->kf", free, effect) / able
     return ControlTable(features, policies, moves)
 
@@ -85,9 +85,9 @@ def matched(table: Float[Tensor, "row factor"]) -> Matched:
 
     values = table.cpu().numpy()
     rows, factors = linear_sum_assignment(values, maximize=True)
-    own = np.full(values.shape[1], -1)
-    own[factors] = rows
-    return Matched(float(values[rows, factors].sum() / values.shape[1]), own.tolist())
+    matches = np.full(values.shape[1], -1)
+    matches[factors] = rows
+    return Matched(float(values[rows, factors].sum() / values.shape[1]), matches.tolist())
 
 
 def control_scores(
@@ -130,7 +130,7 @@ def shuffled(
     """
     generator = torch.Generator().manual_seed(seed)
     blocked = ~changed.any(2)
-    place = blocked.long().argsort(dim=1, stable=True)
+    columns = blocked.long().argsort(dim=1, stable=True)
     lots = torch.rand(blocked.shape, generator=generator) + blocked
-    drawn = torch.take_along_dim(changed, lots.argsort(1)[:, :, None], dim=1)
-    return torch.empty_like(changed).scatter(1, place[:, :, None].expand_as(changed), drawn)
+    permuted = torch.take_along_dim(changed, lots.argsort(1)[:, :, None], dim=1)
+    return torch.empty_like(changed).scatter(1, columns[:, :, None].expand_as(changed), permuted)

@@ -23,7 +23,7 @@ VERSION: Final = 1
 SIDE: Final = 64
 """Height and width of an image in pixels."""
 
-_HUES: Final = tuple(30.0 * number for number in range(12))
+_HUES: Final = tuple(30.0 * index for index in range(12))
 _HELD_OUT: Final = (30.0, 60.0, 90.0, 240.0)
 _REACH: Final = np.array([0.65, 0.5, 0.8])
 """Largest absolute angle of each joint, in radians."""
@@ -82,7 +82,7 @@ class FingerReach(World):
         """Hue of the cube, three joints, and x, y and angle of the cube."""
         return (
             Trait("color", "circular", "deg", _HUES, 360.0),
-            *(Trait(f"joint{number}", unit="rad") for number in range(3)),
+            *(Trait(f"joint{index}", unit="rad") for index in range(3)),
             Trait("x", unit="m"),
             Trait("y", unit="m"),
             Trait("angle", unit="rad", period=_ANGLES),
@@ -172,14 +172,14 @@ class FingerReach(World):
             InputError: No possible position was found.
         """
         for _ in range(1000):
-            found = np.tile(state, (_PROPOSED, 1))
+            proposals = np.tile(state, (_PROPOSED, 1))
             if joints:
-                found[:, 1:4] = draws.uniform(-_REACH, _REACH, (_PROPOSED, 3))
-            found[:, 4:6] = draws.uniform(-_PLACES, _PLACES, (_PROPOSED, 2))
-            found[:, 6] = draws.uniform(0, _ANGLES, _PROPOSED)
-            corner = (found[:, 4:6] > 0).all(axis=1)
+                proposals[:, 1:4] = draws.uniform(-_REACH, _REACH, (_PROPOSED, 3))
+            proposals[:, 4:6] = draws.uniform(-_PLACES, _PLACES, (_PROPOSED, 2))
+            proposals[:, 6] = draws.uniform(0, _ANGLES, _PROPOSED)
+            corner = (proposals[:, 4:6] > 0).all(axis=1)
             meant = corner == (self.domain == "new-cube-place")
-            possible = np.flatnonzero(meant & (tip_gap(found) >= _AWAY) & feasible(found))
+            possible = np.flatnonzero(meant & (tip_gap(proposals) >= _AWAY) & feasible(proposals))
             if len(possible):
-                return np.asarray(found[possible[0]])
+                return np.asarray(proposals[possible[0]])
         raise InputError(f"no place for the cube was found beside the finger at {state[1:4]}")

@@ -83,10 +83,10 @@ class GridObjects(World):
     @property
     def traits(self) -> tuple[Trait, ...]:
         """`x0`, `y0`, `x1`, …: column and row of the upper left cell of each square."""
-        places = tuple(float(place) for place in range(self.cells - self.size + 1))
+        places = tuple(float(cell) for cell in range(self.cells - self.size + 1))
         return tuple(
-            Trait(f"{axis}{number}", "ordinal", "cells", places)
-            for number in range(self.objects)
+            Trait(f"{axis}{square}", "ordinal", "cells", places)
+            for square in range(self.objects)
             for axis in ("x", "y")
         )
 
@@ -125,7 +125,7 @@ class GridObjects(World):
         # free positions by column, then by row, in the order of the factors
         places = np.argwhere(self._free.T)
         numbers = np.indices((len(places),) * self.objects).reshape(self.objects, -1)
-        return np.concatenate([places[one] for one in numbers], axis=1).astype(np.float64)
+        return np.concatenate([places[index] for index in numbers], axis=1).astype(np.float64)
 
     def start(self, draws: np.random.Generator) -> States:
         """Draws a free position for each square uniformly.
@@ -151,8 +151,8 @@ class GridObjects(World):
         places = states.reshape(len(states), self.objects, 2).astype(np.int64)
         moved = places[rows, square] + _MOVES[actions % 4]
         inside = ((moved >= 0) & (moved <= self.cells - self.size)).all(axis=1)
-        kept = np.clip(moved, 0, self.cells - self.size)
-        allowed = inside & self._free[kept[:, 1], kept[:, 0]]
+        clipped = np.clip(moved, 0, self.cells - self.size)
+        allowed = inside & self._free[clipped[:, 1], clipped[:, 0]]
         places[rows[allowed], square[allowed]] = moved[allowed]
         after = places.reshape(len(states), -1).astype(np.float64)
         return Step(after, np.zeros(len(states)), np.zeros(len(states), np.bool_))
@@ -169,9 +169,9 @@ class GridObjects(World):
         places = states.reshape(len(states), self.objects, 2).astype(np.int64)
         rows = np.arange(len(states))[:, None, None]
         span = np.arange(self.size)
-        for number in range(self.objects):
-            x, y = places[:, number, 0, None, None], places[:, number, 1, None, None]
-            grid[rows, y + span[:, None], x + span, number % channels] = 255
+        for square in range(self.objects):
+            x, y = places[:, square, 0, None, None], places[:, square, 1, None, None]
+            grid[rows, y + span[:, None], x + span, square % channels] = 255
         return grid.repeat(self.scale, axis=1).repeat(self.scale, axis=2)
 
 

@@ -289,8 +289,8 @@ class IndependentlyControllableFactors(Objective):
             return self.units.to(hidden.dtype).expand(len(hidden), *self.units.shape)
         rows = hidden[:, None].expand(-1, self.policies, -1)
         noise = draws["directions"].to(hidden.dtype)
-        made: Tensor = self.generator(torch.cat([rows, noise], dim=2))
-        return made.tanh()
+        output: Tensor = self.generator(torch.cat([rows, noise], dim=2))
+        return output.tanh()
 
     def _log_policy(
         self, hidden: Tensor, direction: Tensor
@@ -315,8 +315,8 @@ class IndependentlyControllableFactors(Objective):
         """Attributes of codes of shape (batch, seen, latent) for each direction."""
         shape = (len(z), self.policies, z.shape[1], self.latent_dim)
         pairs = torch.cat([z[:, None].expand(shape), direction[:, :, None].expand(shape)], dim=3)
-        made: Tensor = self.attribute(pairs)
-        return made.squeeze(3)
+        output: Tensor = self.attribute(pairs)
+        return output.squeeze(3)
 
 
 def _network(inputs: int, outputs: int) -> nn.Sequential:

@@ -93,7 +93,7 @@ def agent_returns(
         raise InputError(
             f"{folder} is not fully trained; resume it: dislab act fit --resume {folder}"
         )
-    found: dict[str, Returns] = {}
+    results: dict[str, Returns] = {}
     chance: dict[str, Returns] = {}
     for domain in chosen:
         env = batch(config, domain, min(episodes, _TOGETHER), device)
@@ -105,11 +105,11 @@ def agent_returns(
                 actions: npt.NDArray[Any] = model.predict(seen, deterministic=greedy)[0]
                 return actions
 
-            found[domain] = episode_returns(env, act, episodes, seed)
+            results[domain] = episode_returns(env, act, episodes, seed)
         chance[domain] = random_returns(config, domain, episodes, seed)
     result = {
-        domain: _summary(returns, found[config.domain], chance[domain], domain == config.domain)
-        for domain, returns in found.items()
+        domain: _summary(returns, results[config.domain], chance[domain], domain == config.domain)
+        for domain, returns in results.items()
     }
     _write(folder, config, result, episodes, seed, greedy)
     return result
@@ -132,7 +132,7 @@ def episode_returns(env: BatchEnv, policy: Policy, episodes: int, seed: int) -> 
         seen, _, ended, information = env.step(policy(seen))
         for copy in np.flatnonzero(ended).tolist():
             done[copy].append(information[copy]["episode"]["r"])
-    return np.array([one[:rounds] for one in done]).T.reshape(-1)[:episodes]
+    return np.array([totals[:rounds] for totals in done]).T.reshape(-1)[:episodes]
 
 
 def random_returns(config: AgentConfig, domain: str, episodes: int, seed: int) -> Returns:
@@ -170,21 +170,21 @@ def ratio_interval(
     """
 
     def ratio(*returns: Returns, axis: int = -1) -> Any:
-        means = [one.mean(axis=axis) for one in returns]
+        means = [sample.mean(axis=axis) for sample in returns]
         return sum(means[: len(target)]) / sum(means[len(target) :])
 
     draws = np.random.default_rng(seed)
-    found = bootstrap(
+    result = bootstrap(
         (*target, *source), ratio, n_resamples=_RESAMPLES, method="percentile", rng=draws
     )
-    low, high = found.confidence_interval
+    low, high = result.confidence_interval
     return float(ratio(*target, *source)), (float(low), float(high))
 
 
-def _summary(returns: Returns, source: Returns, chance: Returns, own: bool) -> DomainReturns:
+def _summary(returns: Returns, source: Returns, chance: Returns, is_source: bool) -> DomainReturns:
     mean, error = returns.mean(), returns.std(ddof=1) / len(returns) ** 0.5
     ratio, interval = None, None
-    if not own and _is_above_zero(source):
+    if not is_source and _is_above_zero(source):
         ratio, interval = ratio_interval([returns], [source])
     return DomainReturns(returns, float(mean), float(error), float(chance.mean()), ratio, interval)
 
@@ -205,32 +205,32 @@ def pooled_returns(folders: Sequence[Path]) -> dict[str, dict[str, dict[str, Any
     for folder in folders:
         config = dataclasses.replace(read_config(folder), seed=0)
         kinds.setdefault(json.dumps(dataclasses.asdict(config), sort_keys=True), []).append(folder)
-    found: dict[str, dict[str, dict[str, Any]]] = {}
+    pooled: dict[str, dict[str, dict[str, Any]]] = {}
     for same in kinds.values():
         if len(same) < 2:
             continue
         home = read_config(same[0]).domain
         episodes = [_read_episodes(folder) for folder in same]
         tables = [read_returns(folder) for folder in same]
-        found[str(same[0].parent / same[0].name.rpartition("-")[0])] = {
+        pooled[str(same[0].parent / same[0].name.rpartition("-")[0])] = {
             domain: _pooled(
-                [one[domain] for one in episodes],
-                [one[home] for one in episodes],
+                [agent_returns[domain] for agent_returns in episodes],
+                [agent_returns[home] for agent_returns in episodes],
                 float(np.mean([table[domain]["random"] for table in tables])),
                 domain == home,
             )
             for domain in episodes[0]
-            if all(domain in one for one in episodes)
+            if all(domain in agent_returns for agent_returns in episodes)
         }
-    return found
+    return pooled
 
 
 def _pooled(
-    returns: list[Returns], source: list[Returns], chance: float, own: bool
+    returns: list[Returns], source: list[Returns], chance: float, is_source: bool
 ) -> dict[str, Any]:
-    means = np.array([one.mean() for one in returns])
+    means = np.array([agent_returns.mean() for agent_returns in returns])
     ratio, interval = None, None
-    if not own and all(_is_above_zero(one) for one in source):
+    if not is_source and all(_is_above_zero(agent_returns) for agent_returns in source):
         ratio, interval = ratio_interval(returns, source)
     return {
         "mean": float(means.mean()),
@@ -250,19 +250,19 @@ def _is_above_zero(returns: Returns) -> bool:
 
 def _read_episodes(folder: Path) -> dict[str, Returns]:
     path = folder / EPISODES
-    found: dict[str, list[float]] = {}
+    returns: dict[str, list[float]] = {}
     try:
         for row in csv.DictReader(path.read_text(encoding="utf-8").splitlines()):
-            found.setdefault(row["domain"], []).append(float(row["return"]))
+            returns.setdefault(row["domain"], []).append(float(row["return"]))
     except (OSError, KeyError, ValueError) as error:
         raise InputError(f"{path} cannot be read; write it: dislab act test {folder}") from error
-    return {domain: np.array(values) for domain, values in found.items()}
+    return {domain: np.array(values) for domain, values in returns.items()}
 
 
 def _write(
     folder: Path,
     config: AgentConfig,
-    found: dict[str, DomainReturns],
+    domains: dict[str, DomainReturns],
     episodes: int,
     seed: int,
     greedy: bool,
@@ -274,15 +274,17 @@ def _write(
         "seed": seed,
         "greedy": greedy,
         "domains": {
-            domain: {name: value for name, value in one._asdict().items() if name != "returns"}
-            for domain, one in found.items()
+            domain: {name: value for name, value in returns._asdict().items() if name != "returns"}
+            for domain, returns in domains.items()
         },
     }
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
     rows.writerow(("domain", "episode", "return"))
-    for domain, one in found.items():
-        rows.writerows((domain, number, value) for number, value in enumerate(one.returns.tolist()))
+    for domain, returns in domains.items():
+        rows.writerows(
+            (domain, episode, value) for episode, value in enumerate(returns.returns.tolist())
+        )
     with atomic(folder / EPISODES) as temporary:
         temporary.write_text(text.getvalue(), encoding="utf-8")
     with atomic(folder / RETURNS) as temporary:
@@ -308,18 +310,18 @@ def read_returns(folder: Path) -> dict[str, dict[str, Any]]:
         raise InputError(f"{path} is damaged: {one_line(error)}; {remedy}") from error
 
 
-def returns_table(found: dict[str, dict[str, Any]]) -> str:
+def returns_table(domains: dict[str, dict[str, Any]]) -> str:
     """Formats returns as a text table.
 
     Args:
-        found: Result of `read_returns`, or values of `pooled_returns`.
+        domains: Result of `read_returns`, or values of `pooled_returns`.
     """
     lines = [f"{'domain':<20} {'return':>14} {'random':>8} {'ratio to source':>24}"]
-    for domain, one in found.items():
+    for domain, row in domains.items():
         ratio = "—"
-        if one["ratio"] is not None:
-            low, high = one["interval"]
-            ratio = f"{one['ratio']:.2f} [{low:.2f}, {high:.2f}]"
-        mean = f"{one['mean']:.2f} ± {one['error']:.2f}"
-        lines.append(f"{domain:<20} {mean:>14} {one['random']:>8.2f} {ratio:>24}")
+        if row["ratio"] is not None:
+            low, high = row["interval"]
+            ratio = f"{row['ratio']:.2f} [{low:.2f}, {high:.2f}]"
+        mean = f"{row['mean']:.2f} ± {row['error']:.2f}"
+        lines.append(f"{domain:<20} {mean:>14} {row['random']:>8.2f} {ratio:>24}")
     return "\n".join(lines)

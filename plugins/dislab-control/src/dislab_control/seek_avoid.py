@@ -129,7 +129,7 @@ class SeekAvoid(World):
     def traits(self) -> tuple[Trait, ...]:
         """`x`, `y` and `heading` of the agent, hues of `wall` and `object`, object positions."""
         names = ["ball" if value > 0 else "cube" for value in self._value]
-        numbers = [number % (self.objects // 2) for number in range(self.objects)]
+        numbers = [index % (self.objects // 2) for index in range(self.objects)]
         return (
             Trait("x"),
             Trait("y"),
@@ -137,8 +137,8 @@ class SeekAvoid(World):
             Trait("wall", "categorical", values=HUES),
             Trait("object", "categorical", values=HUES),
             *(
-                Trait(f"{name}{number}_{axis}")
-                for name, number in zip(names, numbers, strict=True)
+                Trait(f"{name}{index}_{axis}")
+                for name, index in zip(names, numbers, strict=True)
                 for axis in ("x", "y")
             ),
         )
@@ -175,8 +175,8 @@ class SeekAvoid(World):
         state[0, :2] = draws.uniform(-0.6 * _HALF, 0.6 * _HALF, 2)
         state[0, 2] = draws.uniform(0, _FULL)
         state[0, 3:5] = PAIRS[self.domain][draws.integers(len(PAIRS[self.domain]))]
-        for number in range(self.objects):
-            self._place(state[0], number, draws)
+        for index in range(self.objects):
+            self._move_object(state[0], index, draws)
         return state
 
     def step(
@@ -200,8 +200,8 @@ class SeekAvoid(World):
         gap = after[:, 5:].reshape(len(after), -1, 2) - after[:, None, :2]
         touched = np.hypot(gap[..., 0], gap[..., 1]) < _TOUCH
         rewards = (touched * self._value).sum(axis=1)
-        for copy, number in np.argwhere(touched).tolist():
-            self._place(after[copy], number, draws[copy])
+        for copy, index in np.argwhere(touched).tolist():
+            self._move_object(after[copy], index, draws[copy])
         return Step(after, rewards, np.zeros(len(after), np.bool_))
 
     @torch.no_grad()
@@ -229,33 +229,35 @@ class SeekAvoid(World):
         cosine, sine = np.cos(heading), np.sin(heading)
         gap = states[:, 5:].reshape(len(states), -1, 2) - states[:, None, :2]
         ahead = gap[..., 0] * cosine + gap[..., 1] * sine
-        left = gap[..., 1] * cosine - gap[..., 0] * sine
-        distance = np.hypot(ahead, left)
+        sideways = gap[..., 1] * cosine - gap[..., 0] * sine
+        distance = np.hypot(ahead, sideways)
         edge = ahead * math.tan(math.radians(_FIELD / 2)) + _RADIUS
-        in_view = (ahead > 0) & (np.abs(left) < edge)
+        in_view = (ahead > 0) & (np.abs(sideways) < edge)
         columns = []
         for kind in (1, -1):
             far = np.where(in_view & (self._value == kind), distance, np.inf)
             nearest = far.argmin(axis=1)
-            one = np.stack([part[rows, nearest] for part in (distance, ahead, left)])
-            safe = np.maximum(one[0], 1e-9)
-            numbers = np.stack([np.ones(len(states)), one[1] / safe, one[2] / safe, safe / _HALF])
+            nearby = np.stack([part[rows, nearest] for part in (distance, ahead, sideways)])
+            safe = np.maximum(nearby[0], 1e-9)
+            numbers = np.stack(
+                [np.ones(len(states)), nearby[1] / safe, nearby[2] / safe, safe / _HALF]
+            )
             columns.append(numbers.T * np.isfinite(far[rows, nearest])[:, None])
         body = np.concatenate([states[:, :2] / _HALF, cosine, sine], axis=1)
         hues = [np.eye(len(HUES))[states[:, column].astype(np.int64)] for column in (3, 4)]
         return np.concatenate([*columns, body, *hues], axis=1).astype(np.float32)
 
-    def _place(
-        self, state: npt.NDArray[np.float64], number: int, draws: np.random.Generator
+    def _move_object(
+        self, state: npt.NDArray[np.float64], index: int, draws: np.random.Generator
     ) -> None:
         """Moves an object to a random position away from the agent and the other objects."""
-        others = np.delete(state[5:].reshape(-1, 2), number, axis=0)
+        others = np.delete(state[5:].reshape(-1, 2), index, axis=0)
         for _ in range(_TRIES):
-            place = draws.uniform(-0.85 * _HALF, 0.85 * _HALF, 2)
-            apart = np.hypot(*(others - place).T).min() >= _APART
-            if apart and math.dist(place, state[:2]) >= _CLEAR:
+            position = draws.uniform(-0.85 * _HALF, 0.85 * _HALF, 2)
+            apart = np.hypot(*(others - position).T).min() >= _APART
+            if apart and math.dist(position, state[:2]) >= _CLEAR:
                 break
-        state[5 + 2 * number : 7 + 2 * number] = place
+        state[5 + 2 * index : 7 + 2 * index] = position
 
     def _images(self, state: Float[Tensor, "copy factor"]) -> UInt8[Tensor, "copy 3 64 64"]:
         parts = self._parts(state)
@@ -288,14 +290,14 @@ class SeekAvoid(World):
 
         def there(x: Tensor, y: Tensor, z: float) -> Frame:
             east, north = x - state[:, 0, None], y - state[:, 1, None]
-            ahead, left = east * cosine + north * sine, north * cosine - east * sine
-            return Frame.at(ahead.float(), left.float(), z).turned_z(-heading)
+            ahead, sideways = east * cosine + north * sine, north * cosine - east * sine
+            return Frame.at(ahead.float(), sideways.float(), z).turned_z(-heading)
 
         nowhere = torch.zeros_like(heading)
         room = Box(_HALF, _HALF, _HEIGHT / 2, room=True)
         parts = [Part(room, there(nowhere, nowhere, _HEIGHT / 2))]
-        for number, value in enumerate(self._value):
-            x, y = (state[:, column, None] for column in (5 + 2 * number, 6 + 2 * number))
+        for index, value in enumerate(self._value):
+            x, y = (state[:, column, None] for column in (5 + 2 * index, 6 + 2 * index))
             cube = 0.8 * _RADIUS
             shape: Shape = Sphere(_RADIUS) if value > 0 else Box(cube, cube, cube)
             parts.append(Part(shape, there(x, y, _RADIUS if value > 0 else cube)))

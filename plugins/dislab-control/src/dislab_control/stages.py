@@ -41,21 +41,21 @@ class ActStage(Stage):
         from dislab_control.agent_config import AGENTS, environment_world
         from dislab_control.observations import OBSERVATIONS
 
-        found = _known("act", settings, _FIT)
-        for agent in found.get("agent", []):
+        options = _checked_options("act", settings, _FIT)
+        for agent in options.get("agent", []):
             check_choice("act.agent", agent, AGENTS)
-        for one in found.get("observations", []):
-            check_choice("act.observations", one, OBSERVATIONS)
-        if "steps" in found:
-            check_count("act.steps", found["steps"], 1)
-        for seed in found.get("seed", []):
+        for observations in options.get("observations", []):
+            check_choice("act.observations", observations, OBSERVATIONS)
+        if "steps" in options:
+            check_count("act.steps", options["steps"], 1)
+        for seed in options.get("seed", []):
             check_count("act.seed", seed, 0)
-        if "env" in found:
-            environment_world(found["env"])
+        if "env" in options:
+            environment_world(options["env"])
         for name in ("env_settings", "settings"):
-            if not isinstance(found.get(name, {}), Mapping):
-                raise InputError(f"act.{name} is {found[name]!r}; it is a mapping of settings")
-        return found
+            if not isinstance(options.get(name, {}), Mapping):
+                raise InputError(f"act.{name} is {options[name]!r}; it is a mapping of settings")
+        return options
 
     def arguments(
         self, run: Path, settings: Mapping[str, Any], config: Mapping[str, Any]
@@ -79,12 +79,12 @@ class ActTransferStage(Stage):
 
     def checked(self, settings: Mapping[str, Any]) -> dict[str, Any]:
         """Returns the settings; refuses unknown names and values."""
-        found = _known("act-transfer", settings, _TEST)
-        if "episodes" in found:
-            check_count("act-transfer.episodes", found["episodes"], 2)
-        if isinstance(found.get("seed"), list):
-            raise InputError(f"act-transfer.seed is {found['seed']}; it is one number")
-        return found
+        options = _checked_options("act-transfer", settings, _TEST)
+        if "episodes" in options:
+            check_count("act-transfer.episodes", options["episodes"], 2)
+        if isinstance(options.get("seed"), list):
+            raise InputError(f"act-transfer.seed is {options['seed']}; it is one number")
+        return options
 
     def arguments(
         self, run: Path, settings: Mapping[str, Any], config: Mapping[str, Any]
@@ -97,50 +97,54 @@ class ActTransferStage(Stage):
         from dislab_control.returns import read_returns
 
         def of(folder: Path) -> dict[str, float | None]:
-            found = read_returns(folder)
-            returns = {f"{domain}/return": one["mean"] for domain, one in found.items()}
-            return returns | {f"{domain}/ratio": one["ratio"] for domain, one in found.items()}
+            domains = read_returns(folder)
+            returns = {f"{domain}/return": summary["mean"] for domain, summary in domains.items()}
+            return returns | {
+                f"{domain}/ratio": summary["ratio"] for domain, summary in domains.items()
+            }
 
         return _means(run, of)
 
 
-def _known(word: str, settings: Mapping[str, Any], known: tuple[str, ...]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+def _checked_options(
+    word: str, settings: Mapping[str, Any], names: tuple[str, ...]
+) -> dict[str, Any]:
+    options: dict[str, Any] = {}
     for name, value in settings.items():
-        if name not in known:
+        if name not in names:
             raise InputError(
-                f"{word} has no setting {name!r}{suggestion(name, known)}; it has "
-                f"{', '.join(known)}"
+                f"{word} has no setting {name!r}{suggestion(name, names)}; it has "
+                f"{', '.join(names)}"
             )
         single = word == "act-transfer" and name == "seed"
         alone = name in _LISTS and not single and not isinstance(value, list)
-        found[name] = [value] if alone else value
-    return found
+        options[name] = [value] if alone else value
+    return options
 
 
 def _options(settings: Mapping[str, Any]) -> list[str]:
     """Settings as command-line arguments."""
-    found: list[str] = []
+    words: list[str] = []
     for name, value in settings.items():
         if isinstance(value, Mapping):
-            value = [f"{key}={one}" for key, one in value.items()]
+            value = [f"{key}={setting}" for key, setting in value.items()]
         if isinstance(value, bool):
-            found += [f"--{name}"] if value else []
+            words += [f"--{name}"] if value else []
         elif isinstance(value, list):
-            found += [f"--{name}", *map(str, value)] if value else []
+            words += [f"--{name}", *map(str, value)] if value else []
         else:
-            found.append(f"--{name}={value}")
-    return found
+            words.append(f"--{name}={value}")
+    return words
 
 
 def _means(run: Path, of: Any) -> dict[str, float | None]:
     """Means over seeds of the scores of each kind of agent; None if one agent lacks the score."""
-    found: dict[str, list[float | None]] = {}
+    series: dict[str, list[float | None]] = {}
     for config in sorted((run / FOLDER).glob("*/agent.json")):
         kind = config.parent.name.rpartition("-")[0].replace("-", "/")
         for name, value in of(config.parent).items():
-            found.setdefault(f"{kind}/{name}", []).append(value)
+            series.setdefault(f"{kind}/{name}", []).append(value)
     return {
         name: None if None in values else float(np.mean(np.array(values, np.float64)))
-        for name, values in found.items()
+        for name, values in series.items()
     }

@@ -93,9 +93,11 @@ class WorldFrames(BankedDataset):
 
     def _pictures(self) -> Pictures:
         origin = {"source": "drawn", **self._world.settings, "seed": str(self.seed)}
-        kept = "-".join(value for name, value in origin.items() if name not in ("source", "world"))
-        name = f"world_frames/{origin['world']}-{kept}-{self.images_wanted}"
-        return Pictures(name, self.images_wanted, origin, Blocks(_BLOCK, partial(_drawn, self)))
+        settings = "-".join(
+            value for name, value in origin.items() if name not in ("source", "world")
+        )
+        name = f"world_frames/{origin['world']}-{settings}-{self.images_wanted}"
+        return Pictures(name, self.images_wanted, origin, Blocks(_BLOCK, partial(_rendered, self)))
 
 
 def explored(world: World, count: int, seed: int) -> States:
@@ -109,25 +111,25 @@ def explored(world: World, count: int, seed: int) -> States:
     Raises:
         InputError: Not enough distinct states were found.
     """
-    found: dict[bytes, States] = {}
+    states: dict[bytes, States] = {}
     for seen in _episodes(world, seed, 1 + _PATIENCE * count // _COPIES):
         for state in seen:
-            found.setdefault(state.tobytes(), state)
-        if len(found) >= count:
-            return np.stack(list(found.values())[:count])
+            states.setdefault(state.tobytes(), state)
+        if len(states) >= count:
+            return np.stack(list(states.values())[:count])
     raise InputError(
-        f"images is {count}, but random actions led to {len(found)} different states only; ask for "
-        "fewer images or change the settings of the world"
+        f"images is {count}, but random actions led to {len(states)} different states only; ask "
+        "for fewer images or change the settings of the world"
     )
 
 
 def _episodes(world: World, seed: int, steps: int) -> Iterator[States]:
     """Yields the states of all copies, step by step; no episode exceeds the world's length."""
     streams = np.random.SeedSequence(seed).spawn(_COPIES + 1)
-    draws = [np.random.default_rng(one) for one in streams[:-1]]
+    draws = [np.random.default_rng(generator_seed) for generator_seed in streams[:-1]]
     policy = batch_space(world.actions, _COPIES)
     policy.seed(int(streams[-1].generate_state(1)[0]))
-    states = np.concatenate([world.start(one) for one in draws])
+    states = np.concatenate([world.start(generator_seed) for generator_seed in draws])
     # staggered ages, so that the first episodes do not all end at once
     age = np.arange(_COPIES) * world.length // _COPIES
     for _ in range(steps):
@@ -150,5 +152,5 @@ def pixel_rows(world: World, states: States) -> Rows:
     return np.ascontiguousarray(images.transpose(0, 3, 1, 2)).reshape(len(states), -1)
 
 
-def _drawn(dataset: WorldFrames, start: int, stop: int) -> Rows:
+def _rendered(dataset: WorldFrames, start: int, stop: int) -> Rows:
     return pixel_rows(dataset._world, dataset._states[start:stop])

@@ -90,8 +90,8 @@ class WorldStates(BankedDataset):
             return None
         settings = {**(self.settings or {}), "scale": 1}  # fewer pixels, same duplicates
         rows = pixel_rows(world_of(self.world, settings), self._states)
-        whole = np.ascontiguousarray(rows).view(np.dtype((np.void, rows.shape[1]))).ravel()
-        _, first, group = np.unique(whole, return_index=True, return_inverse=True)
+        keys = np.ascontiguousarray(rows).view(np.dtype((np.void, rows.shape[1]))).ravel()
+        _, first, group = np.unique(keys, return_index=True, return_inverse=True)
         return np.asarray(first[group], np.int64)
 
     @cached_property
@@ -101,9 +101,11 @@ class WorldStates(BankedDataset):
     def _pictures(self) -> Pictures:
         origin = {"source": "drawn", **self._world.settings}
         del origin["length"]  # does not affect images
-        kept = "-".join(value for name, value in origin.items() if name not in ("source", "world"))
-        name = f"world_states/{origin['world']}-{kept}"
-        return Pictures(name, len(self._states), origin, Blocks(_BLOCK, partial(_drawn, self)))
+        settings = "-".join(
+            value for name, value in origin.items() if name not in ("source", "world")
+        )
+        name = f"world_states/{origin['world']}-{settings}"
+        return Pictures(name, len(self._states), origin, Blocks(_BLOCK, partial(_rendered, self)))
 
 
 def _finite(world: object, name: str) -> GridObjects:
@@ -121,5 +123,5 @@ def _finite(world: object, name: str) -> GridObjects:
     return world
 
 
-def _drawn(dataset: WorldStates, start: int, stop: int) -> Rows:
+def _rendered(dataset: WorldStates, start: int, stop: int) -> Rows:
     return pixel_rows(dataset._world, dataset._states[start:stop])

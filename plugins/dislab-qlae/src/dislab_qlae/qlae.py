@@ -119,13 +119,13 @@ class QLAE(Objective):
     def parameter_groups(self) -> list[dict[str, Any]]:
         """Groups parameters: weights with the optimiser's decay, biases and codebooks without."""
         free = {
-            id(one)
-            for name, one in self.named_parameters()
-            if one is self.values or name.endswith("bias")
+            id(parameter)
+            for name, parameter in self.named_parameters()
+            if parameter is self.values or name.endswith("bias")
         }
         (every,) = super().parameter_groups()
-        decayed = [one for one in every["params"] if id(one) not in free]
-        others = [one for one in every["params"] if id(one) in free]
+        decayed = [parameter for parameter in every["params"] if id(parameter) not in free]
+        others = [parameter for parameter in every["params"] if id(parameter) in free]
         return [{"params": decayed}, {"params": others, "weight_decay": 0.0}]
 
     def snapped(self, image: Float[Tensor, "batch channel height width"]) -> Snapped:
@@ -164,7 +164,7 @@ class QLAE(Objective):
         """
         latents, count = self.values.shape
         code = self.codes(image).expand(latents, count, latents)
-        own = torch.eye(latents, dtype=torch.bool, device=code.device)[:, None]
+        diagonal = torch.eye(latents, dtype=torch.bool, device=code.device)[:, None]
         ascending = self.values.to(code.dtype).sort(1).values[:, :, None]
-        moved = torch.where(own, ascending, code)
+        moved = torch.where(diagonal, ascending, code)
         return torch.stack([self.decode(rows) for rows in moved])

@@ -14,7 +14,7 @@ class Snapped(NamedTuple):
 
     Attributes:
         value: Nearest values, shape (batch, latent); their gradient flows only to the codebook.
-        number: Value numbers of the nearest values, shape (batch, latent).
+        index: Value numbers of the nearest values, shape (batch, latent).
         straight: Nearest values with the straight-through gradient, which flows only to the
             latents, shape (batch, latent).
     """
@@ -45,11 +45,11 @@ def snap(z: Float[Tensor, "batch latent"], values: Float[Tensor, "latent value"]
         z: Continuous latents.
         values: The codebooks.
     """
-    number = (z.detach()[:, :, None] - values.detach()).abs().argmin(2)
+    index = (z.detach()[:, :, None] - values.detach()).abs().argmin(2)
     rows = values.expand(len(z), *values.shape)
-    value = rows.gather(2, number[:, :, None]).squeeze(2)
+    value = rows.gather(2, index[:, :, None]).squeeze(2)
     # not z + (value − z), which rounds: training must decode exact values of the codebook
-    return Snapped(value, number, value.detach() + (z - z.detach()))
+    return Snapped(value, index, value.detach() + (z - z.detach()))
 
 
 @full_precision
@@ -70,12 +70,12 @@ def snapping_losses(
     return quantize, commit
 
 
-def values_in_use(number: Int[Tensor, "batch latent"], count: int) -> Float[Tensor, ""]:
+def values_in_use(index: Int[Tensor, "batch latent"], count: int) -> Float[Tensor, ""]:
     """Number of different values in a batch, averaged over latents.
 
     Args:
-        number: Value numbers.
+        index: Value numbers.
         count: Number of values in each codebook.
     """
-    every = torch.arange(count, device=number.device)
-    return (number[:, :, None] == every).any(0).float().sum(1).mean()
+    every = torch.arange(count, device=index.device)
+    return (index[:, :, None] == every).any(0).float().sum(1).mean()

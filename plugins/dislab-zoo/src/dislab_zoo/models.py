@@ -13,7 +13,7 @@ _PREFIX: Final = "zoo/"
 
 def names() -> list[str]:
     """Sorted names of all models, such as `factorvae-dsprites`."""
-    return sorted(one.name for one in _FOLDER.iterdir() if one.is_dir())
+    return sorted(folder.name for folder in _FOLDER.iterdir() if folder.is_dir())
 
 
 def path(name: str) -> Path:
@@ -27,10 +27,10 @@ def path(name: str) -> Path:
     Raises:
         InputError: No model has that name.
     """
-    short, known = name.removeprefix(_PREFIX), names()
-    if short not in known:
+    short, models = name.removeprefix(_PREFIX), names()
+    if short not in models:
         raise InputError(
-            f"the zoo has no model {name!r}{suggestion(short, known)}; `dislab zoo` lists them"
+            f"the zoo has no model {name!r}{suggestion(short, models)}; `dislab zoo` lists them"
         )
     return _FOLDER / short
 
