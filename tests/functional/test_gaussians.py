@@ -5,14 +5,9 @@ import pytest
 import torch
 from torch.distributions import Normal, kl_divergence
 
-from dislab.functional.gaussians import (
-    code_covariance,
-    kl_per_latent,
-    log_density,
-    product_of_experts,
-    sample,
-    standard_log_density,
-)
+from dislab.functional.gaussians import kl_per_latent, log_density, sample, standard_log_density
+from dislab.objectives._symbols import product_of_experts
+from dislab.regularizers.dip import code_covariance
 
 
 @pytest.mark.parametrize(

@@ -4,14 +4,10 @@ import pytest
 import torch
 
 from dislab.errors import InputError
-from dislab.functional.likelihoods import feature_distance
-from dislab.functional.noise import (
-    add_input_noise,
-    check_input_noise,
-    draw_input_noise,
-    occlude,
-)
+from dislab.functional.noise import add_input_noise, check_input_noise, draw_input_noise
 from dislab.functional.streams import Stream
+from dislab.objectives.beta_vae_dae import feature_distance
+from dislab.objectives.denoising_autoencoder import occlude
 
 CPU = torch.device("cpu")
 

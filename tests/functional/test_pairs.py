@@ -7,16 +7,15 @@ from torch import Tensor
 from torch.distributions import Normal, kl_divergence
 
 from dislab.errors import InputError
-from dislab.functional import pairs
 from dislab.functional.gaussians import kl_between, kl_per_latent
 from dislab.functional.pairs import (
-    clamp_to_mean,
     labelled_latents,
     mean_of_gaussians,
     pair_divergence,
     product_of_gaussians,
     shared_latents,
 )
+from dislab.objectives.dcign import clamp_to_mean
 
 ACTIVE = torch.tensor([[True, False], [True, False]])
 
@@ -137,7 +136,7 @@ def test_two_processes_clamp_to_the_mean_of_one(monkeypatch: pytest.MonkeyPatch)
         return clamped.detach(), torch.autograd.grad(loss, own)[0]
 
     whole = result(z, slice(0, 8))
-    monkeypatch.setattr(pairs, "gather_rows", lambda rows: z)
+    monkeypatch.setattr("dislab.objectives.dcign.gather_rows", lambda rows: z)
     parts = [result(z[share], share) for share in (slice(0, 4), slice(4, 8))]
     torch.testing.assert_close(torch.cat([part[0] for part in parts]), whole[0])
     # DDP averages the gradients of two processes

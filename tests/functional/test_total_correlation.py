@@ -7,14 +7,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from dislab.functional.gaussians import log_density, standard_log_density
-from dislab.functional.total_correlation import (
-    SLOPE,
-    Estimator,
-    decompose_kl,
-    judge,
-    log_weights,
-    permute_latents,
-)
+from dislab.regularizers.decomposed_kl import Estimator, decompose_kl, log_weights
+from dislab.regularizers.total_correlation import SLOPE, judge, permute_latents
 
 ESTIMATORS: list[Estimator] = ["mws", "mss", "mws-unnormalised"]
 
@@ -84,7 +78,7 @@ def test_slices_of_a_global_batch_average_to_the_whole() -> None:
 def test_chunks_of_rows_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     z, mean, log_var = batch(10, 3)
     whole = decompose_kl(z, mean, log_var, "mss", 100)
-    monkeypatch.setattr("dislab.functional.total_correlation.ROWS_AT_ONCE", 3)
+    monkeypatch.setattr("dislab.regularizers.decomposed_kl.ROWS_AT_ONCE", 3)
     for term, chunked in zip(whole, decompose_kl(z, mean, log_var, "mss", 100), strict=True):
         torch.testing.assert_close(term, chunked)
 

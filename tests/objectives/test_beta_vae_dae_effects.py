@@ -12,8 +12,8 @@ from torch.nn import functional as F
 from dislab.base import ImageBatch, Objective
 from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
-from dislab.functional.likelihoods import feature_distance
 from dislab.objectives import VAE, BetaVAEDAE, DenoisingAutoencoder
+from dislab.objectives.beta_vae_dae import feature_distance
 from dislab.regularizers import KL
 
 SHAPE = (1, 32, 32)

@@ -9,9 +9,9 @@ from dislab.base import DataModule, ImageBatch
 from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
 from dislab.errors import InputError
-from dislab.functional.noise import occlude
 from dislab.functional.streams import Stream
 from dislab.objectives import DenoisingAutoencoder
+from dislab.objectives.denoising_autoencoder import occlude
 
 NETWORKS = partial(MLPEncoder, hidden=(8,)), partial(MLPDecoder, hidden=(8,))
 

@@ -20,7 +20,7 @@ from dislab.functional.symbols import (
     recombination,
 )
 from dislab.objectives import SCAN, VAE, Recombinator
-from dislab.objectives._symbol_networks import OperatorNetwork
+from dislab.objectives._symbols import OperatorNetwork
 from dislab.regularizers import KL
 from dislab.runs import load_run
 

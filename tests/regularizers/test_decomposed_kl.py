@@ -4,8 +4,8 @@ import torch
 from dislab.base import Posterior
 from dislab.errors import InputError
 from dislab.functional.gaussians import log_density, standard_log_density
-from dislab.functional.total_correlation import Estimator
 from dislab.regularizers import DecomposedKL
+from dislab.regularizers.decomposed_kl import Estimator
 
 
 @pytest.mark.parametrize("estimator", ["mws", "mss", "mws-unnormalised"])

@@ -4,8 +4,8 @@ import torch
 
 from dislab.base import Posterior
 from dislab.errors import InputError
-from dislab.functional.gaussians import DIPKind
 from dislab.regularizers import DIP
+from dislab.regularizers.dip import DIPKind
 
 
 @pytest.mark.parametrize(("kind", "lambda_d"), [("I", 50.0), ("II", 5.0)])

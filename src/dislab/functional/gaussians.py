@@ -1,16 +1,12 @@
 """Diagonal Gaussians given by means and log variances; everything in nats."""
 
 import math
-from typing import Literal
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from dislab.functional.precision import full_precision
-
-DIPKind = Literal["I", "II"]
-"""Covariance that is used: that of the posterior means (I) or of the samples (II)."""
 
 
 @full_precision
@@ -89,44 +85,3 @@ def standard_log_density(z: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
         z: Points at which the density is evaluated.
     """
     return log_density(z, torch.zeros_like(z), torch.zeros_like(z))
-
-
-@full_precision
-def product_of_experts(
-    mean: Float[Tensor, "expert latent"],
-    log_var: Float[Tensor, "expert latent"],
-    present: Float[Tensor, "batch expert"],
-) -> tuple[Float[Tensor, "batch latent"], Float[Tensor, "batch latent"]]:
-    """Mean and log variance of the product of N(0, 1) and the Gaussians of the present experts.
-
-    Precisions add up, and means are weighted by them. Without experts, the result is the prior.
-
-    Vedantam et al. (2018), https://arxiv.org/abs/1705.10762, §3.2.
-
-    Args:
-        mean: Means of the experts.
-        log_var: Their log variances.
-        present: Mask of the experts in the product, 0 or 1.
-    """
-    precision = torch.exp(-log_var)
-    total = 1.0 + present @ precision
-    return present @ (precision * mean) / total, -total.log()
-
-
-@full_precision
-def code_covariance(
-    mean: Float[Tensor, "batch latent"], log_var: Float[Tensor, "batch latent"], kind: DIPKind
-) -> Float[Tensor, "latent latent"]:
-    """Biased covariance (with 1/B) of the codes of a batch.
-
-    Kumar et al. (2018), https://arxiv.org/abs/1711.00848, eq. 5: by the law of total covariance
-    the samples' covariance is that of the means plus the *diagonal* matrix of mean variances.
-
-    Args:
-        mean: Means of the posteriors.
-        log_var: Log variances of the posteriors.
-        kind: I for the means alone, II for the samples.
-    """
-    centred = mean - mean.mean(0)
-    covariance = centred.mT @ centred / len(mean)
-    return covariance + torch.diag(log_var.exp().mean(0)) if kind == "II" else covariance

@@ -96,18 +96,3 @@ def mean_image(
         likelihood: Meaning of the output.
     """
     return output.sigmoid() if likelihood == "bernoulli" else output.clamp(0.0, 1.0)
-
-
-@full_precision
-def feature_distance(
-    first: Float[Tensor, "batch feature"], second: Float[Tensor, "batch feature"]
-) -> Float[Tensor, ""]:
-    """Half the squared distance of feature vectors, summed over features, averaged over the batch.
-
-    It equals −log N(first; second, 1) without the constant, in nats per image.
-
-    Args:
-        first: One vector per image.
-        second: Likewise.
-    """
-    return 0.5 * (first - second).square().sum(1).mean()

@@ -1,10 +1,13 @@
 """Initial weights of networks, and the residual block of the 128×128 networks."""
 
+from collections.abc import Sequence
 from typing import Final, Literal, TypeVar
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
+
+from dislab.functional.checks import check_count
 
 Initialization = Literal["pytorch", "glorot", "kaiming"]
 """PyTorch's defaults; Glorot uniform weights with zero biases (the defaults of TensorFlow 1); or
@@ -63,3 +66,13 @@ class GatedBlock(nn.Module):
         """The features plus the output of the block."""
         added: Tensor = self.branch(features)
         return features + self.gate * added
+
+
+def perceptron(inputs: int, hidden: Sequence[int], outputs: int) -> nn.Sequential:
+    """Fully connected layers with ReLU between them."""
+    layers: list[nn.Module] = []
+    for units in hidden:
+        check_count("hidden", units, 1)
+        layers += [nn.Linear(inputs, units), nn.ReLU()]
+        inputs = units
+    return nn.Sequential(*layers, nn.Linear(inputs, outputs))

@@ -3,7 +3,6 @@
 import math
 from typing import Final
 
-import torch
 from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional as F
@@ -70,27 +69,3 @@ def add_input_noise(
     size = [*image.shape[-2:]]
     smooth = F.interpolate(coarse, size=size, mode="bilinear", align_corners=False)
     return image + noise[0] * fine + noise[1] * smooth
-
-
-def occlude(
-    image: Float[Tensor, "batch channel height width"], corners: Float[Tensor, "batch 4"]
-) -> Float[Tensor, "batch channel height width"]:
-    """Sets the pixels inside a rectangle to 0.
-
-    A pixel is inside if its centre is.
-
-    Args:
-        image: Pixels.
-        corners: Positions of the rectangle's sides, two horizontal and two vertical ones, each pair
-            in either order, as fractions of width and height.
-    """
-    height, width = image.shape[-2:]
-    across = _between(corners[:, :2], width)
-    down = _between(corners[:, 2:], height)
-    hidden = down[:, None, :, None] & across[:, None, None, :]
-    return image.masked_fill(hidden, 0.0)
-
-
-def _between(sides: Float[Tensor, "batch 2"], size: int) -> Tensor:
-    centres = (torch.arange(size, device=sides.device) + 0.5) / size
-    return (sides.amin(1)[:, None] < centres) & (centres < sides.amax(1)[:, None])

@@ -8,7 +8,6 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from dislab.errors import InputError
-from dislab.functional.distributed import gather_rows
 from dislab.functional.gaussians import kl_between
 from dislab.functional.precision import full_precision
 
@@ -123,25 +122,3 @@ def product_of_gaussians(
     averaged = weight * mean + (1 - weight) * second_mean
     total = torch.logaddexp(log_var, second_log_var)
     return averaged, math.log(2) + log_var + second_log_var - total
-
-
-@full_precision
-def clamp_to_mean(
-    z: Float[Tensor, "batch latent"], active: Bool[Tensor, "batch latent"]
-) -> tuple[Float[Tensor, "batch latent"], Float[Tensor, ""]]:
-    """Replaces inactive latents by their batch mean; also returns half their squared distance.
-
-    The mean is over the global batch of all processes and carries no gradient, so that losses of
-    the result train only the active latents. The distance is summed over latents and averaged over
-    the batch; its gradient with respect to an inactive latent is (z − mean)/B, and zero for an
-    active one.
-
-    Kulkarni et al. (2015), https://arxiv.org/abs/1503.03167, section 3.2.
-
-    Args:
-        z: One sample of each posterior.
-        active: Which latents may vary.
-    """
-    mean = gather_rows(z.detach()).mean(0)
-    distance = (z - mean).masked_fill(active, 0.0)
-    return mean + (z - mean).masked_fill(~active, 0.0), 0.5 * distance.square().sum(1).mean()

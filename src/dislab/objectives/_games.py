@@ -1,16 +1,19 @@
-"""Functions for adversarial methods with latent codes: checks of settings, images of codes."""
+"""Common base of adversarial methods whose codes can be read from their images."""
 
+from abc import ABC
 from collections.abc import Mapping, Sequence
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from dislab.base import Decoder, Draws
+from dislab.base import Decoder, Draws, Encoder, ImageShape, Objective
 from dislab.errors import InputError
 from dislab.functional.checks import MOST_LATENTS, check_at_least, check_count
-from dislab.functional.games import generator_input
+from dislab.functional.games import generator_input, read_codes
 from dislab.functional.precision import widen
+from dislab.functional.streams import Stream
+from dislab.objectives._inputs import checked_images, checked_rows
 
 
 def check_codes(
@@ -32,11 +35,6 @@ def check_codes(
         check_at_least(name, value, 0)
 
 
-def code_outputs(categorical: Sequence[int], continuous: int, learned: bool) -> int:
-    """Number of outputs of Q(c|x), including learned standard deviations of continuous codes."""
-    return sum(categorical) + continuous * (2 if learned else 1)
-
-
 def images_of_draws(
     generator: Decoder, draws: Draws, categorical: Sequence[int]
 ) -> Float[Tensor, "batch channel height width"]:
@@ -46,30 +44,60 @@ def images_of_draws(
     return logits.sigmoid()
 
 
-def values_of_codes(
-    categorical: Sequence[int], continuous: int, steps: int
-) -> list[Float[Tensor, " step"]]:
-    """All values of each categorical code, then steps from −1 to 1 for each continuous one."""
-    check_count("steps", steps, 1)
-    return [
-        *(torch.arange(float(size)) for size in categorical),
-        *(torch.linspace(-1.0, 1.0, steps) for _ in range(continuous)),
-    ]
+class GameObjective(Objective, ABC):
+    """A generator of images from noise and codes, and a critic that also predicts the codes.
 
+    A concrete class sets the attributes below, and implements `draw` and `losses`.
 
-def images_of_codes(
-    generator: Decoder,
-    z: Float[Tensor, "batch latent"],
-    noise_dim: int,
-    categorical: Sequence[int],
-) -> Float[Tensor, "batch channel height width"]:
-    """Images generated from codes without noise, pixels in [0, 1].
-
-    Categorical codes come first in `z`; their value numbers are rounded and clipped here.
+    Attributes:
+        image_shape: Channels, height and width.
+        noise_dim: Length of the noise.
+        categorical: Number of values of each categorical code.
+        continuous: Number of continuous codes.
+        generator: Maps noise, one-hot codes and continuous codes to the logits of images.
+        critic: Maps images to the critic's score, followed by the parameters of Q(c|x).
     """
-    first = len(categorical)
-    largest = z.new_tensor([size - 1 for size in categorical])
-    category = z[:, :first].round().clamp(min=0).minimum(largest).long()
-    noise = z.new_zeros(z.shape[0], noise_dim)  # `len` would fix the batch size of an export
-    logits: Tensor = generator(generator_input(noise, category, z[:, first:], categorical))
-    return widen(logits).sigmoid()
+
+    image_shape: ImageShape
+    noise_dim: int
+    categorical: tuple[int, ...]
+    continuous: int
+    generator: Decoder
+    critic: Encoder
+
+    def codes(
+        self, image: Float[Tensor, "batch channel height width"]
+    ) -> Float[Tensor, "batch latent"]:
+        """The codes predicted by Q: value numbers of categorical codes, then means of others."""
+        outputs = widen(self.critic(checked_images(self, image, self.image_shape)))
+        return read_codes(outputs[:, 1:], self.categorical, self.continuous)
+
+    def decode(
+        self, z: Float[Tensor, "batch latent"]
+    ) -> Float[Tensor, "batch channel height width"]:
+        """Images generated without noise from codes in the form of `codes`, pixels in [0, 1].
+
+        Value numbers of categorical codes are rounded and clipped.
+        """
+        codes = len(self.categorical) + self.continuous
+        z = checked_rows(self, "z", z, codes, "code")
+        first = len(self.categorical)
+        largest = z.new_tensor([size - 1 for size in self.categorical])
+        category = z[:, :first].round().clamp(min=0).minimum(largest).long()
+        noise = z.new_zeros(z.shape[0], self.noise_dim)  # `len` would fix an export's batch size
+        inputs = generator_input(noise, category, z[:, first:], self.categorical)
+        logits: Tensor = self.generator(inputs)
+        return widen(logits).sigmoid()
+
+    def generate(self, count: int, stream: Stream) -> Float[Tensor, "batch channel height width"]:
+        """Images of noise and codes drawn from their prior, pixels in [0, 1]."""
+        check_count("count", count, 0)
+        return images_of_draws(self.generator, self.draw(count, stream), self.categorical)
+
+    def code_values(self, steps: int) -> list[Float[Tensor, " step"]]:
+        """All values of each categorical code, then steps from −1 to 1 for each continuous one."""
+        check_count("steps", steps, 1)
+        return [
+            *(torch.arange(float(size)) for size in self.categorical),
+            *(torch.linspace(-1.0, 1.0, steps) for _ in range(self.continuous)),
+        ]

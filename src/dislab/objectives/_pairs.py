@@ -1,51 +1,54 @@
-"""Common steps of objectives over pairs of images; networks get both images in one batch."""
+"""Common base of the methods that learn from pairs of images."""
 
-from typing import Final, Literal
+from abc import ABC, abstractmethod
+from typing import ClassVar, Final, Literal
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Int
+from lightning.pytorch.cli import LRSchedulerCallable, OptimizerCallable
 from torch import Tensor, nn
 
-from dislab.base import Draws, PairBatch, Posterior, TransitionBatch
+from dislab.base import (
+    DecoderBuilder,
+    Draws,
+    EncoderBuilder,
+    ImageShape,
+    PairBatch,
+    Posterior,
+    RegularizerBuilder,
+    Terms,
+    TransitionBatch,
+    make_decoder,
+    make_encoder,
+)
+from dislab.functional.checks import MOST_LATENTS, check_count
 from dislab.functional.gaussians import sample
-from dislab.functional.noise import InputNoise
-from dislab.objectives._variational import Penalties, penalize, seen, under
+from dislab.functional.likelihoods import Likelihood
+from dislab.functional.noise import InputNoise, check_input_noise, draw_input_noise
+from dislab.functional.pairs import (
+    PairDivergence,
+    labelled_latents,
+    pair_divergence,
+    shared_latents,
+)
+from dislab.functional.streams import Stream
+from dislab.objectives._variational import (
+    Penalties,
+    Pixels,
+    VariationalObjective,
+    build_regularizers,
+    draw_codes,
+    penalize,
+    seen,
+    under,
+    with_own_losses,
+)
 
 PairLabels = Literal["none", "known"]
 """Whether the changed factors of a pair are unknown or read from the batch."""
 
 SIDES: Final = ("first", "second")
 """Names of the draws of the two images."""
-
-
-def seen_pair(
-    batch: PairBatch | TransitionBatch, draws: Draws, noise: InputNoise
-) -> Float[Tensor, "twice channel height width"]:
-    """The encoder's input: all first images, then all second images, with input noise."""
-    images = zip(SIDES, (batch.image, batch.second), strict=True)
-    return torch.cat([seen(image, under(side, draws), noise) for side, image in images])
-
-
-def halves(posterior: Posterior) -> tuple[Posterior, Posterior]:
-    """The posteriors of the first and of the second images."""
-    first, second = zip(posterior.mean.chunk(2), posterior.log_var.chunk(2), strict=True)
-    return Posterior(*first), Posterior(*second)
-
-
-def share(
-    posterior: Posterior, common: tuple[Tensor, Tensor], shared: Bool[Tensor, "batch latent"]
-) -> Posterior:
-    """A posterior in which shared latents have the pair's common mean and log variance."""
-    mean, log_var = common
-    return Posterior(
-        torch.where(shared, mean, posterior.mean), torch.where(shared, log_var, posterior.log_var)
-    )
-
-
-def sample_pair(first: Posterior, second: Posterior, draws: Draws) -> list[Tensor]:
-    """A sample of each posterior, with independent noise."""
-    posteriors = zip(SIDES, (first, second), strict=True)
-    return [sample(*posterior, draws[f"{side}.noise"]) for side, posterior in posteriors]
 
 
 def penalize_pair(
@@ -72,3 +75,92 @@ def penalize_pair(
             for name in first_penalty.terms
         },
     )
+
+
+class PairObjective(VariationalObjective, ABC):
+    """A method that finds the latents shared by two images and gives them a common posterior.
+
+    A concrete class implements `common`; its docstring describes the settings, for the help of the
+    command line.
+    """
+
+    batch_types: ClassVar[tuple[type, ...]] = (PairBatch, TransitionBatch)
+    code_noise: ClassVar[tuple[str, ...] | None] = tuple(f"{side}.noise" for side in SIDES)
+
+    def __init__(
+        self,
+        image_shape: ImageShape,
+        train_size: int,
+        latent_dim: int,
+        encoder: EncoderBuilder,
+        decoder: DecoderBuilder,
+        regularizers: dict[str, RegularizerBuilder],
+        kl: PairDivergence = "symmetric",
+        labels: PairLabels = "none",
+        likelihood: Likelihood = "bernoulli",
+        input_noise: InputNoise = (0.0, 0.0),
+        optimizer: OptimizerCallable | None = None,
+        scheduler: LRSchedulerCallable | None = None,
+    ) -> None:
+        super().__init__(optimizer, scheduler)
+        self.save_hyperparameters()
+        check_count("latent_dim", latent_dim, 1, MOST_LATENTS)
+        check_input_noise(input_noise)
+        self.image_shape = image_shape
+        self.latent_dim = latent_dim
+        self.kl: PairDivergence = kl
+        self.labels: PairLabels = labels
+        self.input_noise = input_noise
+        self.encoder = make_encoder(encoder, image_shape, 2 * latent_dim)
+        self.decoder = make_decoder(decoder, latent_dim, image_shape)
+        self.pixels = Pixels(likelihood)
+        owner = type(self).__name__
+        self.regularizers = build_regularizers(regularizers, latent_dim, train_size, owner)
+
+    @abstractmethod
+    def common(self, first: Posterior, second: Posterior) -> Posterior:
+        """The common posteriors of two images, used for shared latents."""
+
+    def draw(self, count: int, stream: Stream) -> Draws:
+        """Noise and the regularisers' draws for each image, under `first.` and `second.`."""
+        draws: Draws = {}
+        for side in SIDES:
+            side_draws = draw_codes(count, self.latent_dim, self.regularizers, stream.of(side))
+            if self.training and any(self.input_noise):
+                side_draws |= draw_input_noise(count, self.image_shape, stream.of(side))
+            draws |= {f"{side}.{name}": rows for name, rows in side_draws.items()}
+        return draws
+
+    def losses(
+        self, batch: PairBatch | TransitionBatch, draws: Draws, step: Int[Tensor, ""]
+    ) -> Terms:
+        """Reconstruction plus penalties with common shared latents, averaged over both images.
+
+        The log holds the mean number of `shared` latents, and the sum without auxiliary losses as
+        `objective`.
+        """
+        images = batch.image, batch.second
+        # networks get both images of all pairs in one batch
+        inputs = [
+            seen(image, under(side, draws), self.input_noise)
+            for side, image in zip(SIDES, images, strict=True)
+        ]
+        both = self.encode(torch.cat(inputs))
+        first, second = map(Posterior, both.mean.chunk(2), both.log_var.chunk(2))
+        shared = shared_latents(pair_divergence(*first, *second, self.kl))
+        if self.labels == "known":
+            shared = labelled_latents(shared, batch.changed)
+        common = self.common(first, second)
+        first, second = (
+            Posterior(*(torch.where(shared, *rows) for rows in zip(common, posterior, strict=True)))
+            for posterior in (first, second)
+        )
+        z = [
+            sample(*posterior, draws[f"{side}.noise"])
+            for side, posterior in zip(SIDES, (first, second), strict=True)
+        ]
+        reconstruction = self.pixels(self.decoder(torch.cat(z)), torch.cat(images))
+        penalty, own_losses, terms = penalize_pair(self.regularizers, first, second, z, draws, step)
+        objective = reconstruction + penalty
+        log = {"reconstruction": reconstruction, "shared": shared.float().sum(1).mean(), **terms}
+        return Terms(with_own_losses(objective, own_losses), log | {"objective": objective})

@@ -4,7 +4,7 @@ from typing import final
 
 from dislab.base import Posterior
 from dislab.functional.pairs import mean_of_gaussians
-from dislab.objectives._pair_objective import PairObjective
+from dislab.objectives._pairs import PairObjective
 
 
 @final

@@ -21,11 +21,28 @@ from dislab.base import (
 from dislab.errors import InputError
 from dislab.functional.checks import MOST_LATENTS, check_at_least, check_count
 from dislab.functional.gaussians import kl_per_latent, sample
-from dislab.functional.likelihoods import feature_distance, mean_image
+from dislab.functional.likelihoods import mean_image
+from dislab.functional.precision import full_precision
 from dislab.functional.streams import Stream
 from dislab.objectives._frozen import Frozen
 from dislab.objectives._inputs import checked_images, checked_rows
 from dislab.objectives._variational import posterior_of
+
+
+@full_precision
+def feature_distance(
+    first: Float[Tensor, "batch feature"], second: Float[Tensor, "batch feature"]
+) -> Float[Tensor, ""]:
+    """Half the squared distance of feature vectors, summed over features, averaged over the batch.
+
+    It equals −log N(first; second, 1) without the constant, in nats per image.
+
+    Args:
+        first: One vector per image.
+        second: Likewise.
+    """
+    return 0.5 * (first - second).square().sum(1).mean()
+
 
 Output = Literal["bernoulli", "gaussian"]
 """Meaning of the decoder's output: logits of the pixels, or the pixels themselves."""

@@ -23,10 +23,10 @@ from dislab.errors import InputError
 from dislab.functional.checks import MOST_LATENTS, check_at_least, check_count
 from dislab.functional.gaussians import kl_per_latent, sample
 from dislab.functional.likelihoods import Likelihood
+from dislab.functional.networks import perceptron
 from dislab.functional.streams import Stream
 from dislab.functional.symbols import one_hot
 from dislab.objectives._inputs import check_as_many, check_numbers, checked_images, checked_rows
-from dislab.objectives._perceptron import perceptron
 from dislab.objectives._variational import Pixels, posterior_of
 
 Mixing = Literal["linear", "linear_code", "interpolation", "interpolation_code", "mlp"]

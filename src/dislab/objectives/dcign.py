@@ -3,7 +3,7 @@
 from typing import ClassVar, final
 
 import torch
-from jaxtyping import Int
+from jaxtyping import Bool, Float, Int
 from lightning.pytorch.cli import LRSchedulerCallable, OptimizerCallable
 from torch import Tensor
 
@@ -20,18 +20,41 @@ from dislab.base import (
 )
 from dislab.errors import InputError
 from dislab.functional.checks import MOST_LATENTS, check_at_least, check_count
+from dislab.functional.distributed import gather_rows
 from dislab.functional.gaussians import sample
 from dislab.functional.likelihoods import Likelihood
-from dislab.functional.pairs import clamp_to_mean
+from dislab.functional.precision import full_precision
 from dislab.functional.streams import Stream
 from dislab.objectives._variational import (
     Pixels,
+    VariationalObjective,
     build_regularizers,
     draw_codes,
     penalize,
     with_own_losses,
 )
-from dislab.objectives._variational_objective import VariationalObjective
+
+
+@full_precision
+def clamp_to_mean(
+    z: Float[Tensor, "batch latent"], active: Bool[Tensor, "batch latent"]
+) -> tuple[Float[Tensor, "batch latent"], Float[Tensor, ""]]:
+    """Replaces inactive latents by their batch mean; also returns half their squared distance.
+
+    The mean is over the global batch of all processes and carries no gradient, so that losses of
+    the result train only the active latents. The distance is summed over latents and averaged over
+    the batch; its gradient with respect to an inactive latent is (z − mean)/B, and zero for an
+    active one.
+
+    Kulkarni et al. (2015), https://arxiv.org/abs/1503.03167, section 3.2.
+
+    Args:
+        z: One sample of each posterior.
+        active: Which latents may vary.
+    """
+    mean = gather_rows(z.detach()).mean(0)
+    distance = (z - mean).masked_fill(active, 0.0)
+    return mean + (z - mean).masked_fill(~active, 0.0), 0.5 * distance.square().sum(1).mean()
 
 
 @final

@@ -2,6 +2,7 @@
 
 from typing import final
 
+import torch
 from jaxtyping import Float, Int
 from lightning.pytorch.cli import LRSchedulerCallable, OptimizerCallable
 from torch import Tensor
@@ -19,11 +20,34 @@ from dislab.base import (
 )
 from dislab.functional.checks import MOST_LATENTS, check_count
 from dislab.functional.likelihoods import Likelihood
-from dislab.functional.noise import occlude
 from dislab.functional.precision import widen
 from dislab.functional.streams import Stream
 from dislab.objectives._inputs import checked_images, checked_rows
 from dislab.objectives._variational import Pixels
+
+
+def occlude(
+    image: Float[Tensor, "batch channel height width"], corners: Float[Tensor, "batch 4"]
+) -> Float[Tensor, "batch channel height width"]:
+    """Sets the pixels inside a rectangle to 0.
+
+    A pixel is inside if its centre is.
+
+    Args:
+        image: Pixels.
+        corners: Positions of the rectangle's sides, two horizontal and two vertical ones, each pair
+            in either order, as fractions of width and height.
+    """
+    height, width = image.shape[-2:]
+    across = _between(corners[:, :2], width)
+    down = _between(corners[:, 2:], height)
+    hidden = down[:, None, :, None] & across[:, None, None, :]
+    return image.masked_fill(hidden, 0.0)
+
+
+def _between(sides: Float[Tensor, "batch 2"], size: int) -> Tensor:
+    centres = (torch.arange(size, device=sides.device) + 0.5) / size
+    return (sides.amin(1)[:, None] < centres) & (centres < sides.amax(1)[:, None])
 
 
 @final

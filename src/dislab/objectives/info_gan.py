@@ -22,8 +22,7 @@ from dislab.base import (
 from dislab.functional.checks import check_betas
 from dislab.functional.games import discriminator_loss, draw_codes, generator_loss, recovered
 from dislab.functional.streams import Stream
-from dislab.objectives._game_objective import GameObjective
-from dislab.objectives._games import check_codes, code_outputs, images_of_draws
+from dislab.objectives._games import GameObjective, check_codes, images_of_draws
 
 
 @final
@@ -97,7 +96,7 @@ class InfoGAN(GameObjective):
         self.weights = (weight_categorical, weight_continuous)
         self.rates = (generator_lr, critic_lr)
         self.betas = betas
-        outputs = code_outputs(categorical, continuous, learned=std == "learned")
+        outputs = sum(categorical) + continuous * (2 if std == "learned" else 1)
         self.generator = make_decoder(
             generator, noise_dim + sum(categorical) + continuous, image_shape
         )

@@ -24,8 +24,7 @@ from dislab.functional.checks import check_betas, check_count
 from dislab.functional.games import draw_codes, gradient_penalty, recovered
 from dislab.functional.precision import widen
 from dislab.functional.streams import Stream
-from dislab.objectives._game_objective import GameObjective
-from dislab.objectives._games import check_codes, code_outputs, images_of_draws
+from dislab.objectives._games import GameObjective, check_codes, images_of_draws
 
 
 @final
@@ -92,7 +91,7 @@ class InfoWGANGP(GameObjective):
         self.penalty = penalty
         self.critic_steps = critic_steps
         self.settings = {"lr": lr, "betas": betas}
-        outputs = code_outputs(categorical, continuous, learned=std == "learned")
+        outputs = sum(categorical) + continuous * (2 if std == "learned" else 1)
         self.generator = make_decoder(
             generator, noise_dim + sum(categorical) + continuous, image_shape
         )

@@ -19,12 +19,10 @@ from dislab.base import (
 from dislab.functional.checks import MOST_LATENTS, check_at_least, check_count
 from dislab.functional.gaussians import kl_between, kl_per_latent, sample
 from dislab.functional.likelihoods import Likelihood
+from dislab.functional.networks import perceptron
 from dislab.functional.symbols import symbol_negative_log_likelihood
-from dislab.objectives._perceptron import perceptron
-from dislab.objectives._symbol_networks import JointEncoder, count_symbols
-from dislab.objectives._symbol_objective import SymbolObjective
-from dislab.objectives._variational import Pixels, posterior_of
-from dislab.objectives._variational_objective import VariationalObjective
+from dislab.objectives._symbols import JointEncoder, SymbolObjective, count_symbols
+from dislab.objectives._variational import Pixels, VariationalObjective, posterior_of
 
 
 @final

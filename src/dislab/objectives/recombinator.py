@@ -28,7 +28,7 @@ from dislab.objectives._inputs import (
     checked_noise,
     checked_rows,
 )
-from dislab.objectives._symbol_networks import OperatorNetwork
+from dislab.objectives._symbols import OperatorNetwork
 from dislab.objectives.scan import SCAN
 
 Operator = Literal["and", "in_common", "ignore"]

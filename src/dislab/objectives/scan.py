@@ -11,11 +11,10 @@ from dislab.base import Draws, ImageShape, Objective, Posterior, SymbolBatch, Te
 from dislab.errors import InputError
 from dislab.functional.checks import check_at_least
 from dislab.functional.gaussians import kl_between, kl_per_latent, sample
+from dislab.functional.networks import perceptron
 from dislab.functional.symbols import symbol_negative_log_likelihood
 from dislab.objectives._frozen import Frozen
-from dislab.objectives._perceptron import perceptron
-from dislab.objectives._symbol_networks import count_symbols
-from dislab.objectives._symbol_objective import SymbolObjective
+from dislab.objectives._symbols import SymbolObjective, count_symbols
 
 Divergence = Literal["forward", "reverse"]
 """KL(q(z|image) ‖ q(z|symbol)), which covers all images of a concept, or the reverse KL

@@ -20,17 +20,16 @@ from dislab.base import (
 from dislab.functional.checks import MOST_LATENTS, check_at_least, check_count
 from dislab.functional.gaussians import kl_per_latent, sample
 from dislab.functional.likelihoods import Likelihood
+from dislab.functional.networks import perceptron
 from dislab.functional.streams import Stream
 from dislab.functional.symbols import symbol_negative_log_likelihood
-from dislab.objectives._perceptron import perceptron
-from dislab.objectives._symbol_networks import (
+from dislab.objectives._symbols import (
     AttributeExperts,
     JointEncoder,
+    SymbolObjective,
     count_symbols,
 )
-from dislab.objectives._symbol_objective import SymbolObjective
-from dislab.objectives._variational import Pixels, posterior_of
-from dislab.objectives._variational_objective import VariationalObjective
+from dislab.objectives._variational import Pixels, VariationalObjective, posterior_of
 
 Stopped = Literal["image", "symbol"]
 

@@ -24,13 +24,13 @@ from dislab.functional.noise import InputNoise, check_input_noise, draw_input_no
 from dislab.functional.streams import Stream
 from dislab.objectives._variational import (
     Pixels,
+    VariationalObjective,
     build_regularizers,
     draw_codes,
     penalize,
     seen,
     with_own_losses,
 )
-from dislab.objectives._variational_objective import VariationalObjective
 
 
 @final

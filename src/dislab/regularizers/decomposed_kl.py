@@ -1,7 +1,9 @@
 """KL divergence decomposed into three separately weighted terms."""
 
-from typing import Literal, final
+import math
+from typing import Literal, NamedTuple, final
 
+import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
@@ -9,8 +11,99 @@ from dislab.base import Draws, Penalty, Posterior, Regularizer
 from dislab.errors import InputError
 from dislab.functional.checks import check_at_least
 from dislab.functional.distributed import gather_rows, world
-from dislab.functional.gaussians import kl_per_latent
-from dislab.functional.total_correlation import Estimator, decompose_kl
+from dislab.functional.gaussians import kl_per_latent, log_density, standard_log_density
+from dislab.functional.precision import full_precision
+
+Estimator = Literal["mws", "mss", "mws-unnormalised"]
+"""Minibatch estimator of q(z): stratified, weighted, or weighted without its constants."""
+
+ROWS_AT_ONCE = 256
+"""Number of rows of the (batch, batch, latent) tensor computed together."""
+
+
+class Decomposition(NamedTuple):
+    """The terms of E[KL(q(z|x) ‖ p(z))], in nats per image, averaged over the batch.
+
+    Attributes:
+        index_code_mi: Mutual information of image index and code.
+        total_correlation: KL from the aggregate posterior to the product of its marginals.
+        dimension_wise_kl: Sum over latents of KL from the marginal to the prior.
+    """
+
+    index_code_mi: Tensor
+    total_correlation: Tensor
+    dimension_wise_kl: Tensor
+
+
+@full_precision
+def decompose_kl(
+    z: Float[Tensor, "batch latent"],
+    mean: Float[Tensor, "all latent"],
+    log_var: Float[Tensor, "all latent"],
+    estimator: Estimator,
+    train_size: int,
+    first_row: int = 0,
+) -> Decomposition:
+    """Minibatch estimates of three terms whose sum is the sampled KL divergence.
+
+    Chen et al. (2018), https://arxiv.org/abs/1802.04942, eq. 2 and appendix C.
+
+    Args:
+        z: One sample of each of this process's posteriors.
+        mean: Means of the posteriors of the global batch.
+        log_var: Log variances of the posteriors of the global batch.
+        estimator: How q(z) is estimated.
+        train_size: Number of training images.
+        first_row: Number of this process's first row in the global batch.
+    """
+    batch = slice(first_row, first_row + len(z))
+    log_q_zx = log_density(z, mean[batch], log_var[batch]).sum(1)
+    weights = log_weights(len(mean), train_size, estimator, z)[batch]
+    joint, marginals = [], []
+    for start in range(0, len(z), ROWS_AT_ONCE):
+        rows = slice(start, start + ROWS_AT_ONCE)
+        pairs = log_density(z[rows, None], mean[None], log_var[None])
+        weight = weights[rows]
+        joint.append(torch.logsumexp(pairs.sum(2) + weight, dim=1))
+        marginals.append(torch.logsumexp(pairs + weight[:, :, None], dim=1).sum(1))
+    log_q_z, log_prod_q_zj = torch.cat(joint), torch.cat(marginals)
+    log_p_z = standard_log_density(z).sum(1)
+    return Decomposition(
+        (log_q_zx - log_q_z).mean(),
+        (log_q_z - log_prod_q_zj).mean(),
+        (log_prod_q_zj - log_p_z).mean(),
+    )
+
+
+def log_weights(
+    count: int, train_size: int, estimator: Estimator, like: Float[Tensor, "..."]
+) -> Float[Tensor, "all all"]:
+    """Log weights of posterior j in the estimate of q(z_i), for one global batch.
+
+    For a batch of M + 1 of N images, the stratified weights are 1/N for an image's own posterior,
+    (N − M)/(N·M) for its cyclic successor, and 1/M for all others, so that each row sums to one; a
+    single image has weight one.
+
+    Args:
+        count: Images in the global batch.
+        train_size: Number of training images N.
+        estimator: How q(z) is estimated.
+        like: Tensor with the device and dtype of the result.
+    """
+    weights = torch.zeros(count, count, device=like.device, dtype=like.dtype)
+    if estimator == "mws-unnormalised":
+        return weights
+    if estimator == "mws":
+        return weights - math.log(count * train_size)
+    if count == 1:
+        return weights  # a single posterior estimates q(z)
+    others = count - 1
+    row = torch.arange(count, device=like.device)[:, None]
+    remainder = max(train_size - others, 0) / (train_size * others)
+    weights = weights - math.log(others)
+    # not by indexing, which first copies a number to the device
+    weights.scatter_(1, (row + 1) % count, math.log(remainder) if remainder else -math.inf)
+    return weights.scatter_(1, row, -math.log(train_size))
 
 
 @final

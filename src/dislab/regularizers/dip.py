@@ -1,6 +1,6 @@
 """Covariance of the aggregate posterior pulled towards the identity."""
 
-from typing import final
+from typing import Literal, final
 
 import torch
 from jaxtyping import Float, Int
@@ -9,7 +9,29 @@ from torch import Tensor
 from dislab.base import Draws, Penalty, Posterior, Regularizer
 from dislab.functional.checks import check_at_least
 from dislab.functional.distributed import gather_rows
-from dislab.functional.gaussians import DIPKind, code_covariance
+from dislab.functional.precision import full_precision
+
+DIPKind = Literal["I", "II"]
+"""Covariance that is used: that of the posterior means (I) or of the samples (II)."""
+
+
+@full_precision
+def code_covariance(
+    mean: Float[Tensor, "batch latent"], log_var: Float[Tensor, "batch latent"], kind: DIPKind
+) -> Float[Tensor, "latent latent"]:
+    """Biased covariance (with 1/B) of the codes of a batch.
+
+    Kumar et al. (2018), https://arxiv.org/abs/1711.00848, eq. 5: by the law of total covariance
+    the samples' covariance is that of the means plus the *diagonal* matrix of mean variances.
+
+    Args:
+        mean: Means of the posteriors.
+        log_var: Log variances of the posteriors.
+        kind: I for the means alone, II for the samples.
+    """
+    centred = mean - mean.mean(0)
+    covariance = centred.mT @ centred / len(mean)
+    return covariance + torch.diag(log_var.exp().mean(0)) if kind == "II" else covariance
 
 
 @final

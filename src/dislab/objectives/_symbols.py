@@ -1,18 +1,53 @@
-"""Small networks over symbols."""
+"""Common base and small networks of the methods that learn from images and their descriptions."""
 
+from abc import ABC
 from collections.abc import Sequence
+from typing import ClassVar
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from dislab.base import EncoderBuilder, ImageShape, Posterior, make_encoder
+from dislab.base import (
+    Draws,
+    EncoderBuilder,
+    ImageShape,
+    Objective,
+    Posterior,
+    SymbolBatch,
+    make_encoder,
+)
 from dislab.errors import InputError
 from dislab.functional.checks import check_count
-from dislab.functional.gaussians import product_of_experts
+from dislab.functional.gaussians import sample
+from dislab.functional.networks import perceptron
+from dislab.functional.precision import full_precision
+from dislab.functional.streams import Stream
 from dislab.functional.symbols import OPERATORS, one_hot
-from dislab.objectives._perceptron import perceptron
+from dislab.objectives._inputs import check_named, checked_noise, checked_rows, listed
 from dislab.objectives._variational import posterior_of
+
+
+@full_precision
+def product_of_experts(
+    mean: Float[Tensor, "expert latent"],
+    log_var: Float[Tensor, "expert latent"],
+    present: Float[Tensor, "batch expert"],
+) -> tuple[Float[Tensor, "batch latent"], Float[Tensor, "batch latent"]]:
+    """Mean and log variance of the product of N(0, 1) and the Gaussians of the present experts.
+
+    Precisions add up, and means are weighted by them. Without experts, the result is the prior.
+
+    Vedantam et al. (2018), https://arxiv.org/abs/1705.10762, §3.2.
+
+    Args:
+        mean: Means of the experts.
+        log_var: Their log variances.
+        present: Mask of the experts in the product, 0 or 1.
+    """
+    precision = torch.exp(-log_var)
+    total = 1.0 + present @ precision
+    return present @ (precision * mean) / total, -total.log()
 
 
 def count_symbols(names: Sequence[str], method: str) -> int:
@@ -106,3 +141,65 @@ class AttributeExperts(nn.Module):
     def forward(self, symbol: Float[Tensor, "batch symbol"]) -> Float[Tensor, "batch outputs"]:
         """Means and log variances of the products with the prior."""
         return torch.cat(product_of_experts(self.mean, self.log_var, symbol), dim=1)
+
+
+class SymbolObjective(Objective, ABC):
+    """A method whose latents are decoded to both images and descriptions.
+
+    A concrete class sets the attributes below, and implements `losses`, `encode` and `decode`.
+
+    Attributes:
+        symbol_names: Names of the attributes.
+        latent_dim: Number of latents.
+        symbol_encoder: Maps descriptions to means and log variances of latents.
+        symbol_decoder: Maps latents to the logits of the attributes.
+    """
+
+    batch_types: ClassVar[tuple[type, ...]] = (SymbolBatch,)
+    symbol_names: tuple[str, ...]
+    latent_dim: int
+    symbol_encoder: nn.Module
+    symbol_decoder: nn.Module
+
+    def draw(self, count: int, stream: Stream) -> Draws:
+        """Standard normal noise."""
+        return {"noise": stream.normal("noise", count, self.latent_dim)}
+
+    def encode_symbol(self, symbol: Float[Tensor, "batch symbol"]) -> Posterior:
+        """The posteriors q(z|y) of descriptions alone; 1 names an attribute, 0 leaves it open.
+
+        Raises:
+            InputError: The number of columns is not the number of attributes.
+        """
+        each = f"of {listed(self.symbol_names)}"
+        symbol = checked_rows(self, "symbol", symbol, len(self.symbol_names), each)
+        return posterior_of(self.symbol_encoder(symbol))
+
+    def sym2img(
+        self, symbol: Float[Tensor, "batch symbol"], draws: Draws
+    ) -> Float[Tensor, "batch channel height width"]:
+        """Images of concepts, one per description, pixels in [0, 1].
+
+        In a description, 1 names an attribute, and 0 leaves it open. `draws` is the result of
+        `draw` for as many rows.
+
+        Raises:
+            InputError: The number of columns is not the number of attributes, an entry is neither 0
+                nor 1, or the draws are for another number of rows.
+        """
+        posterior = self.encode_symbol(symbol)
+        check_named("symbol", symbol)
+        return self.decode(sample(*posterior, checked_noise(self, draws, posterior.mean)))
+
+    def img2sym(
+        self, image: Float[Tensor, "batch channel height width"]
+    ) -> Float[Tensor, "batch symbol"]:
+        """Probability of each attribute, from the posterior means of images, pixels in [0, 1]."""
+        probabilities: Tensor = self.symbol_decoder(self.codes(image)).sigmoid()
+        return probabilities
+
+    def codes(
+        self, image: Float[Tensor, "batch channel height width"]
+    ) -> Float[Tensor, "batch latent"]:
+        """Means of the posteriors of images alone."""
+        return self.encode(image).mean
