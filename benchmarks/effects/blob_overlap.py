@@ -21,7 +21,7 @@ from dislab import runs
 from dislab.base import Dataset
 from dislab.datamodules import SingleData
 from dislab.datasets import GaussianBlob
-from dislab.functional.gaussians import kl_per_latent
+from dislab.functional.losses import kl_per_latent
 from dislab.plots import posterior_overlap
 
 PICTURES = ROOT / "docs" / "images" / "methods"

@@ -27,7 +27,7 @@ from scan import ADAM, NETWORKS, SPRITES
 from dislab import runs
 from dislab.datamodules import SingleData
 from dislab.datasets import DSprites
-from dislab.functional.gaussians import log_density
+from dislab.functional.losses import log_density
 from dislab.functional.random import device_generator
 from dislab.storage import atomic
 

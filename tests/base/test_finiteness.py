@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from dislab.base._finiteness import Watch
+from dislab.base._optimizing import Watch
 from dislab.errors import TrainingError
 
 

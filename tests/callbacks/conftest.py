@@ -26,7 +26,7 @@ from dislab.base import (
 from dislab.codes.bank import CodeBank
 from dislab.errors import InputError
 from dislab.factors import Factor, FactorSpace, Indices
-from dislab.functional.gaussians import kl_per_latent, sample
+from dislab.functional.losses import kl_per_latent, sample
 from dislab.functional.streams import Stream
 
 SPACE = FactorSpace(

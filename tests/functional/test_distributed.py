@@ -8,7 +8,7 @@ import pytest
 import torch
 import torch.distributed as dist
 
-from dislab.functional.distributed import alone, gather_rows, own_rows, world
+from dislab.functional.runtime import alone, gather_rows, own_rows, world
 
 
 def test_one_process_exchanges_nothing() -> None:

@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch.distributions import Normal, kl_divergence
 
-from dislab.functional.gaussians import kl_per_latent, log_density, sample, standard_log_density
+from dislab.functional.losses import kl_per_latent, log_density, sample, standard_log_density
 from dislab.objectives._symbols import product_of_experts
 from dislab.regularizers.dip import code_covariance
 

@@ -5,7 +5,7 @@ import torch
 from torch.distributions import Bernoulli, Normal
 
 from dislab.errors import InputError
-from dislab.functional.likelihoods import (
+from dislab.functional.losses import (
     discretized_log_probability,
     mean_image,
     negative_log_likelihood,

@@ -7,7 +7,7 @@ from torch import Tensor
 from torch.distributions import Normal, kl_divergence
 
 from dislab.errors import InputError
-from dislab.functional.gaussians import kl_between, kl_per_latent
+from dislab.functional.losses import kl_between, kl_per_latent
 from dislab.functional.pairs import (
     labelled_latents,
     mean_of_gaussians,

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from dislab.functional.ramps import linear_ramp
+from dislab.functional.losses import linear_ramp
 
 
 @pytest.mark.parametrize(

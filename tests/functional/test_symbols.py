@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from dislab.functional.gaussians import kl_between, log_density
+from dislab.functional.losses import kl_between, log_density
 from dislab.functional.streams import Stream
 from dislab.functional.symbols import (
     RecombinationDraws,

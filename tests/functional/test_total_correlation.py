@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from dislab.functional.gaussians import log_density, standard_log_density
+from dislab.functional.losses import log_density, standard_log_density
 from dislab.regularizers.decomposed_kl import Estimator, decompose_kl, log_weights
 from dislab.regularizers.total_correlation import SLOPE, judge, permute_latents
 

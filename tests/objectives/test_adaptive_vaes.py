@@ -12,7 +12,7 @@ from dislab.base import DataModule, Draws, PairBatch, TransitionBatch
 from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
 from dislab.errors import InputError
-from dislab.functional.gaussians import kl_per_latent
+from dislab.functional.losses import kl_per_latent
 from dislab.functional.streams import Stream
 from dislab.objectives import AdaGVAE, AdaMLVAE
 from dislab.regularizers import KL, TotalCorrelation

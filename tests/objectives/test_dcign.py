@@ -11,7 +11,7 @@ from dislab.base import ClampedBatch
 from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
 from dislab.errors import InputError
-from dislab.functional.gaussians import sample
+from dislab.functional.losses import sample
 from dislab.functional.streams import Stream
 from dislab.objectives import DCIGN
 from dislab.regularizers import KL, TotalCorrelation

@@ -31,11 +31,10 @@ from dislab.objectives._inputs import (
     check_named,
     check_numbers,
     check_positions,
-    checked_images,
     checked_noise,
-    checked_rows,
     listed,
 )
+from dislab.objectives._variational import checked_images, checked_rows
 from dislab.regularizers import KL
 
 SHAPE = (1, 8, 8)

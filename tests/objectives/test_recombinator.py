@@ -11,7 +11,7 @@ from dislab.base import Objective, Posterior, SymbolBatch
 from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
 from dislab.errors import InputError
-from dislab.functional.gaussians import kl_between
+from dislab.functional.losses import kl_between
 from dislab.functional.streams import Stream
 from dislab.functional.symbols import (
     OPERATORS,

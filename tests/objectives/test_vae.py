@@ -14,8 +14,7 @@ from dislab.base import DataModule, ImageBatch, PairBatch, Regularizer
 from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
 from dislab.errors import InputError, TrainingError
-from dislab.functional.gaussians import kl_per_latent, sample
-from dislab.functional.likelihoods import negative_log_likelihood
+from dislab.functional.losses import kl_per_latent, negative_log_likelihood, sample
 from dislab.functional.streams import Stream
 from dislab.objectives import VAE
 from dislab.regularizers import KL

@@ -3,7 +3,7 @@ import torch
 
 from dislab.base import Posterior
 from dislab.errors import InputError
-from dislab.functional.gaussians import log_density, standard_log_density
+from dislab.functional.losses import log_density, standard_log_density
 from dislab.regularizers import DecomposedKL
 from dislab.regularizers.decomposed_kl import Estimator
 

@@ -3,7 +3,7 @@ import torch
 
 from dislab.base import Posterior
 from dislab.errors import InputError
-from dislab.functional.gaussians import kl_per_latent
+from dislab.functional.losses import kl_per_latent
 from dislab.regularizers import KL, CapacityKL
 
 

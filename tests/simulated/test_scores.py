@@ -9,7 +9,7 @@ from tests.gpu.place import to_device, to_host
 from tests.simulated.device import DEVICE, no_waiting
 from torch import Tensor
 
-from dislab.base._finiteness import Watch
+from dislab.base._optimizing import Watch
 from dislab.errors import TrainingError
 from dislab.factors import Factor, FactorSpace
 

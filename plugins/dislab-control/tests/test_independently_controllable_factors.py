@@ -9,7 +9,7 @@ from dislab.base import ImageBatch, TransitionBatch
 from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
 from dislab.errors import InputError
-from dislab.functional.likelihoods import negative_log_likelihood
+from dislab.functional.losses import negative_log_likelihood
 from dislab.functional.streams import Stream
 from dislab.testing import check_declared, check_objective
 from dislab_control import ActionBatch, IndependentlyControllableFactors

@@ -13,7 +13,7 @@ from dislab.base import ImageBatch
 from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
 from dislab.errors import InputError
-from dislab.functional.likelihoods import Likelihood, negative_log_likelihood
+from dislab.functional.losses import Likelihood, negative_log_likelihood
 from dislab.testing import check_declared, check_objective
 from dislab_qlae import QLAE
 from dislab_qlae.quantization import even_values, snap, snapping_losses, values_in_use

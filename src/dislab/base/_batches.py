@@ -1,12 +1,18 @@
-"""Match of a method with its data, and conversion of batches from other libraries' loaders."""
+"""Batches of an objective: match with its data, conversion, and checks of the first one."""
 
-from typing import Any
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Final, cast
 
 import torch
 from torch import Tensor, nn
 
 from dislab.base.datamodule import DataModule, ImageBatch
+from dislab.base.failures import described, parts_named
+from dislab.base.parts import Decoder, Encoder, ImageShape, Penalty, Regularizer
+from dislab.base.pixels import pixel_fault
 from dislab.errors import InputError
+from dislab.functional.runtime import gather_rows
 from dislab.plugins import load_all
 
 
@@ -73,3 +79,178 @@ def _positions(image: Tensor, second: object) -> Tensor:
     ):
         return second.long().view(len(image), -1)
     return torch.zeros(len(image), 0, dtype=torch.int64, device=image.device)
+
+
+_IMAGES: Final = ("image", "second", "transform", "target")
+"""Fields of a batch that hold images."""
+
+
+@contextmanager
+def first_batch(
+    method: nn.Module, accepted: tuple[type, ...], data: object, batch: Any
+) -> Iterator[None]:
+    """Checks a batch, and the output of every part during the step on this batch.
+
+    The message names the data module or part that breaks its contract: a wrong type, shape or
+    dtype, pixels outside of [0, 1], or an error in a part of another distribution.
+    """
+    _check_batch(type(method).__name__, accepted, data, batch)
+    hooks = [
+        part.register_forward_hook(_checking(name, check))
+        for name, part in method.named_modules()
+        for contract, check in _CHECKS.items()
+        if isinstance(part, contract)
+    ]
+    try:
+        with parts_named(f"; the first batch is {_shapes(batch)}"):
+            yield
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
+def _check_batch(method: str, accepted: tuple[type, ...], data: object, batch: Any) -> None:
+    source = described(data) if isinstance(data, DataModule) else "the data loader"
+    if not isinstance(batch, accepted):
+        types = " or ".join(batch_type.__name__ for batch_type in accepted)
+        raise InputError(
+            f"{source} delivers a {type(batch).__name__}, and {method} learns from {types}, a "
+            "named tuple of dislab.base; return one from the loader"
+        )
+    fields = _fields(batch)
+    for name, tensor in fields.items():
+        if not isinstance(tensor, Tensor):
+            raise InputError(
+                f"{source} delivers {name} as {type(tensor).__name__}; every field of "
+                f"{type(batch).__name__} is a torch.Tensor"
+            )
+        if tensor.ndim == 0 or len(tensor) != len(next(iter(fields.values()))):
+            raise InputError(
+                f"{source} delivers {_shapes(batch)}; every field of {type(batch).__name__} has "
+                "one row per image"
+            )
+    shape: ImageShape | None = data.image_shape if isinstance(data, DataModule) else None
+    for name in _IMAGES:
+        if name in fields:
+            _check_images(source, name, fields[name], shape)
+    if "factors" in fields:
+        columns = len(data.factor_names) if isinstance(data, DataModule) else None
+        _check_factors(source, fields["factors"], columns)
+
+
+def _check_images(source: str, name: str, image: Tensor, shape: ImageShape | None) -> None:
+    if image.ndim != 4 or (shape is not None and tuple(image.shape[1:]) != tuple(shape)):
+        size = "channel, height, width" if shape is None else ", ".join(map(str, shape))
+        raise InputError(
+            f"{source} delivers {name} of shape {tuple(image.shape)}; it has shape (batch, {size})"
+        )
+    if not image.numel():
+        return
+    numbers = torch.zeros(1) if image.is_complex() else image.detach().float()
+    ends = gather_rows(torch.stack(torch.aminmax(numbers))[None])
+    low, high = float(ends[:, 0].min()), float(ends[:, 1].max())
+    if fault := pixel_fault(image.dtype, low, high, len(image)):
+        raise InputError(f"{source} delivers {name} whose pixels {fault}")
+    if not image.is_floating_point():
+        raise InputError(
+            f"{source} delivers {name} as {image.dtype}; pixels are floats in [0, 1]: convert "
+            "booleans by image.float(), divide bytes by 255, or return uint8 from the data set's "
+            "images, which are divided for you"
+        )
+
+
+def _check_factors(source: str, factors: Tensor, columns: int | None) -> None:
+    integral = not (
+        factors.is_floating_point() or factors.is_complex() or factors.dtype == torch.bool
+    )
+    if integral and factors.ndim == 2 and columns in (None, factors.shape[1]):
+        return
+    raise InputError(
+        f"{source} delivers factors as {factors.dtype} of shape {tuple(factors.shape)}; they are "
+        f"value numbers, integers of shape (batch, {'factor' if columns is None else columns}): "
+        "FactorSpace.positions gives them"
+    )
+
+
+def _fields(batch: Any) -> dict[str, Any]:
+    return dict(batch._asdict()) if hasattr(batch, "_asdict") else {}
+
+
+def _shapes(batch: Any) -> str:
+    fields = _fields(batch) or {type(batch).__name__: batch}
+    texts = (
+        f"{name} {tuple(value.shape)} {value.dtype}" if isinstance(value, Tensor) else name
+        for name, value in fields.items()
+    )
+    return ", ".join(texts).replace("torch.", "")
+
+
+def _checking(
+    name: str, check: Callable[[nn.Module, Tensor, Any], tuple[str, str] | None]
+) -> Callable[[nn.Module, tuple[Any, ...], Any], None]:
+    """A forward hook that raises an error naming the part if its output is wrong."""
+
+    def hook(part: nn.Module, inputs: tuple[Any, ...], output: Any) -> None:
+        rows = next((value for value in inputs if isinstance(value, Tensor)), None)
+        if rows is None:
+            return
+        if wrong := check(part, rows, output):
+            returned, expected = wrong
+            raise InputError(
+                f"{described(part)}, {name} of the model, returns {returned} for "
+                f"{tuple(rows.shape)}; it returns {expected}"
+            )
+
+    return hook
+
+
+def _check_vectors(part: nn.Module, vectors: Tensor, output: Any) -> tuple[str, str] | None:
+    expected = getattr(part, "output_shape", None) or ("output",)
+    return _check_rows(expected, vectors, output)
+
+
+def _check_pictures(part: nn.Module, pictures: Tensor, output: Any) -> tuple[str, str] | None:
+    expected = getattr(part, "output_shape", None) or ("channel", "height", "width")
+    return _check_rows(expected, pictures, output)
+
+
+def _check_rows(row: tuple[int | str, ...], inputs: Tensor, output: Any) -> tuple[str, str] | None:
+    sizes = ", ".join(map(str, (len(inputs), *row)))
+    expected = f"a float tensor of shape ({sizes}) on {inputs.device}"
+    if not isinstance(output, Tensor):
+        return f"a {type(output).__name__}", expected
+    fits = len(output.shape) == len(row) + 1 and all(
+        isinstance(size, str) or size == length
+        for size, length in zip((len(inputs), *row), output.shape, strict=True)
+    )
+    if fits and output.is_floating_point() and output.device == inputs.device:
+        return None
+    return f"{output.dtype} of shape {tuple(output.shape)} on {output.device}", expected
+
+
+def _check_penalty(part: nn.Module, inputs: Tensor, output: Any) -> tuple[str, str] | None:
+    expected = "a dislab.base.Penalty of scalar tensors, with the terms by name"
+    if not isinstance(output, Penalty):
+        return f"a {type(output).__name__}", expected
+    penalty, auxiliary, terms = cast("tuple[Any, Any, Any]", output)
+    if not isinstance(terms, dict):
+        return f"terms as {type(terms).__name__}", expected
+    scalars = {"penalty": penalty, **{f"term {name}": value for name, value in terms.items()}}
+    if auxiliary is not None:
+        scalars["auxiliary"] = auxiliary
+    for name, value in scalars.items():
+        if not isinstance(value, Tensor):
+            return f"{name} as {type(value).__name__}", expected
+        if value.ndim or not value.is_floating_point() or value.device != inputs.device:
+            return (
+                f"{name} as {value.dtype} of shape {tuple(value.shape)} on {value.device}",
+                expected,
+            )
+    return None
+
+
+_CHECKS: Final[dict[type[nn.Module], Callable[[nn.Module, Tensor, Any], Any]]] = {
+    Encoder: _check_vectors,
+    Decoder: _check_pictures,
+    Regularizer: _check_penalty,
+}

@@ -1,15 +1,15 @@
-"""The optimiser of an objective, over parameter groups with their own settings."""
+"""The optimiser of an objective, and the check that its loss stays finite."""
 
 from typing import Any, Final
 
 import torch
 from lightning.pytorch.cli import LRSchedulerCallable, OptimizerCallable
-from torch import nn
+from torch import Tensor, nn
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
 
 from dislab.base.parts import Regularizer
-from dislab.errors import InputError
+from dislab.errors import DivergenceError, InputError
 
 _FUSABLE: Final = (torch.optim.Adam, torch.optim.AdamW)
 
@@ -75,3 +75,44 @@ def clip_groups(optimizer: Optimizer, limit: int | float, algorithm: str | None)
             nn.utils.clip_grad_value_(group["params"], limit)
         else:
             nn.utils.clip_grad_norm_(group["params"], limit)
+
+
+_MOST: Final = 1000
+"""Largest number of steps between two checks."""
+
+
+class Watch:
+    """Loss terms of every step since the last check, kept on their device."""
+
+    def __init__(self) -> None:
+        self._steps: list[int] = []
+        self._values: list[list[Tensor]] = []
+        self._names: tuple[str, ...] = ()
+
+    def note(self, step: int, terms: dict[str, Tensor]) -> None:
+        """Keeps the terms of a step, scalars by name; checks them after a thousand steps."""
+        self._names = tuple(terms)
+        self._steps.append(step)
+        self._values.append([value.detach() for value in terms.values()])
+        if len(self._steps) >= _MOST:
+            self.look()
+
+    def look(self) -> None:
+        """Raises a DivergenceError that names the first step with non-finite terms, and these."""
+        if not self._values:
+            return
+        values = torch.stack([value.float() for step in self._values for value in step])
+        wrong = ~values.view(len(self._steps), -1).isfinite()
+        if not wrong.any():
+            self._steps, self._values = [], []
+            return
+        first = int(wrong.any(1).nonzero()[0])
+        bad = [
+            name for name, value in zip(self._names, wrong[first].tolist(), strict=True) if value
+        ]
+        names = ", ".join([name for name in bad if name not in ("objective", "loss")] or bad)
+        raise DivergenceError(
+            f"training stopped: {names} became NaN or infinite at optimiser step "
+            f"{self._steps[first]}; the last checkpoint is from before; lower the learning rate "
+            "or the weights of the penalties"
+        )

@@ -16,24 +16,21 @@ from lightning.pytorch.utilities.types import OptimizerLRScheduler
 from torch import Tensor
 from torch.optim import Optimizer
 
-from dislab.base._array_inputs import takes_arrays
-from dislab.base._batches import check_batch_size, check_batches, count_of, received
-from dislab.base._finiteness import Watch
-from dislab.base._first_batch import first_batch
+from dislab.base._batches import check_batch_size, check_batches, count_of, first_batch, received
 from dislab.base._optimizing import (
+    Watch,
     clip_groups,
     groups_of,
     optimizer_of,
     scheduler_of,
     takes_scaled_gradients,
 )
-from dislab.base._representation import Representation
+from dislab.base._representation import Representation, takes_arrays
 from dislab.base.datamodule import DataModule, ImageBatch, offered
 from dislab.base.parts import Draws
 from dislab.base.trainer_counters import batches_trained, log_at, logs_now
 from dislab.errors import InputError
-from dislab.functional.distributed import alone, own_rows, world
-from dislab.functional.precision import check_precision
+from dislab.functional.runtime import alone, check_precision, own_rows, world
 from dislab.functional.streams import Stream
 from dislab.naming.hyperparameters import classes_in, describe, warn_of_lost
 from dislab.naming.rebuilding import check_checkpoint, warn_of_replaced

@@ -15,7 +15,7 @@ from dislab.base.state_draws import drawable
 from dislab.codes.splits import TEST_FRACTION, train_count
 from dislab.errors import InputError
 from dislab.factors import Indices
-from dislab.functional.gaussians import kl_per_latent, sample
+from dislab.functional.losses import kl_per_latent, sample
 from dislab.functional.random import host_generator
 from dislab.functional.streams import Stream
 from dislab.runs.codes import codes_of

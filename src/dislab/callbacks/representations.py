@@ -12,7 +12,7 @@ from torch import Tensor
 
 from dislab.callbacks._trainer import data_of, is_rehearsal, run_folder
 from dislab.errors import InputError
-from dislab.functional.distributed import world
+from dislab.functional.runtime import world
 from dislab.runs.codes import described
 from dislab.storage import atomic
 

@@ -15,7 +15,7 @@ from dislab.cli.messages import warnings_in_one_line
 from dislab.cli.training_cli import TrainingCLI, built, check_sections, check_settings
 from dislab.cli.yaml_input import check_configurations
 from dislab.errors import InputError
-from dislab.functional.precision import check_precision
+from dislab.functional.runtime import check_precision
 from dislab.metrics.evaluation import built as built_metric
 from dislab.naming.parsed import confine_names
 from dislab.study.identity import training_of, without_defaults

@@ -57,7 +57,7 @@ from dislab.cli.run_settings import (
 from dislab.cli.training_parser import DEFAULTS, Parser, add_arguments, check_offers
 from dislab.cli.yaml_input import ConfigFile, differences
 from dislab.errors import DivergenceError, InputError, TrainingError, one_line
-from dislab.functional.precision import check_precision
+from dislab.functional.runtime import check_precision
 from dislab.naming.parsed import check_parsed
 from dislab.runs import (
     CONFIG,

@@ -9,7 +9,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn import functional as F
 
-from dislab.functional.precision import full_precision
+from dislab.functional.runtime import full_precision
 from dislab.functional.streams import Stream
 
 Critic = Callable[[Tensor], Tensor]

@@ -8,8 +8,8 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from dislab.errors import InputError
-from dislab.functional.gaussians import kl_between
-from dislab.functional.precision import full_precision
+from dislab.functional.losses import kl_between
+from dislab.functional.runtime import full_precision
 
 PairDivergence = Literal["forward", "symmetric"]
 """KL(first ‖ second), or the mean of both directions."""

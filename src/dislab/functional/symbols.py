@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn import functional as F
 
-from dislab.functional.precision import full_precision
+from dislab.functional.runtime import full_precision
 from dislab.functional.streams import Stream
 
 OPERATORS: Final = ("and", "in_common", "ignore")

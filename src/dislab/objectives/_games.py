@@ -11,9 +11,9 @@ from dislab.base import Decoder, Draws, Encoder, ImageShape, Objective
 from dislab.errors import InputError
 from dislab.functional.checks import MOST_LATENTS, check_at_least, check_count
 from dislab.functional.games import generator_input, read_codes
-from dislab.functional.precision import widen
+from dislab.functional.runtime import widen
 from dislab.functional.streams import Stream
-from dislab.objectives._inputs import checked_images, checked_rows
+from dislab.objectives._variational import checked_images, checked_rows
 
 
 def check_codes(

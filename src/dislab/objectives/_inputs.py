@@ -17,29 +17,6 @@ _SHOWN: Final = 8
 """Largest number of names listed in a message; the rest are counted."""
 
 
-def checked_images(owner: Objective, image: Tensor, shape: Sequence[int]) -> Tensor:
-    """The images; refuses other shapes than (batch, *shape) and other dtypes than the weights'."""
-    if image.ndim != 4 or image.shape[1:] != tuple(shape):
-        size = "×".join(map(str, shape))
-        raise InputError(
-            f"images have shape {tuple(image.shape)}; {type(owner).__name__} was made for a batch "
-            f"of {size}: channels, height, width"
-        )
-    _check_kind(owner, "images", image, "pixels in [0, 1]")
-    return image
-
-
-def checked_rows(owner: Objective, name: str, rows: Tensor, columns: int, each: str) -> Tensor:
-    """The rows; refuses other shapes than (batch, columns), with one number for each `each`."""
-    if rows.ndim != 2 or rows.shape[1] != columns:
-        raise InputError(
-            f"{name} has shape {tuple(rows.shape)}; it is a batch of rows with "
-            f"{columns} {'number' if columns == 1 else 'numbers'}, one for each {each}"
-        )
-    _check_kind(owner, name, rows, "real numbers")
-    return rows
-
-
 def checked_noise(owner: Objective, draws: Draws, mean: Tensor) -> Tensor:
     """The noise of draws; refuses other shapes than that of the means."""
     noise = draws.get("noise")
@@ -112,16 +89,3 @@ def listed(names: Sequence[str]) -> str:
 
 def _is_whole(numbers: Tensor) -> bool:
     return not (numbers.is_floating_point() or numbers.is_complex() or numbers.dtype == torch.bool)
-
-
-def _check_kind(owner: Objective, name: str, value: Tensor, allowed: str) -> None:
-    if value.dtype == owner.dtype or torch.is_autocast_enabled(value.device.type):
-        return
-    # an enclosing module may have converted the weights without updating `owner.dtype`
-    kind = next((parameter.dtype for parameter in owner.parameters()), owner.dtype)
-    if value.dtype != kind:
-        # not for integers, which conversion would leave in 0 to 255
-        advice = f": pass {name}.to({kind})" if value.is_floating_point() else ""
-        raise InputError(
-            f"{name} is {value.dtype}; it holds {allowed} as {kind}, like the weights{advice}"
-        )

@@ -22,8 +22,7 @@ from dislab.base import (
     make_encoder,
 )
 from dislab.functional.checks import MOST_LATENTS, check_count
-from dislab.functional.gaussians import sample
-from dislab.functional.likelihoods import Likelihood
+from dislab.functional.losses import Likelihood, sample
 from dislab.functional.noise import InputNoise, check_input_noise, draw_input_noise
 from dislab.functional.pairs import (
     PairDivergence,

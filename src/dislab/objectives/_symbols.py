@@ -19,13 +19,13 @@ from dislab.base import (
 )
 from dislab.errors import InputError
 from dislab.functional.checks import check_count
-from dislab.functional.gaussians import sample
+from dislab.functional.losses import sample
 from dislab.functional.networks import perceptron
-from dislab.functional.precision import full_precision
+from dislab.functional.runtime import full_precision
 from dislab.functional.streams import Stream
 from dislab.functional.symbols import OPERATORS, one_hot
-from dislab.objectives._inputs import check_named, checked_noise, checked_rows, listed
-from dislab.objectives._variational import posterior_of
+from dislab.objectives._inputs import check_named, checked_noise, listed
+from dislab.objectives._variational import checked_rows, posterior_of
 
 
 @full_precision

@@ -1,6 +1,7 @@
 """Common base of methods with a posterior over latents and a likelihood of pixels."""
 
 from abc import ABC
+from collections.abc import Sequence
 from functools import reduce
 from operator import add
 from typing import ClassVar, Final, NamedTuple, cast
@@ -20,14 +21,49 @@ from dislab.base import (
     RegularizerBuilder,
 )
 from dislab.errors import InputError
-from dislab.functional.likelihoods import Likelihood, mean_image, negative_log_likelihood
+from dislab.functional.losses import Likelihood, mean_image, negative_log_likelihood
 from dislab.functional.noise import InputNoise, add_input_noise
-from dislab.functional.precision import widen
+from dislab.functional.runtime import widen
 from dislab.functional.streams import Stream
-from dislab.objectives._inputs import checked_images, checked_rows
 
 _LOG_SCALE: Final = -3.0
 """Logarithm of the initial scale, about 0.05 for pixels in [0, 1]."""
+
+
+def checked_images(owner: Objective, image: Tensor, shape: Sequence[int]) -> Tensor:
+    """The images; refuses other shapes than (batch, *shape) and other dtypes than the weights'."""
+    if image.ndim != 4 or image.shape[1:] != tuple(shape):
+        size = "×".join(map(str, shape))
+        raise InputError(
+            f"images have shape {tuple(image.shape)}; {type(owner).__name__} was made for a batch "
+            f"of {size}: channels, height, width"
+        )
+    _check_kind(owner, "images", image, "pixels in [0, 1]")
+    return image
+
+
+def checked_rows(owner: Objective, name: str, rows: Tensor, columns: int, each: str) -> Tensor:
+    """The rows; refuses other shapes than (batch, columns), with one number for each `each`."""
+    if rows.ndim != 2 or rows.shape[1] != columns:
+        raise InputError(
+            f"{name} has shape {tuple(rows.shape)}; it is a batch of rows with "
+            f"{columns} {'number' if columns == 1 else 'numbers'}, one for each {each}"
+        )
+    _check_kind(owner, name, rows, "real numbers")
+    return rows
+
+
+def _check_kind(owner: Objective, name: str, value: Tensor, allowed: str) -> None:
+    if value.dtype == owner.dtype or torch.is_autocast_enabled(value.device.type):
+        return
+    # an enclosing module may have converted the weights without updating `owner.dtype`
+    kind = next((parameter.dtype for parameter in owner.parameters()), owner.dtype)
+    if value.dtype != kind:
+        # not for integers, which conversion would leave in 0 to 255
+        advice = f": pass {name}.to({kind})" if value.is_floating_point() else ""
+        raise InputError(
+            f"{name} is {value.dtype}; it holds {allowed} as {kind}, like the weights{advice}"
+        )
 
 
 class Penalties(NamedTuple):

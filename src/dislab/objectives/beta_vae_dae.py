@@ -20,13 +20,11 @@ from dislab.base import (
 )
 from dislab.errors import InputError
 from dislab.functional.checks import MOST_LATENTS, check_at_least, check_count
-from dislab.functional.gaussians import kl_per_latent, sample
-from dislab.functional.likelihoods import mean_image
-from dislab.functional.precision import full_precision
+from dislab.functional.losses import kl_per_latent, mean_image, sample
+from dislab.functional.runtime import full_precision
 from dislab.functional.streams import Stream
 from dislab.objectives._frozen import Frozen
-from dislab.objectives._inputs import checked_images, checked_rows
-from dislab.objectives._variational import posterior_of
+from dislab.objectives._variational import checked_images, checked_rows, posterior_of
 
 
 @full_precision

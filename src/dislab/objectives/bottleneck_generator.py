@@ -19,14 +19,12 @@ from dislab.base import (
 )
 from dislab.errors import InputError
 from dislab.functional.checks import check_at_least, check_count
-from dislab.functional.distributed import gather_rows
-from dislab.functional.gaussians import kl_per_latent, sample
-from dislab.functional.likelihoods import Likelihood
-from dislab.functional.ramps import linear_ramp
+from dislab.functional.losses import Likelihood, kl_per_latent, linear_ramp, sample
+from dislab.functional.runtime import gather_rows
 from dislab.functional.streams import Stream
 from dislab.functional.symbols import normalized
-from dislab.objectives._inputs import check_positions, checked_rows
-from dislab.objectives._variational import Pixels
+from dislab.objectives._inputs import check_positions
+from dislab.objectives._variational import Pixels, checked_rows
 
 
 @final

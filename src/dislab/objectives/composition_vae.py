@@ -21,13 +21,12 @@ from dislab.base import (
 )
 from dislab.errors import InputError
 from dislab.functional.checks import MOST_LATENTS, check_at_least, check_count
-from dislab.functional.gaussians import kl_per_latent, sample
-from dislab.functional.likelihoods import Likelihood
+from dislab.functional.losses import Likelihood, kl_per_latent, sample
 from dislab.functional.networks import perceptron
 from dislab.functional.streams import Stream
 from dislab.functional.symbols import one_hot
-from dislab.objectives._inputs import check_as_many, check_numbers, checked_images, checked_rows
-from dislab.objectives._variational import Pixels, posterior_of
+from dislab.objectives._inputs import check_as_many, check_numbers
+from dislab.objectives._variational import Pixels, checked_images, checked_rows, posterior_of
 
 Mixing = Literal["linear", "linear_code", "interpolation", "interpolation_code", "mlp"]
 """Ways to mix the codes of reference and transform into the code of the result."""

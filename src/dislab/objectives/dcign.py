@@ -20,10 +20,8 @@ from dislab.base import (
 )
 from dislab.errors import InputError
 from dislab.functional.checks import MOST_LATENTS, check_at_least, check_count
-from dislab.functional.distributed import gather_rows
-from dislab.functional.gaussians import sample
-from dislab.functional.likelihoods import Likelihood
-from dislab.functional.precision import full_precision
+from dislab.functional.losses import Likelihood, sample
+from dislab.functional.runtime import full_precision, gather_rows
 from dislab.functional.streams import Stream
 from dislab.objectives._variational import (
     Pixels,

@@ -19,11 +19,10 @@ from dislab.base import (
     make_encoder,
 )
 from dislab.functional.checks import MOST_LATENTS, check_count
-from dislab.functional.likelihoods import Likelihood
-from dislab.functional.precision import widen
+from dislab.functional.losses import Likelihood
+from dislab.functional.runtime import widen
 from dislab.functional.streams import Stream
-from dislab.objectives._inputs import checked_images, checked_rows
-from dislab.objectives._variational import Pixels
+from dislab.objectives._variational import Pixels, checked_images, checked_rows
 
 
 def occlude(

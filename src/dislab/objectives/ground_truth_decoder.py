@@ -17,11 +17,11 @@ from dislab.base import (
     make_decoder,
 )
 from dislab.errors import InputError, suggestion
-from dislab.functional.likelihoods import Likelihood
+from dislab.functional.losses import Likelihood
 from dislab.functional.streams import Stream
 from dislab.functional.symbols import factor_inputs
-from dislab.objectives._inputs import check_positions, checked_rows
-from dislab.objectives._variational import Pixels
+from dislab.objectives._inputs import check_positions
+from dislab.objectives._variational import Pixels, checked_rows
 
 
 @final

@@ -22,7 +22,7 @@ from dislab.base import (
 )
 from dislab.functional.checks import check_betas, check_count
 from dislab.functional.games import draw_codes, gradient_penalty, recovered
-from dislab.functional.precision import widen
+from dislab.functional.runtime import widen
 from dislab.functional.streams import Stream
 from dislab.objectives._games import GameObjective, check_codes, images_of_draws
 

@@ -17,8 +17,7 @@ from dislab.base import (
     make_encoder,
 )
 from dislab.functional.checks import MOST_LATENTS, check_at_least, check_count
-from dislab.functional.gaussians import kl_between, kl_per_latent, sample
-from dislab.functional.likelihoods import Likelihood
+from dislab.functional.losses import Likelihood, kl_between, kl_per_latent, sample
 from dislab.functional.networks import perceptron
 from dislab.functional.symbols import symbol_negative_log_likelihood
 from dislab.objectives._symbols import JointEncoder, SymbolObjective, count_symbols

@@ -10,8 +10,8 @@ from torch import Tensor
 from dislab.base import Draws, ImageShape, Objective, Posterior, SymbolBatch, Terms
 from dislab.errors import InputError
 from dislab.functional.checks import check_choice
-from dislab.functional.distributed import gather_rows
-from dislab.functional.gaussians import kl_between, sample
+from dislab.functional.losses import kl_between, sample
+from dislab.functional.runtime import gather_rows
 from dislab.functional.streams import Stream
 from dislab.functional.symbols import (
     OPERATORS,
@@ -21,14 +21,9 @@ from dislab.functional.symbols import (
     recombination,
 )
 from dislab.objectives._frozen import Frozen
-from dislab.objectives._inputs import (
-    check_as_many,
-    check_named,
-    check_numbers,
-    checked_noise,
-    checked_rows,
-)
+from dislab.objectives._inputs import check_as_many, check_named, check_numbers, checked_noise
 from dislab.objectives._symbols import OperatorNetwork
+from dislab.objectives._variational import checked_rows
 from dislab.objectives.scan import SCAN
 
 Operator = Literal["and", "in_common", "ignore"]

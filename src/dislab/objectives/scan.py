@@ -10,7 +10,7 @@ from torch import Tensor
 from dislab.base import Draws, ImageShape, Objective, Posterior, SymbolBatch, Terms
 from dislab.errors import InputError
 from dislab.functional.checks import check_at_least
-from dislab.functional.gaussians import kl_between, kl_per_latent, sample
+from dislab.functional.losses import kl_between, kl_per_latent, sample
 from dislab.functional.networks import perceptron
 from dislab.functional.symbols import symbol_negative_log_likelihood
 from dislab.objectives._frozen import Frozen

@@ -18,8 +18,7 @@ from dislab.base import (
     make_encoder,
 )
 from dislab.functional.checks import MOST_LATENTS, check_at_least, check_count
-from dislab.functional.gaussians import kl_per_latent, sample
-from dislab.functional.likelihoods import Likelihood
+from dislab.functional.losses import Likelihood, kl_per_latent, sample
 from dislab.functional.networks import perceptron
 from dislab.functional.streams import Stream
 from dislab.functional.symbols import symbol_negative_log_likelihood

@@ -18,8 +18,8 @@ from dislab.base.trainer_counters import batches_unfinished
 from dislab.errors import InputError
 from dislab.factors import UNLABELLED, Correlations, Indices, Selection
 from dislab.functional.checks import check_count
-from dislab.functional.distributed import world
 from dislab.functional.random import host_generator
+from dislab.functional.runtime import world
 from dislab.plans.correlation import check_correlations, likelihoods
 from dislab.plans.gathering import Gathering
 from dislab.plans.index_plans import (

@@ -10,7 +10,7 @@ from torch import Tensor
 from dislab.base.inference import lacks
 from dislab.base.objective import Objective
 from dislab.codes.latent_order import LatentOrder, order_by_kl, order_by_spread
-from dislab.functional.gaussians import kl_per_latent
+from dislab.functional.losses import kl_per_latent
 
 
 class Order(NamedTuple):

@@ -10,9 +10,8 @@ from torch import Tensor
 from dislab.base import Draws, Penalty, Posterior, Regularizer
 from dislab.errors import InputError
 from dislab.functional.checks import check_at_least
-from dislab.functional.distributed import gather_rows, world
-from dislab.functional.gaussians import kl_per_latent, log_density, standard_log_density
-from dislab.functional.precision import full_precision
+from dislab.functional.losses import kl_per_latent, log_density, standard_log_density
+from dislab.functional.runtime import full_precision, gather_rows, world
 
 Estimator = Literal["mws", "mss", "mws-unnormalised"]
 """Minibatch estimator of q(z): stratified, weighted, or weighted without its constants."""

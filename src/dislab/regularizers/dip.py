@@ -8,8 +8,7 @@ from torch import Tensor
 
 from dislab.base import Draws, Penalty, Posterior, Regularizer
 from dislab.functional.checks import check_at_least
-from dislab.functional.distributed import gather_rows
-from dislab.functional.precision import full_precision
+from dislab.functional.runtime import full_precision, gather_rows
 
 DIPKind = Literal["I", "II"]
 """Covariance that is used: that of the posterior means (I) or of the samples (II)."""

@@ -7,8 +7,7 @@ from torch import Tensor
 
 from dislab.base import Draws, Penalty, Posterior, Regularizer
 from dislab.functional.checks import check_at_least, check_count
-from dislab.functional.gaussians import kl_per_latent
-from dislab.functional.ramps import linear_ramp
+from dislab.functional.losses import kl_per_latent, linear_ramp
 
 
 @final

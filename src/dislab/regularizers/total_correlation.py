@@ -12,8 +12,7 @@ from torch.nn import functional as F
 from dislab.base import Draws, Penalty, Posterior, Regularizer
 from dislab.errors import InputError
 from dislab.functional.checks import check_at_least, check_betas, check_count
-from dislab.functional.distributed import gather_rows, world
-from dislab.functional.precision import full_precision, widen
+from dislab.functional.runtime import full_precision, gather_rows, widen, world
 from dislab.functional.streams import Stream
 
 SLOPE = 0.2

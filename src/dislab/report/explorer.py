@@ -15,7 +15,7 @@ from dislab.base.state_draws import draw_states
 from dislab.codes.latent_order import LatentOrder, order_by_kl, order_by_spread
 from dislab.errors import InputError
 from dislab.factors import Indices
-from dislab.functional.gaussians import kl_per_latent
+from dislab.functional.losses import kl_per_latent
 from dislab.report.images import atlas, png
 from dislab.report.network import network_of
 

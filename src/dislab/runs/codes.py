@@ -14,7 +14,7 @@ from dislab.base import DataModule, Objective
 from dislab.base.inference import lacks, over_images
 from dislab.errors import InputError
 from dislab.factors import Indices
-from dislab.functional.gaussians import kl_per_latent
+from dislab.functional.losses import kl_per_latent
 from dislab.storage import atomic
 
 CODES: Final = "codes.npz"

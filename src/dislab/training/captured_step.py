@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, Final, Protocol, cast
+from typing import Any, Final, NoReturn, Protocol, cast
 
 import lightning.pytorch as pl
 import torch
@@ -15,8 +15,33 @@ from torch.utils._pytree import tree_flatten, tree_unflatten
 
 from dislab.base import Objective
 from dislab.base.trainer_counters import batches_trained
-from dislab.training.no_logging import no_logging
 from dislab.training.plain_step import AFTER_BACKWARD, Arrival, addition_of, drop_gradients
+
+
+class OwnLogError(RuntimeError):
+    """An objective calls `log` in a recording or a stack, where values would be lost or mixed."""
+
+
+@contextmanager
+def no_logging(objective: Objective) -> Iterator[None]:
+    """Refuses the objective's `log`: Lightning sees no single steps in a recording or a stack.
+
+    Args:
+        objective: The method whose losses are computed in the block.
+
+    Raises:
+        OwnLogError: The objective calls `log`; values in its terms are allowed.
+    """
+
+    def refuse(*_: Any, **__: Any) -> NoReturn:
+        raise OwnLogError(f"{type(objective).__name__} logs by itself while it computes its losses")
+
+    vars(objective)["log"] = refuse
+    try:
+        yield
+    finally:
+        del vars(objective)["log"]
+
 
 _WARM_UP: Final = 3
 """Number of steps before a recording, in which libraries and the optimiser allocate their state."""

@@ -13,7 +13,7 @@ from dislab import plots
 from dislab.base import DataModule, Objective
 from dislab.callbacks import Traversals
 from dislab.errors import InputError
-from dislab.functional.gaussians import kl_per_latent
+from dislab.functional.losses import kl_per_latent
 from dislab.functional.random import host_generator
 
 MakeTrainer = Callable[..., pl.Trainer]

@@ -24,7 +24,7 @@ from dislab.callbacks import Evaluate, Reconstructions, Traversals
 from dislab.codes.bank import CodeBank
 from dislab.errors import InputError
 from dislab.factors import Indices
-from dislab.functional.gaussians import kl_per_latent
+from dislab.functional.losses import kl_per_latent
 from dislab.functional.random import host_generator
 from dislab.metrics import MIG
 from dislab.runs.baselines import _principal

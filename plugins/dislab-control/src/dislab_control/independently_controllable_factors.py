@@ -26,9 +26,8 @@ from dislab.functional.checks import (
     check_choice,
     check_count,
 )
-from dislab.functional.distributed import gather_rows
-from dislab.functional.likelihoods import Likelihood, mean_image, negative_log_likelihood
-from dislab.functional.precision import widen
+from dislab.functional.losses import Likelihood, mean_image, negative_log_likelihood
+from dislab.functional.runtime import gather_rows, widen
 from dislab.functional.streams import Stream
 from dislab_control.action_data import ActionBatch
 from dislab_control.selectivity import UNBOUNDED, Form, Selectivity, reward_of, selectivity_of

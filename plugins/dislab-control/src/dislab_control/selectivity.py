@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from dislab.functional.precision import full_precision
+from dislab.functional.runtime import full_precision
 
 Selectivity = Literal[
     "absolute", "signed", "cosine", "dot_prod", "relu_dot_prod", "gaussian", "attribute"

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from dislab.functional.precision import full_precision
+from dislab.functional.runtime import full_precision
 
 DISTANCES_AT_ONCE: Final = 2**20
 """Maximum number of distances between points and codes held in memory at once."""

@@ -9,7 +9,7 @@ from torch import Tensor
 from dislab.base import Draws, Penalty, Posterior, Regularizer
 from dislab.errors import InputError
 from dislab.functional.checks import check_at_least
-from dislab.functional.distributed import gather_rows
+from dislab.functional.runtime import gather_rows
 from dislab.functional.streams import Stream
 from dislab_hfs.hausdorff import hausdorff_gaps, missing_spread, unit_scale
 

@@ -21,7 +21,7 @@ from dislab.base import (
     make_encoder,
 )
 from dislab.functional.checks import check_at_least
-from dislab.functional.likelihoods import Likelihood, mean_image, negative_log_likelihood
+from dislab.functional.losses import Likelihood, mean_image, negative_log_likelihood
 from dislab.functional.streams import Stream
 from dislab_qlae.quantization import Snapped, even_values, snap, snapping_losses, values_in_use
 

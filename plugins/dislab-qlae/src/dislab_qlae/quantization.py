@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from dislab.functional.precision import full_precision
+from dislab.functional.runtime import full_precision
 
 
 class Snapped(NamedTuple):

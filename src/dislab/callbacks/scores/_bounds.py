@@ -11,7 +11,7 @@ from dislab.base import DataModule, Objective, Split
 from dislab.base.inference import lacks, over_images
 from dislab.base.state_draws import draw_states
 from dislab.callbacks._encoding import standard_noise
-from dislab.functional.gaussians import kl_per_latent, sample
+from dislab.functional.losses import kl_per_latent, sample
 
 SPLITS: Final[tuple[Split, ...]] = ("train", "validation", "test")
 QUANTITIES: Final = (

@@ -14,7 +14,7 @@ from dislab.base import DataModule, Draws, Objective, Split
 from dislab.base.inference import evaluating
 from dislab.callbacks.scores._score_callback import ScoreCallback, Scored, Stages
 from dislab.functional.checks import check_count
-from dislab.functional.distributed import alone
+from dislab.functional.runtime import alone
 from dislab.functional.streams import Stream
 from dislab.naming.settings import checks_settings
 
