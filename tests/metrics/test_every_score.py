@@ -247,6 +247,7 @@ def test_factors_that_never_vary_are_left_out(name: str) -> None:
             assert bool(value.isfinite().all()), part
 
 
+SCORES = [plugin.name for plugin in available("metrics") if plugin.distribution == "dislab"]
 SEEDED = {
     name: "seed" in signature(getattr(case.build, "func", case.build)).parameters
     for name, case in CASES.items()
@@ -278,18 +279,18 @@ def test_seeds_repeat_and_differ(name: str) -> None:
 
 
 def test_every_score_with_a_seed_draws_in_some_case() -> None:
-    classes = {
-        plugin.name
-        for plugin in available("metrics")
-        if plugin.distribution == "dislab"
-        and "seed" in signature(getattr(metrics, plugin.name)).parameters
-    }
+    classes = {name for name in SCORES if "seed" in signature(getattr(metrics, name)).parameters}
     drawing = {
         type(built(name)).__name__
         for name, seeded in SEEDED.items()
         if seeded and name not in UNUSED_SEEDS
     }
     assert drawing == classes
+
+
+def test_every_score_shows_itself_on_codes() -> None:
+    """The class has an example, which runs as a doctest."""
+    assert [name for name in SCORES if ">>>" not in (getattr(metrics, name).__doc__ or "")] == []
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -321,10 +322,9 @@ def test_direction_and_bounds_are_declared(name: str) -> None:
 
 
 BINS = [
-    pytest.param(plugin.name, setting, id=f"{plugin.name}.{setting}")
-    for plugin in available("metrics")
-    if plugin.distribution == "dislab"
-    for setting in signature(getattr(metrics, plugin.name)).parameters
+    pytest.param(name, setting, id=f"{name}.{setting}")
+    for name in SCORES
+    for setting in signature(getattr(metrics, name)).parameters
     if setting in ("bins", "factor_bins")
 ]
 

@@ -114,6 +114,17 @@ class BetaVAEScore(Metric):
 
     Raises:
         InputError: A number is below 1, or there are fewer than 2 training points.
+
+    Example:
+        Codes that are the factors, and their sum and difference:
+
+        >>> import numpy as np
+        >>> from dislab.metrics import BetaVAEScore, evaluate
+        >>> factors = np.indices((3, 4)).reshape(2, -1).T.repeat(25, axis=0)
+        >>> turned = factors @ [[1, -1], [1, 1]]
+        >>> scores = [evaluate(codes, factors, [BetaVAEScore]) for codes in (factors, turned)]
+        >>> [round(score["beta_vae_score"], 2) for score in scores]
+        [1.0, 0.95]
     """
 
     higher_is_better = True

@@ -56,6 +56,17 @@ class BlockMCC(Metric):
     Raises:
         InputError: The regression is unknown, a block is empty or names a missing factor or a
             member of another block, the fraction is not between 0 and 1, or `most` is below 6.
+
+    Example:
+        Codes that are the factors, and their sum and difference:
+
+        >>> import numpy as np
+        >>> from dislab.metrics import BlockMCC, evaluate
+        >>> factors = np.indices((3, 4)).reshape(2, -1).T.repeat(25, axis=0)
+        >>> turned = factors @ [[1, -1], [1, 1]]
+        >>> scores = [evaluate(codes, factors, [BlockMCC]) for codes in (factors, turned)]
+        >>> [round(score["block_mcc_linear"], 2) for score in scores]
+        [1.0, 1.0]
     """
 
     higher_is_better = True

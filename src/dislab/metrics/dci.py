@@ -71,6 +71,17 @@ class DCI(Metric):
     Raises:
         InputError: The learner is unknown, the fraction is not between 0 and 1, or the penalty or
             the tolerance not above 0.
+
+    Example:
+        Codes that are the factors, and their sum and difference:
+
+        >>> import numpy as np
+        >>> from dislab.metrics import DCI, evaluate
+        >>> factors = np.indices((3, 4)).reshape(2, -1).T.repeat(25, axis=0)
+        >>> turned = factors @ [[1, -1], [1, 1]]
+        >>> scores = [evaluate(codes, factors, [DCI]) for codes in (factors, turned)]
+        >>> [round(score["dci_hgbt_disentanglement"], 2) for score in scores]
+        [1.0, 0.0]
     """
 
     higher_is_better = True

@@ -104,6 +104,19 @@ class DCIES(Metric):
     Raises:
         InputError: The probe is unknown, there are fewer than two capacities, they are not in
             ascending order, one is too small or odd, or the fraction is not between 0 and 1.
+
+    Example:
+        Codes that are the factors, and their sum and difference:
+
+        >>> from functools import partial
+        >>> import numpy as np
+        >>> from dislab.metrics import DCIES, evaluate
+        >>> factors = np.indices((3, 4)).reshape(2, -1).T.repeat(25, axis=0)
+        >>> turned = factors @ [[1, -1], [1, 1]]
+        >>> score = partial(DCIES, capacities=(1, 4))
+        >>> scores = [evaluate(codes, factors, {"score": score}) for codes in (factors, turned)]
+        >>> [round(score["dcies_rf_disentanglement"], 2) for score in scores]
+        [1.0, 0.01]
     """
 
     higher_is_better = True

@@ -49,6 +49,19 @@ class DownstreamAccuracy(Metric):
 
     Raises:
         InputError: The classifier is unknown, there are no numbers of labels, or one is below 1.
+
+    Example:
+        Codes that are the factors, and the first factor only:
+
+        >>> from functools import partial
+        >>> import numpy as np
+        >>> from dislab.metrics import DownstreamAccuracy, evaluate
+        >>> factors = np.indices((3, 4)).reshape(2, -1).T.repeat(25, axis=0)
+        >>> half = factors[:, :1]
+        >>> score = partial(DownstreamAccuracy, labels=(200,), tested=100)
+        >>> scores = [evaluate(codes, factors, {"score": score}) for codes in (factors, half)]
+        >>> [round(score["downstream_logistic_200"], 2) for score in scores]
+        [1.0, 0.6]
     """
 
     higher_is_better = True

@@ -51,6 +51,17 @@ class Explicitness(Metric):
 
     Raises:
         InputError: The fraction is not between 0 and 1.
+
+    Example:
+        Codes that are the factors, and the first factor only:
+
+        >>> import numpy as np
+        >>> from dislab.metrics import Explicitness, evaluate
+        >>> factors = np.indices((3, 4)).reshape(2, -1).T.repeat(25, axis=0)
+        >>> half = factors[:, :1]
+        >>> scores = [evaluate(codes, factors, [Explicitness]) for codes in (factors, half)]
+        >>> [round(score["explicitness"], 2) for score in scores]
+        [0.83, 0.64]
     """
 
     higher_is_better = True

@@ -145,6 +145,17 @@ class FactorVAEScore(Metric):
     Raises:
         InputError: A number of votes is below 1, `samples` is below 2, or the threshold is
             negative.
+
+    Example:
+        Codes that are the factors, and their sum and difference:
+
+        >>> import numpy as np
+        >>> from dislab.metrics import FactorVAEScore, evaluate
+        >>> factors = np.indices((3, 4)).reshape(2, -1).T.repeat(25, axis=0)
+        >>> turned = factors @ [[1, -1], [1, 1]]
+        >>> scores = [evaluate(codes, factors, [FactorVAEScore]) for codes in (factors, turned)]
+        >>> [round(score["factor_vae_score"], 2) for score in scores]
+        [1.0, 0.51]
     """
 
     higher_is_better = True

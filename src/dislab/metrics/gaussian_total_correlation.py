@@ -37,6 +37,17 @@ class GaussianTotalCorrelation(Metric):
 
     Args:
         space: The factors of the images, which are not used.
+
+    Example:
+        Codes that are the factors, and their sum and difference:
+
+        >>> import numpy as np
+        >>> from dislab.metrics import GaussianTotalCorrelation, evaluate
+        >>> factors = np.indices((3, 4)).reshape(2, -1).T.repeat(25, axis=0)
+        >>> turned = factors @ [[1, -1], [1, 1]]
+        >>> scores = [evaluate(z, factors, [GaussianTotalCorrelation]) for z in (factors, turned)]
+        >>> [round(score["gaussian_total_correlation"], 2) for score in scores]
+        [0.0, 0.05]
     """
 
     higher_is_better = False

@@ -71,6 +71,19 @@ class InfoMEC(Metric):
     Raises:
         InputError: The estimator is unknown, there are no neighbours, or the bins
             are not from 2 to 10,000.
+
+    Example:
+        Codes that are the factors, and their sum and difference:
+
+        >>> from functools import partial
+        >>> import numpy as np
+        >>> from dislab.metrics import InfoMEC, evaluate
+        >>> factors = np.indices((3, 4)).reshape(2, -1).T.repeat(25, axis=0)
+        >>> turned = factors @ [[1, -1], [1, 1]]
+        >>> score = partial(InfoMEC, estimator="bins")
+        >>> scores = [evaluate(codes, factors, {"score": score}) for codes in (factors, turned)]
+        >>> [round(score["infom_bins"], 2) for score in scores]
+        [1.0, 0.2]
     """
 
     higher_is_better = True

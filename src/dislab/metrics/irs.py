@@ -61,6 +61,17 @@ class IRS(Metric):
     Raises:
         InputError: The quantile is not between 0 and 1, or there are fewer than two bins, or none
             for a continuous factor.
+
+    Example:
+        Codes that are the factors, and their sum and difference:
+
+        >>> import numpy as np
+        >>> from dislab.metrics import IRS, evaluate
+        >>> factors = np.indices((3, 4)).reshape(2, -1).T.repeat(25, axis=0)
+        >>> turned = factors @ [[1, -1], [1, 1]]
+        >>> scores = [evaluate(codes, factors, [IRS]) for codes in (factors, turned)]
+        >>> [round(score["irs"], 2) for score in scores]
+        [1.0, 0.6]
     """
 
     higher_is_better = True

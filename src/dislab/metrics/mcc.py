@@ -96,6 +96,17 @@ class MCC(Metric):
     Raises:
         InputError: The kind of correlation or alignment is unknown, or the fraction is not between
             0 and 1.
+
+    Example:
+        Codes that are the factors, and their sum and difference:
+
+        >>> import numpy as np
+        >>> from dislab.metrics import MCC, evaluate
+        >>> factors = np.indices((3, 4)).reshape(2, -1).T.repeat(25, axis=0)
+        >>> turned = factors @ [[1, -1], [1, 1]]
+        >>> scores = [evaluate(codes, factors, [MCC]) for codes in (factors, turned)]
+        >>> [round(score["mcc_pearson"], 2) for score in scores]
+        [1.0, 0.7]
     """
 
     higher_is_better = True

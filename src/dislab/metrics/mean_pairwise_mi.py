@@ -27,6 +27,17 @@ class MeanPairwiseMI(Metric):
 
     Raises:
         InputError: The bins are not from 2 to 10,000.
+
+    Example:
+        Codes that are the factors, and their sum and difference:
+
+        >>> import numpy as np
+        >>> from dislab.metrics import MeanPairwiseMI, evaluate
+        >>> factors = np.indices((3, 4)).reshape(2, -1).T.repeat(25, axis=0)
+        >>> turned = factors @ [[1, -1], [1, 1]]
+        >>> scores = [evaluate(codes, factors, [MeanPairwiseMI]) for codes in (factors, turned)]
+        >>> [round(score["mean_pairwise_mi"], 2) for score in scores]
+        [0.0, 0.92]
     """
 
     higher_is_better = False

@@ -30,6 +30,17 @@ class MIG(Metric):
 
     Raises:
         InputError: The bins are not from 2 to 10,000.
+
+    Example:
+        Codes that are the factors, and their sum and difference:
+
+        >>> import numpy as np
+        >>> from dislab.metrics import MIG, evaluate
+        >>> factors = np.indices((3, 4)).reshape(2, -1).T.repeat(25, axis=0)
+        >>> turned = factors @ [[1, -1], [1, 1]]
+        >>> scores = [evaluate(codes, factors, [MIG]) for codes in (factors, turned)]
+        >>> [round(score["mig"], 2) for score in scores]
+        [1.0, 0.0]
     """
 
     higher_is_better = True

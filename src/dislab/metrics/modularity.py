@@ -53,6 +53,17 @@ class Modularity(Metric):
 
     Raises:
         InputError: The bins are not from 2 to 10,000, or the share is not between 0 and 1.
+
+    Example:
+        Codes that are the factors, and their sum and difference:
+
+        >>> import numpy as np
+        >>> from dislab.metrics import Modularity, evaluate
+        >>> factors = np.indices((3, 4)).reshape(2, -1).T.repeat(25, axis=0)
+        >>> turned = factors @ [[1, -1], [1, 1]]
+        >>> scores = [evaluate(codes, factors, [Modularity]) for codes in (factors, turned)]
+        >>> [round(score["modularity"], 2) for score in scores]
+        [1.0, 0.72]
     """
 
     higher_is_better = True

@@ -48,6 +48,17 @@ class SAP(Metric):
 
     Raises:
         InputError: The predictor is unknown, or the fraction is not between 0 and 1.
+
+    Example:
+        Codes that are the factors, and their sum and difference:
+
+        >>> import numpy as np
+        >>> from dislab.metrics import SAP, evaluate
+        >>> factors = np.indices((3, 4)).reshape(2, -1).T.repeat(25, axis=0)
+        >>> turned = factors @ [[1, -1], [1, 1]]
+        >>> scores = [evaluate(codes, factors, [SAP]) for codes in (factors, turned)]
+        >>> [round(score["sap_r2"], 2) for score in scores]
+        [1.0, 0.0]
     """
 
     higher_is_better = True

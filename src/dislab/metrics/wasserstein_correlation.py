@@ -36,6 +36,17 @@ class WassersteinCorrelation(Metric):
 
     Args:
         space: The factors of the images, which are not used.
+
+    Example:
+        Codes that are the factors, and their sum and difference:
+
+        >>> import numpy as np
+        >>> from dislab.metrics import WassersteinCorrelation, evaluate
+        >>> factors = np.indices((3, 4)).reshape(2, -1).T.repeat(25, axis=0)
+        >>> turned = factors @ [[1, -1], [1, 1]]
+        >>> scores = [evaluate(z, factors, [WassersteinCorrelation]) for z in (factors, turned)]
+        >>> [round(score["gaussian_wasserstein_correlation"], 2) for score in scores]
+        [0.0, 0.09]
     """
 
     higher_is_better = False
