@@ -33,6 +33,9 @@ class Predictor(Part, ABC):
         Args:
             codes: Codes of the same images in each run.
             targets: Values in [0, 1] or class numbers, one column per factor.
+
+        Raises:
+            InputError: Codes or targets have wrong shapes or values, or are not finite.
         """
 
     @abstractmethod
@@ -43,6 +46,9 @@ class Predictor(Part, ABC):
 
         Args:
             codes: Codes of the same images in each run, on any device.
+
+        Raises:
+            InputError: `fit` has not been called, or codes have a wrong shape or are not finite.
         """
 
 

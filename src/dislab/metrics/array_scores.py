@@ -126,26 +126,9 @@ def evaluate_fully(
 ) -> Evaluation:
     """The scores with their intervals, parts and provenance.
 
-    Args:
-        codes: As for `evaluate`.
-        factors: As for `evaluate`.
-        metrics: As for `evaluate`.
-        names: As for `evaluate`.
-        space: As for `evaluate`.
-        bootstrap: As for `evaluate`.
-        confidence: As for `evaluate`.
-        seed: As for `evaluate`.
-        shuffle: As for `evaluate`.
-        kinds: As for `evaluate`.
-        groups: As for `evaluate`.
-        chance: Whether to compute the chance level of each score: the score of codes of other
-            images, and for DCI that of a prediction of the most frequent value.
-
-    Raises:
-        InputError: As for `evaluate`.
-
-    Warns:
-        ConstantFactorWarning: As for `evaluate`.
+    The arguments, errors and warnings are those of `evaluate`. With `chance`, the chance level of
+    each score is computed too: the score of codes of other images, and for DCI that of a prediction
+    of the most frequent value.
     """
     check_count("bootstrap", bootstrap, 0, most=1_000_000)
     if not 0 < confidence < 1:

@@ -156,9 +156,6 @@ class BetaVAEScore(Metric):
     def score(self, bank: CodeBank) -> dict[str, Tensor]:
         """The accuracies `beta_vae_score` on test, `beta_vae_score_train` on training points.
 
-        Args:
-            bank: Checked codes and factors.
-
         Raises:
             InputError: No two images share a value of one of the factors.
         """

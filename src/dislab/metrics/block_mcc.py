@@ -96,11 +96,7 @@ class BlockMCC(Metric):
         self._factor_columns = _columns(space, factor_blocks)
 
     def inapplicable(self, sample: Sample) -> str | None:
-        """Reason against codes that lack latents named in blocks.
-
-        Args:
-            sample: Numbers of images, latents and factors.
-        """
+        """Reason against codes that lack latents named in blocks."""
         try:
             self._latent_columns(sample.latents)
         except InputError as error:
@@ -112,9 +108,6 @@ class BlockMCC(Metric):
 
         `block_r2_…` is the mean of R² itself. Parts are both scores with the suffix `_per_factor`,
         NaN for constant factors.
-
-        Args:
-            bank: Checked codes and factors.
 
         Raises:
             InputError: Blocks name missing latents or only constant factors, or a factor varies

@@ -113,11 +113,7 @@ class DCI(Metric):
         self.tolerance = tolerance
 
     def inapplicable(self, sample: Sample) -> str | None:
-        """Reason against a single latent or factor, which cannot be compared with others.
-
-        Args:
-            sample: Numbers of images, latents and factors.
-        """
+        """Reason against a single latent or factor, which cannot be compared with others."""
         return too_few(sample.latents, sample.varied)
 
     def score(self, bank: CodeBank) -> dict[str, Tensor]:
@@ -131,9 +127,6 @@ class DCI(Metric):
         and `informativeness_nrmse_per_factor`, which are NaN for constant factors, the last one
         also for factors that are constant in the test part.
 
-        Args:
-            bank: Checked codes and factors.
-
         Raises:
             InputError: There are fewer than two latents or factors that vary, or a factor varies
                 in the images to test on only.
@@ -143,11 +136,7 @@ class DCI(Metric):
         return self._results(bank, varied, self._fit(bank, varied))
 
     def chance(self, shuffled: CodeBank) -> dict[str, Tensor]:
-        """The scores of predicting the most frequent value, or the mean of a continuous factor.
-
-        Args:
-            shuffled: The scored codes, each paired with the factors of another image.
-        """
+        """The scores of predicting the most frequent value, or the mean of a continuous factor."""
         varied = shuffled.varied.nonzero().flatten().tolist()
         cut = train_count(len(shuffled.codes), self.test_fraction)
         latents = shuffled.codes.shape[1]

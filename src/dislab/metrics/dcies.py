@@ -143,11 +143,7 @@ class DCIES(Metric):
         self.seed = seed
 
     def inapplicable(self, sample: Sample) -> str | None:
-        """Reason against a single latent or factor, which cannot be compared with others.
-
-        Args:
-            sample: Numbers of images, latents and factors.
-        """
+        """Reason against a single latent or factor, which cannot be compared with others."""
         return too_few(sample.latents, sample.varied)
 
     def score(self, bank: CodeBank) -> dict[str, Tensor]:
@@ -157,9 +153,6 @@ class DCIES(Metric):
         also `disentanglement` and `completeness`, and `size`. Parts are `explicitness_per_factor`
         and `informativeness_per_factor`, which are NaN for constant factors, for `rf` also
         `importance` (latent, factor), and `loss` (capacity, factor), both 0 for constant factors.
-
-        Args:
-            bank: Checked codes and factors.
 
         Raises:
             InputError: There are fewer than two latents or factors that vary, or a factor varies
@@ -177,11 +170,7 @@ class DCIES(Metric):
         return {**scalars, f"dcies_{self.probe}_size": size, **results}
 
     def chance(self, shuffled: CodeBank) -> dict[str, Tensor]:
-        """The scores of predicting the most frequent value, or the mean of a regressed factor.
-
-        Args:
-            shuffled: The scored codes, each paired with the factors of another image.
-        """
+        """The scores of predicting the most frequent value, or the mean of a regressed factor."""
         varied = shuffled.varied.nonzero().flatten().tolist()
         cut, latents = train_count(len(shuffled), self.test_fraction), shuffled.codes.shape[1]
         probed = []

@@ -69,11 +69,7 @@ class DCIMIG(Metric):
         self.bins = bins
 
     def score(self, bank: CodeBank) -> dict[str, Tensor]:
-        """The score `dcimig`, and `dcimig_per_factor` in nats, 0 for constant factors.
-
-        Args:
-            bank: Checked codes and factors.
-        """
+        """The score `dcimig`, and `dcimig_per_factor` in nats, 0 for constant factors."""
         bank = bank.with_factor_bins(self.factor_bins)
         gaps = bank.information(self.bins)
         nats = exclusive_gaps(gaps.mutual_information)

@@ -90,11 +90,7 @@ class DownstreamAccuracy(Metric):
         self.tested = tested
 
     def inapplicable(self, sample: Sample) -> str | None:
-        """Reason against too few images for separate training and test images.
-
-        Args:
-            sample: Numbers of images, latents and factors.
-        """
+        """Reason against too few images for separate training and test images."""
         return self._too_few(sample.images)
 
     def score(self, bank: CodeBank) -> dict[str, Tensor]:
@@ -102,9 +98,6 @@ class DownstreamAccuracy(Metric):
 
         `downstream_<classifier>_efficiency` is among the scores if 100 and 10,000 are in `labels`.
         Parts are the accuracies with the suffix `_per_factor`, NaN for constant factors.
-
-        Args:
-            bank: Checked codes and factors.
 
         Raises:
             InputError: There are fewer images than labels and test images together.

@@ -92,9 +92,6 @@ class Explicitness(Metric):
         The part is `explicitness_per_factor`, NaN for constant factors. With `multinomial`, all
         names begin with `explicitness_multinomial` instead.
 
-        Args:
-            bank: Checked codes and factors.
-
         Raises:
             InputError: A factor varies only in the test images, or no value occurs in
                 both parts.

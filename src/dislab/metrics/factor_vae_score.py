@@ -186,11 +186,7 @@ class FactorVAEScore(Metric):
         self.seed = seed
 
     def chance(self, shuffled: CodeBank) -> dict[str, Tensor]:
-        """The accuracies; the number of active latents does not depend on the factors.
-
-        Args:
-            shuffled: The scored codes, each paired with the factors of another image.
-        """
+        """The accuracies; the number of active latents does not depend on the factors."""
         return {name: value for name, value in self.score(shuffled).items() if name != "num_active"}
 
     def score(self, bank: CodeBank) -> dict[str, Tensor]:
@@ -198,9 +194,6 @@ class FactorVAEScore(Metric):
 
         Scores are `factor_vae_score` (test votes), `factor_vae_score_train` and `num_active`, the
         number of latents that may get votes. The part is `factor_vae_votes` (latent, factor).
-
-        Args:
-            bank: Checked codes and factors.
         """
         bank = bank.with_factor_bins(self.factor_bins)
         active = (bank.std >= self.threshold) & (bank.std > 0)

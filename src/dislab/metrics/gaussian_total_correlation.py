@@ -55,9 +55,5 @@ class GaussianTotalCorrelation(Metric):
     plot_lower_bound = 0.0
 
     def score(self, bank: CodeBank) -> dict[str, Tensor]:
-        """The score `gaussian_total_correlation`, in nats.
-
-        Args:
-            bank: Checked codes and factors.
-        """
+        """The score `gaussian_total_correlation`, in nats."""
         return {"gaussian_total_correlation": gaussian_total_correlation(covariance(bank.codes))}

@@ -112,11 +112,7 @@ class InfoMEC(Metric):
         self.seed = seed
 
     def inapplicable(self, sample: Sample) -> str | None:
-        """Reason against a single factor, which cannot be compared with others.
-
-        Args:
-            sample: Numbers of images, latents and factors.
-        """
+        """Reason against a single factor, which cannot be compared with others."""
         return too_few(max(2, sample.latents), sample.varied)
 
     def score(self, bank: CodeBank) -> dict[str, Tensor]:
@@ -127,9 +123,6 @@ class InfoMEC(Metric):
         Parts are `infomec_<estimator>_information` (latent, factor), in shares of the factor's
         entropy, and `infoe_per_factor`, NaN for constant factors. If all latents are constant, all
         scores are 0.
-
-        Args:
-            bank: Checked codes and factors.
 
         Raises:
             InputError: There are fewer than two factors that vary, or with `discrete` a latent has

@@ -98,9 +98,6 @@ class IRS(Metric):
 
         Parts are `irs_per_latent`, 0 for constant latents, and `irs_matrix` (latent, factor), 0 for
         constant latents and factors. If all latents are constant, the score is 0.
-
-        Args:
-            bank: Checked codes and factors.
         """
         codes, varied = bank.codes, bank.varied.nonzero().flatten().tolist()
         factors = bank.factors

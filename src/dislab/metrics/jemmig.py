@@ -91,9 +91,6 @@ class JEMMIG(Metric):
         """The scores `jemmig` (normalised) and `jemmig_nats`, and the part `jemmig_per_factor`.
 
         The part is normalised, and NaN for constant factors.
-
-        Args:
-            bank: Checked codes and factors.
         """
         bank = bank.with_factor_bins(self.factor_bins)
         gaps = bank.information(self.bins)

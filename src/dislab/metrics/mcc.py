@@ -134,9 +134,6 @@ class MCC(Metric):
         Parts have the score's name as a prefix: `per_factor`, NaN for constant factors, and
         `correlation` (latent, factor), signed, 0 for constant factors. `mcc_linear_…` has no parts,
         because a canonical variate belongs to no single latent or factor.
-
-        Args:
-            bank: Checked codes and factors.
         """
         varied = bank.varied.nonzero().flatten().tolist()
         codes, factors = bank.codes, bank.numbers[:, varied]

@@ -54,9 +54,6 @@ class MeanPairwiseMI(Metric):
 
         The part has shape (latent, latent), with the latents' entropies on the diagonal. The
         score of a single latent is 0.
-
-        Args:
-            bank: Checked codes and factors.
         """
         binned = bank.binned(self.bins)
         shared = information_gaps(bank.codes, binned, self.bins).mutual_information

@@ -59,9 +59,6 @@ class MIG(Metric):
 
         Parts are `mig_per_factor`, NaN for constant factors, and `mutual_information` (latent,
         factor) in nats.
-
-        Args:
-            bank: Checked codes and factors.
         """
         bank = bank.with_factor_bins(self.factor_bins)
         gaps = bank.information(self.bins)

@@ -69,11 +69,7 @@ class MIGSup(Metric):
         self.bins = bins
 
     def score(self, bank: CodeBank) -> dict[str, Tensor]:
-        """The scores `mig_sup` and `mig_sup_active`, and the part `mig_sup_per_latent`.
-
-        Args:
-            bank: Checked codes and factors.
-        """
+        """The scores `mig_sup` and `mig_sup_active`, and the part `mig_sup_per_latent`."""
         bank = bank.with_factor_bins(self.factor_bins)
         gaps = bank.information(self.bins)
         information, entropy = gaps.mutual_information[:, bank.varied], gaps.entropy[bank.varied]

@@ -89,11 +89,7 @@ class Modularity(Metric):
         self.active_share = active_share
 
     def inapplicable(self, sample: Sample) -> str | None:
-        """Reason against a single factor, which cannot be compared with others.
-
-        Args:
-            sample: Numbers of images, latents and factors.
-        """
+        """Reason against a single factor, which cannot be compared with others."""
         return too_few(max(2, sample.latents), sample.varied)
 
     def score(self, bank: CodeBank) -> dict[str, Tensor]:
@@ -101,9 +97,6 @@ class Modularity(Metric):
 
         With `active_only`, the number of informed latents, `modularity_num_active`, is among the
         scores, and the score is 0 if there are none.
-
-        Args:
-            bank: Checked codes and factors.
 
         Raises:
             InputError: There are fewer than two factors that vary.

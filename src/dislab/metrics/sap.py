@@ -87,9 +87,6 @@ class SAP(Metric):
         Parts have the score's name as a prefix: `per_factor`, NaN for constant factors, and
         `predictability` (latent, factor), 0 for constant factors.
 
-        Args:
-            bank: Checked codes and factors.
-
         Raises:
             InputError: A factor varies only in the test images.
         """

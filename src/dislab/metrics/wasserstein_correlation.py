@@ -54,11 +54,7 @@ class WassersteinCorrelation(Metric):
     plot_lower_bound = 0.0
 
     def score(self, bank: CodeBank) -> dict[str, Tensor]:
-        """`gaussian_wasserstein_correlation` and `gaussian_wasserstein_correlation_normalized`.
-
-        Args:
-            bank: Checked codes and factors.
-        """
+        """`gaussian_wasserstein_correlation` and `gaussian_wasserstein_correlation_normalized`."""
         moments = covariance(bank.codes)
         distance = gaussian_wasserstein_correlation(moments)
         total = moments.diagonal().sum()

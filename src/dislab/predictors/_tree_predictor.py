@@ -110,22 +110,14 @@ class TreePredictor(Predictor):
         codes: Float[Tensor, "run image latent"],
         targets: Float[Tensor, "image factor"],
     ) -> None:
-        """Learn from scratch, from values in [0, 1] or class numbers, one column per factor.
-
-        Raises:
-            InputError: Codes or targets have wrong shapes or values, or are not finite.
-        """
+        """Learn from scratch, from values in [0, 1] or class numbers, one column per factor."""
         check_training_data(codes, targets, self.latent_dim, self.classes)
         self._models = fitted_columns(codes, targets, self.classes, self._model)
 
     def predict(
         self, codes: Float[Tensor, "run image latent"]
     ) -> Float[Tensor, "run image factor"]:
-        """Values or class numbers; only classes that `fit` saw. The codes may be on any device.
-
-        Raises:
-            InputError: `fit` has not been called, or codes have a wrong shape or are not finite.
-        """
+        """Values or class numbers; only classes that `fit` saw. The codes may be on any device."""
         check_codes(codes, self.latent_dim, len(self._models))
         return predicted_columns(self._models, codes)
 

@@ -212,15 +212,7 @@ class MLP(Predictor):
         codes: Float[Tensor, "run image latent"],
         targets: Float[Tensor, "image factor"],
     ) -> None:
-        """Learn from scratch, on the device of the codes.
-
-        Args:
-            codes: Codes of the same images in each run.
-            targets: Values in [0, 1] or class numbers, one column per factor.
-
-        Raises:
-            InputError: Codes or targets have wrong shapes or values, or are not finite.
-        """
+        """Learn from scratch, on the device of the codes."""
         check_training_data(codes, targets, self.latent_dim, self.classes)
         codes, targets = codes.detach(), targets.to(codes.device)
         self._standard = standard(codes)
@@ -241,14 +233,7 @@ class MLP(Predictor):
     def predict(
         self, codes: Float[Tensor, "run image latent"]
     ) -> Float[Tensor, "run image factor"]:
-        """Values, which may lie outside of [0, 1], or class numbers; only classes that `fit` saw.
-
-        Args:
-            codes: Codes of the same images in each run, on any device.
-
-        Raises:
-            InputError: `fit` has not been called, or codes have a wrong shape or are not finite.
-        """
+        """Values, which may be outside of [0, 1], or class numbers; only classes that `fit` saw."""
         check_codes(codes, self.latent_dim, len(self._standard.centre))
         inputs = self._standard.of(codes).float()
         runs = [len(layers[0]) // len(self.classes) for layers in self._networks]

@@ -46,15 +46,7 @@ class NearestNeighbors(Predictor):
         codes: Float[Tensor, "run image latent"],
         targets: Float[Tensor, "image factor"],
     ) -> None:
-        """Learn from scratch: store all codes and targets.
-
-        Args:
-            codes: Codes of the same images in each run.
-            targets: Values in [0, 1] or class numbers, one column per factor.
-
-        Raises:
-            InputError: Codes or targets have wrong shapes or values, or are not finite.
-        """
+        """Learn from scratch: store all codes and targets."""
         check_training_data(codes, targets, self.latent_dim, self.classes)
         self._standard = standard(codes.detach())
         self._codes = self._standard.of(codes.detach())
@@ -63,14 +55,7 @@ class NearestNeighbors(Predictor):
     def predict(
         self, codes: Float[Tensor, "run image latent"]
     ) -> Float[Tensor, "run image factor"]:
-        """Values or class numbers; only classes that `fit` saw.
-
-        Args:
-            codes: Codes of the same images in each run, on any device.
-
-        Raises:
-            InputError: `fit` has not been called, or codes have a wrong shape or are not finite.
-        """
+        """Values or class numbers; only classes that `fit` saw."""
         check_codes(codes, self.latent_dim, len(self._codes))
         queried = self._standard.of(codes.detach())
         count = max(1, DISTANCES_AT_ONCE // len(self._targets))

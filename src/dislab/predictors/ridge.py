@@ -43,15 +43,7 @@ class Ridge(Predictor):
         codes: Float[Tensor, "run image latent"],
         targets: Float[Tensor, "image factor"],
     ) -> None:
-        """Learn from scratch.
-
-        Args:
-            codes: Codes of the same images in each run.
-            targets: Values in [0, 1] or class numbers, one column per factor.
-
-        Raises:
-            InputError: Codes or targets have wrong shapes or values, or are not finite.
-        """
+        """Learn from scratch."""
         check_training_data(codes, targets, self.latent_dim, self.classes)
         self._standard = standard(codes.detach())
         inputs = self._standard.of(codes.detach())
@@ -66,14 +58,7 @@ class Ridge(Predictor):
     def predict(
         self, codes: Float[Tensor, "run image latent"]
     ) -> Float[Tensor, "run image factor"]:
-        """Values, which may lie outside of [0, 1], or class numbers.
-
-        Args:
-            codes: Codes of the same images in each run, on any device.
-
-        Raises:
-            InputError: `fit` has not been called, or codes have a wrong shape or are not finite.
-        """
+        """Values, which may lie outside of [0, 1], or class numbers."""
         check_codes(codes, self.latent_dim, len(self._weights))
         predicted = self._standard.of(codes.detach()) @ self._weights + self._offset
         parts = torch.split(predicted, [max(1, count) for count in self.classes], dim=2)
