@@ -110,7 +110,7 @@ class MPI3D(BankedDataset):
     def __init__(
         self, variant: Variant = "toy", path: str | None = None, download: bool = False
     ) -> None:
-        self.variant: Variant = variant
+        self.variant = variant
         self.path = path
         self.download = download
 

@@ -91,7 +91,7 @@ class ArrayDataset(Dataset):
         pixels = to_bytes(pixels)
         check_contents(IMAGES, blocks_of(pixels))
         if self._file is None:
-            self._tables = {IMAGES: _in_memory(pixels[self._order], self._form.last)}
+            self._tables = {IMAGES: _channels_first(pixels[self._order], self._form.last)}
             self._form = self._form._replace(last=False)
         else:
             self._tables = {IMAGES: _unread(pixels), ROWS: torch.from_numpy(self._order)}
@@ -151,7 +151,7 @@ def _unread(images: npt.NDArray[Any]) -> Tensor:
         return torch.from_numpy(images)
 
 
-def _in_memory(images: npt.NDArray[np.uint8], last: bool) -> Tensor:
+def _channels_first(images: npt.NDArray[np.uint8], last: bool) -> Tensor:
     """Images with the channels first, in the order of their states."""
     images = images[:, None] if images.ndim == 3 else images
     return torch.from_numpy(np.ascontiguousarray(np.moveaxis(images, -1, 1) if last else images))

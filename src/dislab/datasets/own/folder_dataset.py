@@ -90,8 +90,8 @@ class FolderDataset(BankedDataset):
         self.traits = Traits(kinds or {}, units or {}, periods or {})
         self.gaps = gaps
         self.side = side
-        self.colour: Literal["keep", "grey", "rgb"] = colour
-        self.fit: Literal["squash", "crop", "pad"] = fit
+        self.colour = colour
+        self.fit = fit
         self.file = file
 
     @property

@@ -103,8 +103,8 @@ class HuggingFaceDataset(BankedDataset):
         self.download = download
         self.traits = Traits(kinds or {}, units or {}, periods or {})
         self.side = side
-        self.colour: Literal["keep", "grey", "rgb"] = colour
-        self.fit: Literal["squash", "crop", "pad"] = fit
+        self.colour = colour
+        self.fit = fit
 
     @property
     def factors(self) -> FactorSpace:

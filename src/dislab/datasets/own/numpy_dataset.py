@@ -86,7 +86,7 @@ class NumpyDataset(Dataset):
         self.factor_arrays = [factors] if isinstance(factors, str) else factors or []
         self.names = names
         self.traits = Traits(kinds or {}, units or {}, periods or {})
-        self.layout: Layout = layout
+        self.layout = layout
         if not self.factor_arrays and (names or kinds or units or periods):
             raise InputError(
                 "names, kinds, units and periods describe factors; name their arrays by factors"

@@ -77,7 +77,7 @@ class RobotFingerFiles(BankedDataset):
         self, subset: Subset = "finger", side: int = SIDE, path: str | None = None
     ) -> None:
         check_side(side, SIDE)
-        self.subset: Subset = subset
+        self.subset = subset
         self.side = side
         self.path = path
 
