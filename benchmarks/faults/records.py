@@ -44,8 +44,7 @@ from dislab.study import worker
 from dislab.study.plan import make_plan, read_plan
 from dislab.study.results import Done, StudyFolder
 from dislab.study.study_file import read_study_file
-from dislab.study.units import Report, Task
-from dislab.study.worker import Settings, Worker
+from dislab.study.worker import Report, Settings, Task, Worker
 from dislab.yaml_files import parse_yaml, yaml_text
 
 STUDY: Final = "base: [base.yaml]\naxes: {model.latent_dim: [2, 3]}\nseeds: 2\n"

@@ -13,7 +13,7 @@ import pytest
 from dislab import cli
 from dislab.cli import unit
 from dislab.errors import BusyError, DivergenceError, InputError, TrainingError
-from dislab.study.units import Report, Task
+from dislab.study.worker import Report, Task
 
 FULL = OSError(errno.ENOSPC, "No space left on device")
 
@@ -105,7 +105,8 @@ def test_a_process_that_is_killed_has_crashed(
 def test_a_process_ends_with_its_worker(tmp_path: Path) -> None:
     code = (
         "import sys, time; from pathlib import Path\n"
-        "from dislab import cli; from dislab.cli import unit; from dislab.study.units import Task\n"
+        "from dislab import cli; from dislab.cli import unit\n"
+        "from dislab.study.worker import Task\n"
         "here = Path(sys.argv[1])\n"
         "cli.dispatch = lambda *_: (here / 'at_work').touch() or time.sleep(100)\n"
         "task = Task(['fit'], here, here / 'log', here / 'report.json')\n"

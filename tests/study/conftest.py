@@ -10,7 +10,7 @@ import pytest
 from dislab.study.plan import Plan, Resolved, make_plan
 from dislab.study.results import Done, StudyFolder
 from dislab.study.study_file import read_study_file
-from dislab.study.units import Outcome, Report, Task
+from dislab.study.worker import Outcome, Report, Task
 from dislab.testing.processes import Started, obey
 
 TINY = """

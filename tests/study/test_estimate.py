@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from dislab.study.estimate import estimate, training_steps
 from dislab.study.plan import Plan, Resolved, make_plan
+from dislab.study.status import estimate, training_steps
 from dislab.study.study_file import read_study_file
 
 

@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 
 from dislab.errors import InputError
-from dislab.study.pictures import pictures
 from dislab.study.statistics.selection import Best
 from dislab.study.summary import label, measures_of, nested, slug, summarize
+from dislab.study.summary_folder import pictures
 
 SEEDS = 5
 STRENGTHS = {"betavae": (1, 8), "annealedvae": (5, 25), "factorvae": (1, 40)}

@@ -21,10 +21,9 @@ from dislab.errors import InputError, suggestion
 from dislab.storage import atomic, check_output
 from dislab.study.claims import STALE
 from dislab.study.comparison import flat_settings
-from dislab.study.estimate import estimate, training_steps
 from dislab.study.plan import PLAN, Plan, Resolver, is_plan, make_plan, read_plan, study_file_of
 from dislab.study.results import STUDY, StudyFolder
-from dislab.study.status import duration, lines, versions_of
+from dislab.study.status import Progress, duration, estimate, lines, training_steps, versions_of
 from dislab.study.study import STUDIES, Study, folder_of
 from dislab.study.study_file import StudyFile, read_study_file
 from dislab.study.tables import PICTURES
@@ -124,7 +123,6 @@ def _run(parser: Parser, args: list[str]) -> int:
     )
     options = parser.parse_args(args)
     from dislab.study.launchers import Workers, load_launcher
-    from dislab.study.progress import Progress
 
     launcher = load_launcher(options.launcher)
     folder, plan = _planned(options)

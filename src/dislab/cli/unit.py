@@ -25,7 +25,8 @@ from dislab.errors import (
 )
 from dislab.signals import interrupting
 from dislab.storage import atomic, read_json, record_of
-from dislab.study.units import Outcome, Report, Task, last_message
+from dislab.study.results import last_message
+from dislab.study.worker import Outcome, Report, Task
 
 _WATCH: Final = 0.5
 """Interval between checks that the worker is alive, in seconds."""

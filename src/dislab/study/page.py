@@ -21,13 +21,13 @@ from dislab.runs import CONFIG
 from dislab.runs.published import is_published, published, without_paths
 from dislab.storage import atomic
 from dislab.study.comparison import flat_settings
-from dislab.study.pictures import pictures
 from dislab.study.plan import read_plan, study_file_of
 from dislab.study.results import STUDY
 from dislab.study.statistics.text import texts
 from dislab.study.status import RunStatus, duration, mixed_versions, versions_of
 from dislab.study.study import Study, StudyWarning
 from dislab.study.summary import NothingToCompareError, StudySummary, label
+from dislab.study.summary_folder import pictures
 from dislab.yaml_files import parse_mapping, yaml_text
 
 Load = Callable[[Path], ReportedRun]

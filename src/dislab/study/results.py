@@ -145,6 +145,13 @@ class StudyFolder:
         return len(records)
 
 
+def last_message(log: Path) -> str:
+    """The last line of a log with text, without the prefix of dislab's messages."""
+    lines = log.read_text(encoding="utf-8", errors="replace").split("\n")
+    line = next((line.strip() for line in reversed(lines) if line.strip()), "")
+    return line.removeprefix("dislab: ").removeprefix("error: ")
+
+
 def is_given_up(failed: Failed | None, retries: int) -> bool:
     """Whether a failed stage is not retried; `retries` is the number of retries after a crash."""
     if failed is None:

@@ -1,12 +1,19 @@
-"""The state of a study: finished, running and waiting runs."""
+"""The state of a study, its estimated effort, and the progress bar that shows it."""
 
+import time
 from collections import Counter
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping
+from math import ceil
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from tqdm import tqdm
 
 from dislab.study.plan import Plan, PlannedRun
 from dislab.study.results import Done, Failed, State
 from dislab.study.stages import FIRST
+
+if TYPE_CHECKING:
+    from dislab.study.study import Study
 
 
 class RunStatus(NamedTuple):
@@ -126,3 +133,91 @@ def duration(seconds: float) -> str:
     if hours < 48:
         return f"{hours} h {minutes % 60} min"
     return f"{hours // 24} d {hours % 24} h"
+
+
+def training_steps(config: Mapping[str, Any]) -> int | None:
+    """Optimiser steps of training a configuration; None if they depend on the data."""
+    trainer = config.get("trainer") or {}
+    data = (config.get("data") or {}).get("init_args") or {}
+    limits = []
+    steps, epochs = trainer.get("max_steps", -1), trainer.get("max_epochs")
+    length, batches = data.get("steps_per_epoch"), trainer.get("accumulate_grad_batches", 1)
+    if isinstance(steps, int) and steps >= 0:
+        limits.append(steps)
+    if (
+        isinstance(epochs, int)
+        and isinstance(length, int)
+        and isinstance(batches, int)
+        and epochs >= 0
+        and length > 0
+        and batches > 0
+    ):
+        limits.append(epochs * ceil(length / batches))
+    return min(limits, default=None)
+
+
+def estimate(plan: Plan, steps_per_second: float | None = None) -> Iterator[str]:
+    """Lines that describe the training effort of a plan.
+
+    `steps_per_second` is the rate of one worker, measured on the machine that will train; without
+    it, hours are not estimated.
+    """
+    steps = [n for run in plan.runs if (n := training_steps(run.group.config)) is not None]
+    others = len(plan.runs) - len(steps)
+    if not steps:
+        yield "training: all runs count epochs, whose steps depend on the data"
+        return
+    least, most = min(steps), max(steps)
+    each = f"{least:,}" if least == most else f"{least:,} to {most:,}"
+    more = f"; {others} more runs count epochs, whose steps depend on the data" if others else ""
+    yield f"training: {sum(steps):,} steps, {each} a run{more}"
+    if steps_per_second is None:
+        return
+    hours = sum(steps) / steps_per_second / 3600
+    cards = f", {hours * plan.resources.gpus:,.1f} hours of one GPU" if plan.resources.gpus else ""
+    stages = f"; without {', '.join(plan.stages[1:])}" if plan.stages[1:] else ""
+    yield f"at {steps_per_second:g} steps a second: {hours:,.1f} hours of one worker{cards}{stages}"
+
+
+_LEAST: Final = 2.0
+"""Seconds between two reads of the folder."""
+_SHARE: Final = 0.02
+"""Maximum share of the time spent reading it."""
+_FORMAT: Final = "{desc}: {bar:20} {n_fmt}/{total_fmt} runs{postfix}"
+
+
+class Progress:
+    """Shows the number of ended runs and the remaining time; does nothing outside a terminal.
+
+    `workers` is the number of simultaneous workers, as far as known.
+    """
+
+    def __init__(self, study: "Study", workers: int = 1) -> None:
+        self._study = study
+        self._workers = workers
+        self._due = 0.0
+        total = len(study.plan.runs)
+        self._bar = tqdm(desc=study.plan.name, total=total, bar_format=_FORMAT, disable=None)
+
+    def tick(self) -> None:
+        """Updates the bar from the folder, unless it was read a moment ago."""
+        if self._bar.disable or time.monotonic() < self._due:
+            return
+        began = time.monotonic()
+        status = self._study.status()
+        counts = status.counts()
+        self._bar.n = (
+            counts.get("finished", 0) + counts.get("diverged", 0) + counts.get("failed", 0)
+        )
+        working = max(1, min(self._workers, counts.get("running", 0) or self._workers))
+        parts = [f"{counts[s]} {s}" for s in ("running", "diverged", "failed") if s in counts]
+        if status.remaining is not None:
+            parts.append(f"{duration(status.remaining / working)} left")
+        self._bar.set_postfix_str(", ".join(parts))
+        self._due = time.monotonic() + max(_LEAST, (time.monotonic() - began) / _SHARE)
+
+    def close(self) -> None:
+        """Closes the bar and leaves it on the screen."""
+        self._due = 0.0
+        self.tick()
+        self._bar.close()

@@ -1,12 +1,12 @@
-"""A worker: claims one run after another and does its missing stages."""
+"""A worker: claims one run after another and does its missing stages in processes."""
 
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, cast
+from typing import Final, Literal, NamedTuple, Protocol, cast, runtime_checkable
 
 from dislab.errors import InputError, TrainingError
 from dislab.storage import atomic, check_inside
@@ -25,8 +25,57 @@ from dislab.study.results import (
 from dislab.study.stages import FIRST, load_stage
 from dislab.study.stages.train import SETTINGS
 from dislab.study.status import duration
-from dislab.study.units import Report, Start, Task, Unit
 from dislab.yaml_files import yaml_text
+
+Outcome = Literal[
+    "done", "diverged", "interrupted", "busy", "full", "crash", "memory", "exception", "input"
+]
+"""Outcome of a stage; among others, `busy` if another process works on the run, `full` if nothing
+can be written, and `input` if a setting is wrong."""
+
+
+class Report(NamedTuple):
+    """Outcome of a process."""
+
+    outcome: Outcome
+    message: str = ""
+    traceback: str = ""
+    versions: dict[str, str] = {}  # noqa: RUF012  # replaced, never changed
+
+
+class Task(NamedTuple):
+    """A stage of a run, to be done by a process."""
+
+    arguments: Sequence[str]
+    """Arguments of `dislab`."""
+    run: Path
+    """The run folder."""
+    log: Path
+    """File for its output."""
+    report: Path
+    """File for its outcome."""
+
+
+@runtime_checkable
+class Unit(Protocol):
+    """A running process."""
+
+    def wait(self, seconds: float) -> bool:
+        """Waits up to `seconds`; returns whether the process has ended."""
+
+    def interrupt(self) -> None:
+        """Asks the process to save its state and to end."""
+
+    def kill(self) -> None:
+        """Kills the process."""
+
+    def report(self) -> Report:
+        """Outcome of its task."""
+
+
+Start = Callable[[Task], Unit]
+"""Starts the process of a task."""
+
 
 _POLL: Final = 0.5
 """Seconds between two polls of a running process."""

@@ -5,8 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from dislab.plugins import LAUNCHERS
-from dislab.study.declared import load_declared
+from dislab.plugins import LAUNCHERS, load_declared
 from dislab.study.study_file import Resources
 
 

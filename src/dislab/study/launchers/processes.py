@@ -12,7 +12,7 @@ from typing import Final, NamedTuple, final
 from dislab.errors import InputError, TrainingError
 from dislab.storage import check_inside
 from dislab.study.launchers.base import Launcher, Workers
-from dislab.study.units import last_message
+from dislab.study.results import last_message
 
 _TICK: Final = 0.5
 _SHORT: Final = 10.0

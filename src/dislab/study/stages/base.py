@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Final
 
 from dislab.errors import InputError
-from dislab.plugins import STAGES
-from dislab.study.declared import load_declared
+from dislab.plugins import STAGES, load_declared
 
 FIRST: Final = "train"
 """The stage that creates a run; every other stage reads its results."""

@@ -14,11 +14,10 @@ from dislab.study.statistics.agreement import (
     udr_by_setting,
 )
 from dislab.study.statistics.correlations import correlation_table, rank_correlations
-from dislab.study.statistics.means import summary
+from dislab.study.statistics.means import summary, variance_shares
 from dislab.study.statistics.paired import comparisons, holm, seeds_needed
 from dislab.study.statistics.selection import model_selection
 from dislab.study.statistics.text import latex, markdown, summary_table
-from dislab.study.statistics.variance import variance_shares
 
 __all__ = [
     "Agreement",
