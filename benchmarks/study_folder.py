@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from dislab.runs import versions
-from dislab.study.plan import Plan, PlannedGroup, PlannedRun, StageSettings
+from dislab.study.schedule import Schedule, ScheduledGroup, ScheduledRun, StageSettings
 from dislab.study.results import Done, StudyFolder
 from dislab.study.study_file import Failure, Resources
 from hardware import processor
@@ -34,13 +34,13 @@ def make(folder: Path, runs: int) -> None:
     draw = random.Random(0)
     digests = {stage: StageSettings({}, "0" * 12) for stage in STAGES}
     groups = [
-        PlannedGroup({"beta": n, "method": f"m{n % 6}"}, settings(n), {"b": n}, digests, str(n))
+        ScheduledGroup({"beta": n, "method": f"m{n % 6}"}, settings(n), {"b": n}, digests, str(n))
         for n in range(runs // SEEDS)
     ]
     planned = tuple(
-        PlannedRun(f"{index:012x}", index % SEEDS, groups[index // SEEDS]) for index in range(runs)
+        ScheduledRun(f"{index:012x}", index % SEEDS, groups[index // SEEDS]) for index in range(runs)
     )
-    plan = Plan("many", ("beta", "method"), STAGES, planned, Resources(), Failure(), versions())
+    plan = Schedule("many", ("beta", "method"), STAGES, planned, Resources(), Failure(), versions())
     plan.write(folder)
     records = StudyFolder(folder)
     for run in planned:

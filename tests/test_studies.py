@@ -8,7 +8,7 @@ import pytest
 
 from dislab.cli import main
 from dislab.cli.study_settings import resolver
-from dislab.study.plan import make_plan
+from dislab.study.schedule import make_schedule
 from dislab.study.study_file import read_study_file
 
 STUDIES = Path(__file__).parents[1] / "configs" / "studies"
@@ -61,11 +61,11 @@ def test_every_value_of_a_large_one_can_be_read(name: str) -> None:
     first = {axis: values[:1] for axis, values in study.axes.items()}
     for axis, values in study.axes.items():
         part = replace(study, axes={**first, axis: values})
-        assert len(make_plan(part, resolver, {}).runs) >= len(values) * len(study.seeds)
+        assert len(make_schedule(part, resolver, {}).runs) >= len(values) * len(study.seeds)
 
 
 @pytest.mark.parametrize("name", IDS)
 def test_runs_keep_their_names(name: str) -> None:
-    plan = make_plan(read_study_file(STUDIES / f"{name}.yaml"), resolver, {})
+    plan = make_schedule(read_study_file(STUDIES / f"{name}.yaml"), resolver, {})
     names = " ".join(run.id for run in plan.runs)
     assert hashlib.sha256(names.encode()).hexdigest()[:12] == IDS[name]

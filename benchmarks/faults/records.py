@@ -41,8 +41,8 @@ from dislab.regularizers import KL
 from dislab.runs import load_run, versions, write_scores
 from dislab.runs.exported import write_exported
 from dislab.study import worker
-from dislab.study.plan import make_plan, read_plan
 from dislab.study.results import Done, StudyFolder
+from dislab.study.schedule import make_schedule, read_schedule
 from dislab.study.study_file import read_study_file
 from dislab.study.worker import Report, Settings, Task, Worker
 from dislab.yaml_files import parse_yaml, yaml_text
@@ -94,7 +94,7 @@ def prepare() -> None:
     Path("base.yaml").write_text(BASE)
     Path("small.yaml").write_text(STUDY)
     resolve = resolver()
-    plan = make_plan(read_study_file("small.yaml"), lambda: resolve, versions())
+    plan = make_schedule(read_study_file("small.yaml"), lambda: resolve, versions())
     folder = StudyFolder(Path("foreign/study"))
     plan.write(folder.path)
     for index, run in enumerate(plan.runs):
@@ -280,7 +280,7 @@ def work() -> Answer:
 
     folder = Path("foreign/study")
     settings = Settings(leave=True)
-    return tried(lambda: Worker(StudyFolder(folder), read_plan(folder), start, settings).work())
+    return tried(lambda: Worker(StudyFolder(folder), read_schedule(folder), start, settings).work())
 
 
 def opened() -> Answer:

@@ -11,7 +11,7 @@ import pytest
 from dislab.cli import main
 from dislab.cli.study_settings import resolver
 from dislab.errors import InputError
-from dislab.study.plan import make_plan
+from dislab.study.schedule import make_schedule
 from dislab.study.study_file import read_study_file
 from dislab.yaml_files import parse_yaml
 
@@ -71,7 +71,7 @@ def in_study(folder: Path, names: Sequence[str], on_axis: bool = False) -> Any:
     axis = {"axes": {"way": {"other": {"config": names}}}} if on_axis else {}
     base = ["base.yaml"] if on_axis else ["base.yaml", *names]
     (folder / "study.yaml").write_text(json.dumps({"base": base, **axis}))
-    return make_plan(read_study_file(folder / "study.yaml"), resolver, {}).runs[0].config
+    return make_schedule(read_study_file(folder / "study.yaml"), resolver, {}).runs[0].config
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from dislab.study.plan import Plan, Resolved, make_plan
 from dislab.study.results import Done, StudyFolder
+from dislab.study.schedule import Resolved, Schedule, make_schedule
 from dislab.study.study_file import read_study_file
 from dislab.study.worker import Outcome, Report, Task
 from dislab.testing.processes import Started, obey
@@ -45,14 +45,16 @@ def made_up(args: Sequence[str]) -> Resolved:
     return Resolved(config, training, sections)
 
 
-def planned(folder: Path, text: str, name: str = "mine") -> Plan:
+def planned(folder: Path, text: str, name: str = "mine") -> Schedule:
     """The plan of a study file, read without dislab's parser."""
     path = folder / f"{name}.yaml"
     path.write_text(text)
-    return make_plan(read_study_file(path), lambda: made_up, {"dislab": "1"})
+    return make_schedule(read_study_file(path), lambda: made_up, {"dislab": "1"})
 
 
-def scored(folder: StudyFolder, plan: Plan, scores: Mapping[str, Sequence[float | None]]) -> None:
+def scored(
+    folder: StudyFolder, plan: Schedule, scores: Mapping[str, Sequence[float | None]]
+) -> None:
     """Writes the plan, and records of runs with a score; a run without any is left waiting.
 
     Args:

@@ -17,8 +17,8 @@ from tests.study.conftest import SCORE, TINY, planned
 
 from dislab.cli import main
 from dislab.errors import InputError
-from dislab.study.plan import Plan
 from dislab.study.results import Done, Failed, StudyFolder
+from dislab.study.schedule import Schedule
 from dislab.testing.processes import Started
 
 Command = Callable[..., Started]
@@ -210,7 +210,7 @@ def test_a_worker_takes_the_plan_of_its_own_study(
     taken: list[str] = []
 
     class Worker:
-        def __init__(self, folder: StudyFolder, plan: Plan, *more: object) -> None:
+        def __init__(self, folder: StudyFolder, plan: Schedule, *more: object) -> None:
             taken.append(plan.name)
 
         def work(self) -> None: ...
@@ -251,7 +251,7 @@ def test_a_study_file_shows_its_own_study_in_a_shared_folder(
 
 def test_runs_of_a_study_have_no_page_unless_its_file_asks_for_it(tmp_path: Path) -> None:
     from dislab.cli.study_settings import resolver
-    from dislab.study.plan import make_plan
+    from dislab.study.schedule import make_schedule
     from dislab.study.study_file import read_study_file
 
     (tmp_path / "base.yaml").write_text(TINY)
@@ -264,7 +264,7 @@ axes:
     file: {trainer.max_steps: 6, config: page.yaml}
     value: {trainer.max_steps: 7, report: true}
 """)
-    plan = make_plan(read_study_file(tmp_path / "mine.yaml"), resolver, {})
+    plan = make_schedule(read_study_file(tmp_path / "mine.yaml"), resolver, {})
     assert [run.config["report"] for run in plan.runs] == [False, True, True]
 
 

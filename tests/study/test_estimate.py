@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from dislab.study.plan import Plan, Resolved, make_plan
+from dislab.study.schedule import Resolved, Schedule, make_schedule
 from dislab.study.status import estimate, training_steps
 from dislab.study.study_file import read_study_file
 
@@ -40,7 +40,7 @@ def test_steps_of_a_run(config: dict[str, Any], expected: int | None) -> None:
     assert training_steps(config) == expected
 
 
-def steps_plan(folder: Path, steps: tuple[int, ...], more: str = "") -> Plan:
+def steps_plan(folder: Path, steps: tuple[int, ...], more: str = "") -> Schedule:
     """Two seeds of each number of steps."""
     (folder / "base.yaml").write_text("model: {class_path: VAE}\n")
     path = folder / "mine.yaml"
@@ -54,7 +54,7 @@ def steps_plan(folder: Path, steps: tuple[int, ...], more: str = "") -> Plan:
             {"data": {}, "trainer": trainer, "evaluate": {}}, {"a": count}, {"evaluate": {}}
         )
 
-    return make_plan(read_study_file(path), lambda: resolved, {"dislab": "1"})
+    return make_schedule(read_study_file(path), lambda: resolved, {"dislab": "1"})
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,8 @@ from dislab.errors import InputError
 from dislab.report import ReportedRun
 from dislab.study import Study
 from dislab.study.page import study_page_of, write_study_page
-from dislab.study.plan import study_file_of
 from dislab.study.results import Done, Failed, StudyFolder
+from dislab.study.schedule import study_file_of
 
 TEXT = """
 base: [base.yaml]
@@ -73,7 +73,7 @@ def test_runs_that_wait_fail_or_diverge_are_shown_as_such(
     make: Make, folder: StudyFolder, tmp_path: Path
 ) -> None:
     study = make(mig=[0.1, 0.2, 0.3, None, None, None, None, None])
-    failing, diverging = study.plan.runs[4:6]
+    failing, diverging = study.schedule.runs[4:6]
     digest = failing.group.stages["train"].digest
     message = "ValueError: /home/somebody/data/x.npz is torn"
     folder.write_failed(failing, "train", Failed(digest, "exception", message))
@@ -146,7 +146,7 @@ def test_best_median_and_worst_model_by_a_score(
     text = TEXT + "stages: {train: {}, score: {}, transfer: {scenarios: [far]}}\n"
     study = make(text, mig=MIG)
     for number, error in {0: 0.3, 1: 0.2, 6: 0.9}.items():
-        run = study.plan.runs[number]
+        run = study.schedule.runs[number]
         digest = run.group.stages["transfer"].digest
         folder.write_done(run, "transfer", Done(digest, "done", {"far/mlp": error}, 1.0, {}))
     loaded: list[str] = []
@@ -156,7 +156,7 @@ def test_best_median_and_worst_model_by_a_score(
         return ReportedRun(run, vae(shape=(1, 12, 12)), blobs(resize=12))
 
     page = study_page_of(study, tmp_path, by, load)
-    assert loaded == [study.plan.runs[number].id for number in order]
+    assert loaded == [study.schedule.runs[number].id for number in order]
     assert page.count('class="explorer"') == len(data_of(page, "explorers")) == 3
 
 
@@ -177,7 +177,7 @@ def test_pages_of_runs_are_linked_from_where_the_page_lies(
     make: Make, folder: StudyFolder, tmp_path: Path
 ) -> None:
     study = make(mig=MIG)
-    run = folder.run(study.plan.runs[0].id)
+    run = folder.run(study.schedule.runs[0].id)
     (run / "report.html").write_text("")
     for place, start in ((folder.path, "runs/"), (tmp_path / "out", "../studies/mine/runs/")):
         runs = data_of(study_page_of(study, place), "study")["runs"]

@@ -13,8 +13,8 @@ import pytest
 from tests.study.conftest import made_up, planned
 
 from dislab.errors import InputError
-from dislab.study.plan import PLAN, Plan, read_plan
 from dislab.study.results import Done, Failed, StudyFolder
+from dislab.study.schedule import PLAN, Schedule, read_schedule
 from dislab.study.statistics import udr
 from dislab.study.status import duration, lines
 from dislab.study.study import Study, StudyWarning
@@ -30,12 +30,17 @@ TEXT = (
 
 
 @pytest.fixture
-def plan(folder: StudyFolder, tmp_path: Path) -> Plan:
+def plan(folder: StudyFolder, tmp_path: Path) -> Schedule:
     return planned(tmp_path, TEXT)
 
 
 def finish(
-    folder: StudyFolder, plan: Plan, number: int, stage: str, seconds: float = 10.0, **more: float
+    folder: StudyFolder,
+    plan: Schedule,
+    number: int,
+    stage: str,
+    seconds: float = 10.0,
+    **more: float,
 ) -> None:
     run = plan.runs[number]
     digest = run.group.stages[stage].digest
@@ -43,7 +48,7 @@ def finish(
     folder.write_done(run, stage, done)
 
 
-def test_a_table(folder: StudyFolder, plan: Plan) -> None:
+def test_a_table(folder: StudyFolder, plan: Schedule) -> None:
     for number in range(2):
         finish(folder, plan, number, "train")
         finish(folder, plan, number, "score", mig=number + 0.5)
@@ -65,7 +70,7 @@ def test_a_table(folder: StudyFolder, plan: Plan) -> None:
     pd.testing.assert_frame_equal(table, expected)
 
 
-def test_time_that_is_left(folder: StudyFolder, plan: Plan) -> None:
+def test_time_that_is_left(folder: StudyFolder, plan: Schedule) -> None:
     study = Study.of(folder.path, plan)
     assert study.status().remaining is None
     for number, seconds in enumerate((10.0, 20.0, 60.0)):
@@ -82,7 +87,7 @@ def test_time_that_is_left(folder: StudyFolder, plan: Plan) -> None:
     assert "work left: 85 s of one worker" in said
 
 
-def test_a_mixture_of_versions_warns(folder: StudyFolder, plan: Plan) -> None:
+def test_a_mixture_of_versions_warns(folder: StudyFolder, plan: Schedule) -> None:
     finish(folder, plan, 0, "train")
     finish(folder, plan, 1, "train")
     study = Study.of(folder.path, plan)
@@ -95,7 +100,7 @@ def test_a_mixture_of_versions_warns(folder: StudyFolder, plan: Plan) -> None:
 
 
 def test_results_of_other_settings_do_not_count(
-    folder: StudyFolder, plan: Plan, tmp_path: Path
+    folder: StudyFolder, plan: Schedule, tmp_path: Path
 ) -> None:
     finish(folder, plan, 0, "train")
     finish(folder, plan, 0, "score", mig=0.5)
@@ -106,18 +111,18 @@ def test_results_of_other_settings_do_not_count(
     assert study.status().runs[0].done.keys() == {"train"}
 
 
-def test_a_plan_is_read_back(folder: StudyFolder, plan: Plan) -> None:
+def test_a_plan_is_read_back(folder: StudyFolder, plan: Schedule) -> None:
     plan.write(folder.path)
-    assert read_plan(folder.path) == plan
-    assert read_plan(folder.path, plan.name) == plan
+    assert read_schedule(folder.path) == plan
+    assert read_schedule(folder.path, plan.name) == plan
     with pytest.raises(InputError, match="has no plan of the study other, only that of mine"):
-        read_plan(folder.path, "other")
+        read_schedule(folder.path, "other")
 
 
 def test_a_plan_that_has_not_changed_is_not_read_again(
-    folder: StudyFolder, plan: Plan, tmp_path: Path
+    folder: StudyFolder, plan: Schedule, tmp_path: Path
 ) -> None:
-    from dislab.study.plan import Resolver, make_plan
+    from dislab.study.schedule import Resolver, make_schedule
     from dislab.study.study_file import read_study_file
 
     def unneeded() -> Resolver:
@@ -125,18 +130,18 @@ def test_a_plan_that_has_not_changed_is_not_read_again(
 
     known = [run.group for run in plan.runs]
     file = read_study_file(tmp_path / "mine.yaml")
-    assert make_plan(file, unneeded, plan.versions, known) == plan
+    assert make_schedule(file, unneeded, plan.versions, known) == plan
     base = (tmp_path / "base.yaml").read_text()
     (tmp_path / "base.yaml").write_text("model: {class_path: AdaGVAE}\n")
     with pytest.raises(AssertionError):
-        make_plan(file, unneeded, plan.versions, known)
+        make_schedule(file, unneeded, plan.versions, known)
     (tmp_path / "base.yaml").write_text(f"{base}data: part.yaml\n")
     (tmp_path / "part.yaml").write_text("class_path: SingleData\n")
-    known = [run.group for run in make_plan(file, lambda: made_up, plan.versions).runs]
-    make_plan(file, unneeded, plan.versions, known)
+    known = [run.group for run in make_schedule(file, lambda: made_up, plan.versions).runs]
+    make_schedule(file, unneeded, plan.versions, known)
     (tmp_path / "part.yaml").write_text("class_path: PairedData\n")
     with pytest.raises(AssertionError):
-        make_plan(file, unneeded, plan.versions, known)
+        make_schedule(file, unneeded, plan.versions, known)
 
 
 @pytest.mark.parametrize(
@@ -181,7 +186,9 @@ def test_tables_in_every_format(tmp_path: Path) -> None:
     assert back["model.b"].tolist() == ["1", "a|b"]
 
 
-def keep_codes(folder: StudyFolder, plan: Plan, number: int, codes: np.ndarray[Any, Any]) -> None:
+def keep_codes(
+    folder: StudyFolder, plan: Schedule, number: int, codes: np.ndarray[Any, Any]
+) -> None:
     finish(folder, plan, number, "codes")
     run = folder.run(plan.runs[number].id)
     np.savez(run / "codes.npz", codes=codes, kl=[1.0, 0.5, 0.0], states=np.arange(len(codes)))
@@ -262,12 +269,12 @@ def test_codes_that_were_lost_are_taken_again(
         Study.of(folder.path, plan).agreement()
 
 
-def test_agreement_needs_the_stage(folder: StudyFolder, plan: Plan) -> None:
+def test_agreement_needs_the_stage(folder: StudyFolder, plan: Schedule) -> None:
     with pytest.raises(InputError, match=r"mine keeps no codes.*`codes: \{images: 5000\}`"):
         Study.of(folder.path, plan).agreement()
 
 
-def test_primary_scores_of_a_study(folder: StudyFolder, plan: Plan) -> None:
+def test_primary_scores_of_a_study(folder: StudyFolder, plan: Schedule) -> None:
     study = Study.of(folder.path, plan)
     assert study.primary_scores() == {}
     finish(folder, plan, 2, "score", mig=0.5)

@@ -15,8 +15,8 @@ from tests.study.conftest import planned
 
 from dislab.cli import main
 from dislab.storage import writing
-from dislab.study.plan import Plan
 from dislab.study.results import Done, StudyFolder
+from dislab.study.schedule import Schedule
 from dislab.study.summary import StudySummary, summarize
 from dislab.study.summary_folder import write_summary
 
@@ -31,7 +31,7 @@ CODES = ", codes: {images: 300}"
 PRIMARY = {"mig": {"primary": "mig", "higher_is_better": True}}
 
 
-def filled(folder: StudyFolder, text: str) -> Plan:
+def filled(folder: StudyFolder, text: str) -> Schedule:
     """A study in which all runs but the last have been done."""
     plan = planned(folder.path.parents[1], text)
     plan.write(folder.path)

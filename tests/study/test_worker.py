@@ -14,8 +14,8 @@ from dislab.errors import InputError, TrainingError
 from dislab.storage import atomic
 from dislab.study import results, worker
 from dislab.study.claims import Claims
-from dislab.study.plan import PLAN, Plan, read_plan
 from dislab.study.results import StudyFolder
+from dislab.study.schedule import PLAN, Schedule, read_schedule
 from dislab.study.study import Study
 from dislab.study.worker import Settings, Worker
 from dislab.yaml_files import read_mapping
@@ -32,13 +32,13 @@ def _without_patience(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def work(folder: StudyFolder) -> Callable[..., None]:
-    def working(plan: Plan, units: Units, **settings: object) -> None:
+    def working(plan: Schedule, units: Units, **settings: object) -> None:
         Worker(folder, plan, units, Settings(**settings)).work()  # type: ignore[arg-type]
 
     return working
 
 
-def states(folder: StudyFolder, plan: Plan) -> list[str]:
+def states(folder: StudyFolder, plan: Schedule) -> list[str]:
     return [one.state for one in Study.of(folder.path, plan).status().runs]
 
 
@@ -356,7 +356,7 @@ def test_a_plan_of_somebody_else_is_checked(
     part[path[-1]] = value
     (folder.path / PLAN).write_text(json.dumps(record))
     with pytest.raises(InputError, match=r"plan\.json is damaged.* make it again") as raised:
-        read_plan(folder.path)
+        read_schedule(folder.path)
     assert "\n" not in str(raised.value)
 
 
@@ -370,7 +370,7 @@ def test_fields_of_later_versions_are_ignored(
     assert len(records) == 3
     for path in records:
         path.write_text(json.dumps({**json.loads(path.read_text()), "of a later version": [1]}))
-    assert states(folder, read_plan(folder.path)) == ["finished"]
+    assert states(folder, read_schedule(folder.path)) == ["finished"]
 
 
 @pytest.mark.parametrize("name", ["1e1638797704", "1e5", "123456789012", "000000000e12"])

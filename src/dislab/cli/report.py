@@ -42,7 +42,7 @@ def run(args: list[str]) -> int:
 
 def _is_study(path: Path) -> bool:
     """Whether a path is a study file or a study's folder."""
-    from dislab.study.plan import PLAN
+    from dislab.study.schedule import PLAN
 
     return (path / PLAN).is_file() or (path.is_file() and is_yaml(path))
 

@@ -21,8 +21,16 @@ from dislab.errors import InputError, suggestion
 from dislab.storage import atomic, check_output
 from dislab.study.claims import STALE
 from dislab.study.comparison import flat_settings
-from dislab.study.plan import PLAN, Plan, Resolver, is_plan, make_plan, read_plan, study_file_of
 from dislab.study.results import STUDY, StudyFolder
+from dislab.study.schedule import (
+    PLAN,
+    Resolver,
+    Schedule,
+    is_schedule,
+    make_schedule,
+    read_schedule,
+    study_file_of,
+)
 from dislab.study.status import Progress, duration, estimate, lines, training_steps, versions_of
 from dislab.study.study import STUDIES, Study, folder_of
 from dislab.study.study_file import StudyFile, read_study_file
@@ -81,27 +89,30 @@ def _plan(parser: Parser, args: list[str]) -> int:
     rate = options.steps_per_second
     if rate is not None and not 0 < rate < math.inf:
         raise InputError(f"--steps_per_second is {rate:g}; it must be a number greater than 0")
-    folder, plan = _planned(options)
-    print(f"{plan.name}: {len(plan.runs)} runs in {folder}, stages {', '.join(plan.stages)}")
-    for axis in plan.axes:
-        labels = dict.fromkeys(str(run.group.axes[axis]) for run in plan.runs)
+    folder, schedule = _scheduled(options)
+    print(
+        f"{schedule.name}: {len(schedule.runs)} runs in {folder}, "
+        f"stages {', '.join(schedule.stages)}"
+    )
+    for axis in schedule.axes:
+        labels = dict.fromkeys(str(run.group.axes[axis]) for run in schedule.runs)
         print(f"  {axis}: {', '.join(labels)}")
-    print(f"  seeds: {len({run.seed for run in plan.runs})}")
-    for line in _groups(plan):
+    print(f"  seeds: {len({run.seed for run in schedule.runs})}")
+    for line in _groups(schedule):
         print(line)
-    for line in estimate(plan, rate):
+    for line in estimate(schedule, rate):
         print(line)
     if (folder / PLAN).is_file():
-        for line in lines(Study.of(folder, plan).status()):
+        for line in lines(Study.of(folder, schedule).status()):
             print(line)
     return 0
 
 
-def _groups(plan: Plan) -> Iterator[str]:
+def _groups(schedule: Schedule) -> Iterator[str]:
     """One line for each group of runs: method, data set, model, regularizers and steps."""
     from dislab.report.run_record import facts_of  # imports matplotlib
 
-    for group in {id(run.group): run.group for run in plan.runs}.values():
+    for group in {id(run.group): run.group for run in schedule.runs}.values():
         facts = facts_of(group.config, {})
         facts.pop("seed", None)
         if (steps := training_steps(group.config)) is not None:
@@ -125,21 +136,21 @@ def _run(parser: Parser, args: list[str]) -> int:
     from dislab.study.launchers import Workers, load_launcher
 
     launcher = load_launcher(options.launcher)
-    folder, plan = _planned(options)
-    _keep(options.study, folder, plan)
+    folder, schedule = _scheduled(options)
+    _keep(options.study, folder, schedule)
     records = StudyFolder(folder)
     if options.retry_failed:
-        records.forget_failures(plan)
-    study = Study.of(folder, plan)
+        records.forget_failures(schedule)
+    study = Study.of(folder, schedule)
     remaining = sum(run.state in ("waiting", "running") for run in study.status().runs)
     if remaining:
         cores = os.cpu_count() or 1
-        progress = Progress(study, options.workers or max(1, cores // plan.resources.cpus))
-        work = ("study", "work", str(folder.resolve()), "--study", plan.name)
+        progress = Progress(study, options.workers or max(1, cores // schedule.resources.cpus))
+        work = ("study", "work", str(folder.resolve()), "--study", schedule.name)
         command = (sys.executable, "-P", "-m", "dislab", *work)
         try:
             workers = Workers(
-                folder, command, options.workers, plan.resources, remaining, progress.tick
+                folder, command, options.workers, schedule.resources, remaining, progress.tick
             )
             if not launcher.launch(workers):
                 return 0
@@ -172,22 +183,22 @@ def _work(parser: Parser, args: list[str]) -> int:
     options = parser.parse_args(args)
     if not options.stale >= 1:
         raise InputError(f"--stale is {options.stale:g}; it must be 1 second or longer")
-    plan = read_plan(options.folder, options.study)
+    schedule = read_schedule(options.folder, options.study)
     # read by the OpenMP library when torch loads it
-    os.environ.setdefault("OMP_NUM_THREADS", str(plan.resources.cpus))
-    if not plan.resources.gpus:
+    os.environ.setdefault("OMP_NUM_THREADS", str(schedule.resources.cpus))
+    if not schedule.resources.gpus:
         os.environ["CUDA_VISIBLE_DEVICES"] = ""
     for name in [variable for variable in os.environ if variable.startswith("SLURM_")]:
         del os.environ[name]  # each run is a single process, independent of the job
     from dislab.cli import unit
     from dislab.study.worker import Settings, Worker
 
-    _warn_of_versions(plan)
+    _warn_of_versions(schedule)
     unit.preload()
     launcher = os.getppid()
     alive = (lambda: os.getppid() == launcher) if options.attached else (lambda: True)
     settings = Settings(options.leave, options.stale, alive)
-    Worker(StudyFolder(options.folder), plan, unit.Process, settings).work()
+    Worker(StudyFolder(options.folder), schedule, unit.Process, settings).work()
     return 0
 
 
@@ -195,7 +206,7 @@ def _status(parser: Parser, args: list[str]) -> int:
     _add_study(parser)
     options = parser.parse_args(args)
     study = Study(options.study, options.folder)
-    print(f"{study.plan.name} in {study.path}")
+    print(f"{study.schedule.name} in {study.path}")
     for line in lines(study.status()):
         print(line)
     return 0
@@ -236,7 +247,7 @@ def _summary(parser: Parser, args: list[str]) -> int:
 
     results = study.summary(options.target)
     files = write_summary(results, options.out, options.pictures, list(_about(study)))
-    if "codes" not in study.plan.stages:
+    if "codes" not in study.schedule.stages:
         print_warning(
             "without UDR and alignment, as the study keeps no codes; add `codes: {images: 5000}` "
             "to its stages and run it again"
@@ -284,22 +295,22 @@ def _count(text: str) -> int:
     return int(text)
 
 
-def _planned(options: argparse.Namespace) -> tuple[Path, Plan]:
+def _scheduled(options: argparse.Namespace) -> tuple[Path, Schedule]:
     """The folder and the plan of a study, given as its study file or its folder."""
     folder = folder_of(options.study, options.folder)
     if options.study.is_dir():
-        return folder, read_plan(folder)
+        return folder, read_schedule(folder)
     file = read_study_file(options.study)
     for line in _overwritten(file):
         print_warning(line)
     try:
-        runs = read_plan(folder, file.name).runs
+        runs = read_schedule(folder, file.name).runs
     except InputError:  # no readable plan: every run is checked again
         runs = ()
     groups = {run.group.read: run.group for run in runs}
     from dislab.runs import versions
 
-    return folder, make_plan(file, _resolver, versions(), groups.values())
+    return folder, make_schedule(file, _resolver, versions(), groups.values())
 
 
 def _overwritten(file: StudyFile) -> Iterator[str]:
@@ -341,10 +352,10 @@ def _resolver() -> Resolver:
     return resolver(builds=True)
 
 
-def _keep(study: Path, folder: Path, plan: Plan) -> None:
+def _keep(study: Path, folder: Path, schedule: Schedule) -> None:
     """Writes the files that workers read."""
-    check_output("--folder", folder / PLAN, is_plan)
-    check_output("--folder", folder / STUDY, lambda _: is_plan(folder / PLAN))
+    check_output("--folder", folder / PLAN, is_schedule)
+    check_output("--folder", folder / STUDY, lambda _: is_schedule(folder / PLAN))
     try:
         (folder / "workers").mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -353,10 +364,10 @@ def _keep(study: Path, folder: Path, plan: Plan) -> None:
         ) from error
     if not study.is_dir():
         text = study.read_bytes()
-        for path in (study_file_of(folder, plan.name), folder / STUDY):
+        for path in (study_file_of(folder, schedule.name), folder / STUDY):
             with atomic(path) as temporary:
                 temporary.write_bytes(text)
-    plan.write(folder)
+    schedule.write(folder)
 
 
 def _show_end(study: Study) -> int:
@@ -372,14 +383,14 @@ def _show_end(study: Study) -> int:
     return int("failed" in status.counts())
 
 
-def _warn_of_versions(plan: Plan) -> None:
+def _warn_of_versions(schedule: Schedule) -> None:
     """Warns if this worker's version of dislab differs from that of the plan."""
     from dislab.runs import versions
 
     here = versions()
     differ = [
         f"{name} {here.get(name)} instead of {there}"
-        for name, there in plan.versions.items()
+        for name, there in schedule.versions.items()
         if here.get(name) != there
     ]
     if differ:

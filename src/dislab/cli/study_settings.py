@@ -19,7 +19,7 @@ from dislab.functional.runtime import check_precision
 from dislab.metrics.evaluation import built as built_metric
 from dislab.naming.parsed import confine_names
 from dislab.study.identity import training_of, without_defaults
-from dislab.study.plan import Resolved, Resolver
+from dislab.study.schedule import Resolved, Resolver
 from dislab.transfer.run import check_predictors
 from dislab.yaml_files import parse_yaml, read_values_strictly
 

@@ -21,8 +21,8 @@ from dislab.runs import CONFIG
 from dislab.runs.published import is_published, published, without_paths
 from dislab.storage import atomic
 from dislab.study.comparison import flat_settings
-from dislab.study.plan import read_plan, study_file_of
 from dislab.study.results import STUDY
+from dislab.study.schedule import read_schedule, study_file_of
 from dislab.study.statistics.text import texts
 from dislab.study.status import RunStatus, duration, mixed_versions, versions_of
 from dislab.study.study import Study, StudyWarning
@@ -110,7 +110,7 @@ def study_page_of(
     models = [] if summary is None or load is None else list(_models(study, summary, load))
     content = without_paths(
         {
-            "title": study.plan.name,
+            "title": study.schedule.name,
             "summary": _described(study, table),
             "headline": _headline(table, summary),
             "notes": [
@@ -124,7 +124,7 @@ def study_page_of(
     )
     content |= {"models": models, "study_file": _study_file(study)}
     rows = {
-        **_rows(table, summary, study.plan.axes),
+        **_rows(table, summary, study.schedule.axes),
         "settings": list(settings.values()),
         "runs": [
             {
@@ -153,7 +153,7 @@ def _described(study: Study, table: pd.DataFrame) -> str:
     """Sentence with the number of runs, the axes with their values, and the number of seeds."""
     seeds = table["seed"].nunique()
     parts = [f"{len(table):,} run{'s' * (len(table) != 1)}"]
-    for axis in study.plan.axes:
+    for axis in study.schedule.axes:
         values = list(dict.fromkeys(map(str, table[axis].dropna())))
         text = ", ".join(values) if len(values) <= 8 else f"{len(values)} values"
         parts.append(f"{axis}: {text}")
@@ -304,10 +304,10 @@ def _links(run: Path, folder: Path) -> list[tuple[str, str]]:
 
 
 def _study_file(study: Study) -> str:
-    path = study_file_of(study.path, study.plan.name)
+    path = study_file_of(study.path, study.schedule.name)
     if not path.is_file():  # older dislab versions kept only the last study file
         path = study.path / STUDY
-        if not path.is_file() or read_plan(study.path).name != study.plan.name:
+        if not path.is_file() or read_schedule(study.path).name != study.schedule.name:
             return ""
     text = path.read_text(encoding="utf-8")
     try:

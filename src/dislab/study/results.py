@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, TypeVar
 
 from dislab.errors import InputError
 from dislab.storage import atomic, check_inside, json_text, read_json, record_of
-from dislab.study.plan import Plan, PlannedRun
+from dislab.study.schedule import Schedule, ScheduledRun
 
 RUNS: Final = "runs"
 CLAIMS: Final = "claims"
@@ -95,15 +95,15 @@ class StudyFolder:
         """The folder with the records of a stage of a run, from their names."""
         return self.run(run) / STAGES / stage
 
-    def done(self, run: PlannedRun, stage: str) -> Done | None:
+    def done(self, run: ScheduledRun, stage: str) -> Done | None:
         """Record of a stage completed with the current settings of the run, or None."""
         return self._current(run, stage, DONE, Done)
 
-    def failed(self, run: PlannedRun, stage: str) -> Failed | None:
+    def failed(self, run: ScheduledRun, stage: str) -> Failed | None:
         """Record of a stage that failed with the current settings of the run, or None."""
         return self._current(run, stage, FAILED, Failed)
 
-    def _current(self, run: PlannedRun, stage: str, name: str, cls: type[T]) -> T | None:
+    def _current(self, run: ScheduledRun, stage: str, name: str, cls: type[T]) -> T | None:
         """A record of a stage; None if its settings have changed since, or if it is damaged.
 
         Warns:
@@ -121,22 +121,22 @@ class StudyFolder:
             warnings.warn(str(error), RecordWarning, stacklevel=2)
             return None
 
-    def write_done(self, run: PlannedRun, stage: str, done: Done) -> None:
+    def write_done(self, run: ScheduledRun, stage: str, done: Done) -> None:
         """Records that a stage is done, and removes the record of an earlier failure."""
         folder = self.stage(run.id, stage)
         _write(folder / DONE, asdict(done))
         (folder / FAILED).unlink(missing_ok=True)
 
-    def write_failed(self, run: PlannedRun, stage: str, failed: Failed) -> None:
+    def write_failed(self, run: ScheduledRun, stage: str, failed: Failed) -> None:
         """Records that a stage has failed."""
         _write(self.stage(run.id, stage) / FAILED, asdict(failed))
 
-    def forget_failures(self, plan: Plan) -> int:
+    def forget_failures(self, schedule: Schedule) -> int:
         """Removes all failure records, so that their stages are retried; returns their number."""
         records = [
             path
-            for run in plan.runs
-            for stage in plan.stages
+            for run in schedule.runs
+            for stage in schedule.stages
             if (path := self.stage(run.id, stage) / FAILED).is_file()
         ]
         for path in records:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tqdm import tqdm
 
-from dislab.study.plan import Plan, PlannedRun
 from dislab.study.results import Done, Failed, State
+from dislab.study.schedule import Schedule, ScheduledRun
 from dislab.study.stages import FIRST
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ class RunStatus(NamedTuple):
         failed: Failed stages that are not retried.
     """
 
-    run: PlannedRun
+    run: ScheduledRun
     state: State
     done: dict[str, Done]
     failed: dict[str, Failed]
@@ -52,8 +52,8 @@ class Status(NamedTuple):
 
 
 def state_of(
-    plan: Plan,
-    run: PlannedRun,
+    schedule: Schedule,
+    run: ScheduledRun,
     done: dict[str, Done],
     failed: dict[str, Failed],
     working: frozenset[str],
@@ -65,11 +65,11 @@ def state_of(
     """
     if FIRST in done and done[FIRST].outcome == "diverged":
         return "diverged"
-    if len(done) == len(plan.stages):
+    if len(done) == len(schedule.stages):
         return "finished"
     if run.id in working:
         return "running"
-    if FIRST in failed or len(done) + len(failed) == len(plan.stages):
+    if FIRST in failed or len(done) + len(failed) == len(schedule.stages):
         return "failed"
     return "waiting"
 
@@ -156,14 +156,14 @@ def training_steps(config: Mapping[str, Any]) -> int | None:
     return min(limits, default=None)
 
 
-def estimate(plan: Plan, steps_per_second: float | None = None) -> Iterator[str]:
-    """Lines that describe the training effort of a plan.
+def estimate(schedule: Schedule, steps_per_second: float | None = None) -> Iterator[str]:
+    """Lines that describe the training effort of a schedule.
 
     `steps_per_second` is the rate of one worker, measured on the machine that will train; without
     it, hours are not estimated.
     """
-    steps = [n for run in plan.runs if (n := training_steps(run.group.config)) is not None]
-    others = len(plan.runs) - len(steps)
+    steps = [n for run in schedule.runs if (n := training_steps(run.group.config)) is not None]
+    others = len(schedule.runs) - len(steps)
     if not steps:
         yield "training: all runs count epochs, whose steps depend on the data"
         return
@@ -174,8 +174,12 @@ def estimate(plan: Plan, steps_per_second: float | None = None) -> Iterator[str]
     if steps_per_second is None:
         return
     hours = sum(steps) / steps_per_second / 3600
-    cards = f", {hours * plan.resources.gpus:,.1f} hours of one GPU" if plan.resources.gpus else ""
-    stages = f"; without {', '.join(plan.stages[1:])}" if plan.stages[1:] else ""
+    cards = (
+        f", {hours * schedule.resources.gpus:,.1f} hours of one GPU"
+        if schedule.resources.gpus
+        else ""
+    )
+    stages = f"; without {', '.join(schedule.stages[1:])}" if schedule.stages[1:] else ""
     yield f"at {steps_per_second:g} steps a second: {hours:,.1f} hours of one worker{cards}{stages}"
 
 
@@ -196,8 +200,8 @@ class Progress:
         self._study = study
         self._workers = workers
         self._due = 0.0
-        total = len(study.plan.runs)
-        self._bar = tqdm(desc=study.plan.name, total=total, bar_format=_FORMAT, disable=None)
+        total = len(study.schedule.runs)
+        self._bar = tqdm(desc=study.schedule.name, total=total, bar_format=_FORMAT, disable=None)
 
     def tick(self) -> None:
         """Updates the bar from the folder, unless it was read a moment ago."""

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final, final
 
 from dislab.errors import InputError
 from dislab.study.claims import Claims
-from dislab.study.plan import PLAN, Plan, PlannedRun, read_plan
 from dislab.study.results import Failed, RecordWarning, StudyFolder, is_given_up
+from dislab.study.schedule import PLAN, Schedule, ScheduledRun, read_schedule
 from dislab.study.status import RunStatus, Status, mixed_versions, state_of
 from dislab.study.study_file import read_study_file
 
@@ -45,24 +45,24 @@ class Study:
     def __init__(self, path: str | Path, folder: str | Path | None = None) -> None:
         directory = folder_of(path, folder)
         name = None if directory == Path(path) else read_study_file(path).name
-        self._read(directory, read_plan(directory, name))
+        self._read(directory, read_schedule(directory, name))
 
     @classmethod
-    def of(cls, folder: Path, plan: Plan) -> "Study":
-        """Creates a study from a plan.
+    def of(cls, folder: Path, schedule: Schedule) -> "Study":
+        """Creates a study from a schedule.
 
         Args:
             folder: The folder, which need not exist.
-            plan: The runs and their settings.
+            schedule: The runs and their settings.
         """
         study = cls.__new__(cls)
-        study._read(folder, plan)
+        study._read(folder, schedule)
         return study
 
-    def _read(self, path: Path, plan: Plan) -> None:
+    def _read(self, path: Path, schedule: Schedule) -> None:
         self.path = path
         """The folder."""
-        self.plan = plan
+        self.schedule = schedule
         """The runs and their settings."""
         self.folder = StudyFolder(path)
         """The records in the folder."""
@@ -70,10 +70,10 @@ class Study:
     def status(self) -> Status:
         """State of every run, and remaining time."""
         working = self._working()
-        runs = [self._status(run, working) for run in self.plan.runs]
+        runs = [self._status(run, working) for run in self.schedule.runs]
         took = {
             stage: [run.done[stage].seconds for run in runs if stage in run.done]
-            for stage in self.plan.stages
+            for stage in self.schedule.stages
         }
         remaining: float | None = 0.0
         for stage, seconds in took.items():
@@ -102,18 +102,20 @@ class Study:
         """
         import pandas as pd  # the import takes longer than everything else in reading a study
 
-        runs = [self._status(run, frozenset()) for run in self.plan.runs]
+        runs = [self._status(run, frozenset()) for run in self.schedule.runs]
         if different := mixed_versions(runs):
             warnings.warn(different, StudyWarning, stacklevel=2)
         names = {
             f"{stage}.{name}": None
-            for stage in self.plan.stages
+            for stage in self.schedule.stages
             for run in runs
             for name in (run.done[stage].scores if stage in run.done else ())
         }
         rows = [_row(run) for run in runs]
         scores = {name: [row[2].get(name) for row in rows] for name in names}
-        columns: dict[str, Any] = {name: [row[0][name] for row in rows] for name in self.plan.axes}
+        columns: dict[str, Any] = {
+            name: [row[0][name] for row in rows] for name in self.schedule.axes
+        }
         table = pd.DataFrame(
             {
                 **columns,
@@ -145,13 +147,14 @@ class Study:
         from dislab.study.statistics import every_agreement
         from dislab.study.statistics._frames import AGREEMENT
 
-        if WORD not in self.plan.stages:
+        if WORD not in self.schedule.stages:
             raise InputError(
-                f"{self.plan.name} keeps no codes, which the agreement of runs is computed from; "
-                f"add `{WORD}: {{images: 5000}}` to stages in the study file, and run it again"
+                f"{self.schedule.name} keeps no codes, which the agreement of runs is computed "
+                f"from; add `{WORD}: {{images: 5000}}` to stages in the study file, and run it "
+                "again"
             )
-        groups: dict[str, list[PlannedRun]] = {}
-        for run in self.plan.runs:
+        groups: dict[str, list[ScheduledRun]] = {}
+        for run in self.schedule.runs:
             if self.folder.done(run, WORD) is not None:
                 groups.setdefault(run.group.read, []).append(run)
         parts = []
@@ -165,7 +168,7 @@ class Study:
                 means = {run: codes.codes for run, codes in present.items()}
                 kl = {run: codes.kl for run, codes in present.items()}
                 parts.append(every_agreement(means, kl))
-        runs = pd.Index([run.id for run in self.plan.runs], name="run")
+        runs = pd.Index([run.id for run in self.schedule.runs], name="run")
         table = pd.concat(parts) if parts else every_agreement({}, {})
         return table.reindex(runs).add_prefix(AGREEMENT)
 
@@ -184,9 +187,11 @@ class Study:
         from dislab.study.summary import summarize
 
         table = self.table()
-        if WORD in self.plan.stages:
+        if WORD in self.schedule.stages:
             table = table.join(self.agreement())
-        return summarize(table, self.plan.name, self.plan.axes, self.primary_scores(), target)
+        return summarize(
+            table, self.schedule.name, self.schedule.axes, self.primary_scores(), target
+        )
 
     def primary_scores(self) -> dict[str, "Best"]:
         """The main column `score.…` of each metric, and whether higher or lower is better.
@@ -196,11 +201,11 @@ class Study:
         """
         from dislab.study.stages.score import metrics
 
-        if "score" not in self.plan.stages:
+        if "score" not in self.schedule.stages:
             return {}
         directions: dict[str, Best] = {}
         seen: set[str] = set()
-        for run in self.plan.runs:
+        for run in self.schedule.runs:
             if run.group.read in seen or self.folder.done(run, "score") is None:
                 continue
             try:
@@ -214,18 +219,20 @@ class Study:
                     directions.setdefault(f"score.{name}", end)
         return directions
 
-    def _status(self, run: PlannedRun, working: frozenset[str]) -> RunStatus:
+    def _status(self, run: ScheduledRun, working: frozenset[str]) -> RunStatus:
         done = {
-            s: record for s in self.plan.stages if (record := self.folder.done(run, s)) is not None
+            s: record
+            for s in self.schedule.stages
+            if (record := self.folder.done(run, s)) is not None
         }
         failed: dict[str, Failed] = {}
-        if len(done) < len(self.plan.stages):
-            retries = self.plan.failure.retries
-            for stage in self.plan.stages:
+        if len(done) < len(self.schedule.stages):
+            retries = self.schedule.failure.retries
+            for stage in self.schedule.stages:
                 failure = self.folder.failed(run, stage) if stage not in done else None
                 if failure is not None and is_given_up(failure, retries):
                     failed[stage] = failure
-        return RunStatus(run, state_of(self.plan, run, done, failed, working), done, failed)
+        return RunStatus(run, state_of(self.schedule, run, done, failed, working), done, failed)
 
     def _working(self) -> frozenset[str]:
         """Names of the runs claimed by workers."""

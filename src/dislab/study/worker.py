@@ -11,7 +11,6 @@ from typing import Final, Literal, NamedTuple, Protocol, cast, runtime_checkable
 from dislab.errors import InputError, TrainingError
 from dislab.storage import atomic, check_inside
 from dislab.study.claims import BEAT, STALE, Claim, Claims
-from dislab.study.plan import Plan, PlannedRun
 from dislab.study.results import (
     LOG,
     RETRIED,
@@ -22,6 +21,7 @@ from dislab.study.results import (
     StudyFolder,
     is_given_up,
 )
+from dislab.study.schedule import Schedule, ScheduledRun
 from dislab.study.stages import FIRST, load_stage
 from dislab.study.stages.train import SETTINGS
 from dislab.study.status import duration
@@ -115,13 +115,17 @@ class Worker:
     """
 
     def __init__(
-        self, folder: StudyFolder, plan: Plan, start: Start, settings: Settings | None = None
+        self,
+        folder: StudyFolder,
+        schedule: Schedule,
+        start: Start,
+        settings: Settings | None = None,
     ) -> None:
         self._folder = folder
-        self._plan = plan
+        self._schedule = schedule
         self._start = start
         self._settings = settings or Settings()
-        self._stages = {word: load_stage(word) for word in plan.stages}
+        self._stages = {word: load_stage(word) for word in schedule.stages}
         self._claims = Claims(folder.claims, self._settings.stale)
         self._idle: tuple[float, float] | None = None
         """When the worker began to wait for other workers, and when it says so next."""
@@ -134,7 +138,7 @@ class Worker:
             TrainingError: The first runs have all failed in the same way.
         """
         try:
-            open_runs = list(self._plan.runs)
+            open_runs = list(self._schedule.runs)
             while open_runs:
                 before = len(open_runs)
                 open_runs = [run for run in open_runs if not self._has_ended(run)]
@@ -148,16 +152,18 @@ class Worker:
         finally:
             self._claims.close()
 
-    def _has_ended(self, run: PlannedRun) -> bool:
+    def _has_ended(self, run: ScheduledRun) -> bool:
         """Whether a run has no stage left to do."""
         return self._next(run) is None
 
-    def _next(self, run: PlannedRun) -> str | None:
+    def _next(self, run: ScheduledRun) -> str | None:
         """The next stage of a run; None if it is finished or given up."""
-        for stage in self._plan.stages:
+        for stage in self._schedule.stages:
             done = self._folder.done(run, stage)
             if done is None:
-                given_up = is_given_up(self._folder.failed(run, stage), self._plan.failure.retries)
+                given_up = is_given_up(
+                    self._folder.failed(run, stage), self._schedule.failure.retries
+                )
                 if not given_up:
                     return stage
                 if stage == FIRST:
@@ -166,7 +172,7 @@ class Worker:
                 return None
         return None
 
-    def _visit(self, run: PlannedRun) -> bool:
+    def _visit(self, run: ScheduledRun) -> bool:
         """Does the remaining stages of a run; returns False if the run cannot be claimed."""
         claim = self._claims.take(run.id)
         if claim is None:
@@ -182,7 +188,7 @@ class Worker:
                 claim.release()
         return True
 
-    def _do(self, stage: str, run: PlannedRun, claim: Claim) -> bool:
+    def _do(self, stage: str, run: ScheduledRun, claim: Claim) -> bool:
         """Does a stage of a run; False if another worker holds the run."""
         began = time.monotonic()
         unit = self._start(self._task(run, stage))
@@ -193,7 +199,7 @@ class Worker:
         self._record(run, stage, report, time.monotonic() - began)
         return True
 
-    def _task(self, run: PlannedRun, stage: str) -> Task:
+    def _task(self, run: ScheduledRun, stage: str) -> Task:
         """Task for a stage of a run, with everything that its process needs."""
         here, stage_folder = self._folder.run(run.id), self._folder.stage(run.id, stage)
         check_inside(self._folder.path, stage_folder)
@@ -214,7 +220,7 @@ class Worker:
         arguments = self._stages[stage].arguments(here, settings, run.config)
         return Task(arguments, here, stage_folder / LOG, stage_folder / "report.json")
 
-    def _prepare(self, run: PlannedRun, here: Path, stage_folder: Path) -> None:
+    def _prepare(self, run: ScheduledRun, here: Path, stage_folder: Path) -> None:
         """Writes the configuration of a run, and removes old files if there is no checkpoint."""
         if not _has_checkpoint(here):
             for old in here.iterdir():
@@ -252,7 +258,7 @@ class Worker:
             unit.kill()
             unit.report()  # also removes its file
 
-    def _record(self, run: PlannedRun, stage: str, report: Report, seconds: float) -> None:
+    def _record(self, run: ScheduledRun, stage: str, report: Report, seconds: float) -> None:
         digest = run.group.stages[stage].digest
         outcome = report.outcome
         if outcome == "interrupted":  # not by this worker, which continues
@@ -278,18 +284,18 @@ class Worker:
         attempts = 1 + (before.attempts if before and before.kind in RETRIED else 0)
         failed = Failed(digest, kind, report.message, report.traceback, attempts, report.versions)
         self._folder.write_failed(run, stage, failed)
-        if is_given_up(failed, self._plan.failure.retries):
+        if is_given_up(failed, self._schedule.failure.retries):
             self._look_for_the_same(stage, failed)
 
     def _look_for_the_same(self, stage: str, failed: Failed) -> None:
         """Stops the study if its first runs have all failed in the same way."""
         alike = 0
-        for run in self._plan.runs:
+        for run in self._schedule.runs:
             if self._folder.done(run, stage) is not None:
                 return
             failure = self._folder.failed(run, stage)
             alike += failure is not None and _alike(failure, failed)
-        if alike >= self._plan.failure.stop_after:
+        if alike >= self._schedule.failure.stop_after:
             raise TrainingError(
                 f"the study was stopped: {stage} of {alike} runs has failed alike, and none has "
                 f"succeeded: {failed.message}"

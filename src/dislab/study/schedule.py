@@ -1,4 +1,4 @@
-"""Plans: every run of a study with its settings, in the form that workers read."""
+"""Schedules: every run of a study with its settings, in the form that workers read."""
 
 import hashlib
 import json
@@ -15,7 +15,7 @@ from dislab.study.study_file import SEED, Failure, Group, Resources, StudyFile
 from dislab.yaml_files import read_text
 
 PLAN: Final = "plan.json"
-"""File in the folder of a study with the plan that was last run there."""
+"""File in the folder of a study with the schedule that was last run there."""
 _PLANS: Final = "plans"
 """Folder with the plans of all studies that share a folder, named after the studies."""
 _FORMAT: Final = 1
@@ -54,7 +54,7 @@ class StageSettings:
 
 
 @dataclass(frozen=True)
-class PlannedGroup:
+class ScheduledGroup:
     """Runs that differ only in the seed.
 
     Args:
@@ -73,12 +73,12 @@ class PlannedGroup:
 
 
 @dataclass(frozen=True)
-class PlannedRun:
+class ScheduledRun:
     """One run: its name (a digest of its settings), its seed, and the group that it belongs to."""
 
     id: str
     seed: int
-    group: PlannedGroup
+    group: ScheduledGroup
 
     @property
     def config(self) -> dict[str, Any]:
@@ -87,7 +87,7 @@ class PlannedRun:
 
 
 @dataclass(frozen=True)
-class Plan:
+class Schedule:
     """All runs of a study.
 
     Args:
@@ -97,19 +97,19 @@ class Plan:
         runs: All runs in the order of the study file.
         resources: Processor cores and graphics cards of one run.
         failure: Handling of failed runs.
-        versions: Versions of the distributions that made the plan.
+        versions: Versions of the distributions that made the schedule.
     """
 
     name: str
     axes: tuple[str, ...]
     stages: tuple[str, ...]
-    runs: tuple[PlannedRun, ...]
+    runs: tuple[ScheduledRun, ...]
     resources: Resources
     failure: Failure
     versions: dict[str, str]
 
     def write(self, folder: Path) -> None:
-        """Writes the plan into the folder of a study, as the last plan and under its own name.
+        """Writes the schedule into the folder of a study, as the last one and under its own name.
 
         Workers of this study read the second file, so that another study started in the same
         folder does not change their runs.
@@ -134,25 +134,25 @@ class Plan:
             "runs": rows,
         }
         text = json.dumps(record)
-        for path in (_plan_of(folder, self.name), folder / PLAN):
+        for path in (_schedule_of(folder, self.name), folder / PLAN):
             check_inside(folder, path)
             with atomic(path) as temporary:
                 temporary.write_text(text, encoding="utf-8")
 
 
-def _plan_of(folder: Path, study: str) -> Path:
+def _schedule_of(folder: Path, study: str) -> Path:
     return folder / _PLANS / f"{study}.json"
 
 
-def read_plan(folder: Path, study: str | None = None) -> Plan:
-    """Reads the plan of a study from a folder; by default the plan that was last run there.
+def read_schedule(folder: Path, study: str | None = None) -> Schedule:
+    """Reads the schedule of a study from a folder; by default the one that was last run there.
 
     Raises:
         InputError: The folder has no plan, or none of that study, or the plan is damaged or was
             made by a later dislab.
     """
     last = folder / PLAN
-    path = last if study is None else _plan_of(folder, study)
+    path = last if study is None else _schedule_of(folder, study)
     if not path.is_file():
         if study is None or not last.is_file():
             name = path.relative_to(folder)
@@ -160,18 +160,18 @@ def read_plan(folder: Path, study: str | None = None) -> Plan:
                 f"{folder} is no folder of a study: it has no {name}; "
                 "`dislab study run FILE` makes one"
             )
-        plan = _read_plan(last)  # older dislab versions kept only the last plan
-        if plan.name != study:
+        schedule = _read_schedule(last)  # older dislab versions kept only the last plan
+        if schedule.name != study:
             raise InputError(
-                f"{folder} has no plan of the study {study}, only that of {plan.name} and perhaps "
-                "others; `dislab study run FILE --folder FOLDER` makes one"
+                f"{folder} has no plan of the study {study}, only that of {schedule.name} and "
+                "perhaps others; `dislab study run FILE --folder FOLDER` makes one"
             )
-        return plan
-    return _read_plan(path)
+        return schedule
+    return _read_schedule(path)
 
 
-def is_plan(path: Path) -> bool:
-    """Whether a file is the plan of a study, also one of another version or a damaged one."""
+def is_schedule(path: Path) -> bool:
+    """Whether a file is the schedule of a study, also one of another version or a damaged one."""
     if (path.parent / _PLANS).is_dir():
         return True
     record = json.loads(path.read_text(encoding="utf-8"))  # older versions kept no copies
@@ -183,7 +183,7 @@ def study_file_of(folder: Path, study: str) -> Path:
     return folder / _PLANS / f"{study}.yaml"
 
 
-def _read_plan(path: Path) -> Plan:
+def _read_schedule(path: Path) -> Schedule:
     remedy = "make it again: dislab study run FILE"
     record = read_json(path, remedy, finite=False)
     if record.get("format") != _FORMAT:
@@ -197,61 +197,64 @@ def _read_plan(path: Path) -> Plan:
         groups = [_group(group, str(path)) for group in record["groups"]]
         numbers = range(len(groups))  # which has no -1
         runs = tuple(
-            PlannedRun(name, seed, groups[numbers.index(k)]) for name, seed, k in record["runs"]
+            ScheduledRun(name, seed, groups[numbers.index(k)]) for name, seed, k in record["runs"]
         )
         parts = {
             "runs": runs,
             "resources": record_of(Resources, record["resources"], str(path)),
             "failure": record_of(Failure, record["failure"], str(path)),
         }
-        plan = record_of(Plan, {**record, **parts}, str(path))
-        _check_plan(plan)
+        schedule = record_of(Schedule, {**record, **parts}, str(path))
+        _check_schedule(schedule)
     except (ValueError, KeyError, TypeError, IndexError) as error:
         if isinstance(error, InputError):
             raise InputError(f"{error}; {remedy}") from error
         reason = str(error) if type(error) is ValueError else repr(error)
         raise InputError(f"{path} is damaged: {one_line(reason)[:200]}; {remedy}") from error
-    return plan
+    return schedule
 
 
-def _group(record: Mapping[str, Any], origin: str) -> PlannedGroup:
+def _group(record: Mapping[str, Any], origin: str) -> ScheduledGroup:
     stages = {
         name: record_of(StageSettings, stage, origin) for name, stage in record["stages"].items()
     }
-    return record_of(PlannedGroup, {**record, "stages": stages}, origin)
+    return record_of(ScheduledGroup, {**record, "stages": stages}, origin)
 
 
-def _check_plan(plan: Plan) -> None:
-    """Refuses what no plan of dislab holds, such as a name that leads to another folder."""
-    for name in (plan.name, *plan.stages, *(run.id for run in plan.runs)):
+def _check_schedule(schedule: Schedule) -> None:
+    """Refuses what no schedule of dislab holds, such as a name that leads to another folder."""
+    for name in (schedule.name, *schedule.stages, *(run.id for run in schedule.runs)):
         if not is_component(name):
             raise ValueError(f"{name!r:.80} cannot name a study, a stage or a run")
-    if len({run.id for run in plan.runs}) < len(plan.runs):
+    if len({run.id for run in schedule.runs}) < len(schedule.runs):
         raise ValueError("a run is listed twice")
-    for run in plan.runs:
+    for run in schedule.runs:
         check_fields({"seed": run.seed}, {"seed": int}, "it")
-    for group in [run.group for run in plan.runs]:
-        lacks = [*(set(plan.axes) - set(group.axes)), *(set(plan.stages) - set(group.stages))]
+    for group in [run.group for run in schedule.runs]:
+        lacks = [
+            *(set(schedule.axes) - set(group.axes)),
+            *(set(schedule.stages) - set(group.stages)),
+        ]
         if lacks:
             raise ValueError(f"a group has no {lacks[0]!r}")
         for section in ("model", "data", "trainer"):
             if not isinstance(group.config.get(section, {}), dict):
                 raise ValueError(f"{section} of a group is no mapping")
-    if plan.resources.cpus < 1 or plan.resources.gpus < 0:
+    if schedule.resources.cpus < 1 or schedule.resources.gpus < 0:
         raise ValueError("cpus or gpus is too small")
 
 
-def make_plan(
+def make_schedule(
     file: StudyFile,
     resolver: Callable[[], Resolver],
     versions: Mapping[str, str],
-    earlier: Iterable[PlannedGroup] = (),
-) -> Plan:
+    earlier: Iterable[ScheduledGroup] = (),
+) -> Schedule:
     """Resolves the configuration of every run of a study, so that errors show before training.
 
     `resolver` creates a parser of configurations and is called only if one must be parsed;
-    `versions` are those of the distributions involved. Groups of an earlier plan, `earlier`, are
-    reused if nothing has changed.
+    `versions` are those of the distributions involved. Groups of an earlier schedule are reused if
+    nothing has changed.
 
     Raises:
         InputError: A configuration is wrong, two runs are the same, or a stage is not available.
@@ -277,7 +280,7 @@ def make_plan(
             except InputError as error:
                 where = ", ".join(f"{name}: {label}" for name, label in group.axes.items())
                 raise InputError(f"{file.path}{f', {where}' if where else ''}: {error}") from error
-            before[read] = PlannedGroup(
+            before[read] = ScheduledGroup(
                 group.axes,
                 resolved.config,
                 resolved.training,
@@ -288,7 +291,7 @@ def make_plan(
                 read,
             )
         groups.append(before[read])
-    return Plan(
+    return Schedule(
         name=file.name,
         axes=file.names,
         stages=tuple(file.stages),
@@ -327,17 +330,21 @@ def _with_named_files(path: Path) -> str:
 
 
 def _stage(section: str, settings: dict[str, Any], resolved: Resolved) -> StageSettings:
-    from dislab.study.identity import digest  # imports torch, which reading a plan does not need
+    from dislab.study.identity import (
+        digest,
+    )  # imports torch, which reading a schedule does not need
 
     if section:
         return StageSettings(resolved.config[section], digest(resolved.sections[section]))
     return StageSettings(settings, digest(settings))
 
 
-def _runs(groups: Sequence[PlannedGroup], file: StudyFile) -> tuple[PlannedRun, ...]:
-    from dislab.study.identity import run_id  # imports torch, which reading a plan does not need
+def _runs(groups: Sequence[ScheduledGroup], file: StudyFile) -> tuple[ScheduledRun, ...]:
+    from dislab.study.identity import (
+        run_id,
+    )  # imports torch, which reading a schedule does not need
 
-    seen: dict[str, PlannedGroup] = {}
+    seen: dict[str, ScheduledGroup] = {}
     runs = []
     for group in groups:
         for seed in file.seeds:
@@ -353,5 +360,5 @@ def _runs(groups: Sequence[PlannedGroup], file: StudyFile) -> tuple[PlannedRun, 
                     "nothing that training depends on (paths of published data, devices, "
                     "precision, scores and pictures do not count); leave one out"
                 )
-            runs.append(PlannedRun(name, seed, group))
+            runs.append(ScheduledRun(name, seed, group))
     return tuple(runs)
