@@ -115,7 +115,8 @@ def _of_error(error: BaseException, log: Path) -> Report:
     message = one_line(error)
     if isinstance(error, SystemExit):  # the reason was printed before
         sys.stderr.flush()
-        return Report(_kind(error), last_message(log), versions=_versions())
+        text = log.read_text(encoding="utf-8", errors="replace")
+        return Report(_kind(error), last_message(text), versions=_versions())
     print(f"dislab: {type(error).__name__}: {message}", file=sys.stderr)
     return Report(_kind(error), message or type(error).__name__, _trace(error), _versions())
 

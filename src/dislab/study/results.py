@@ -145,11 +145,10 @@ class StudyFolder:
         return len(records)
 
 
-def last_message(log: Path) -> str:
-    """The last line of a log with text, without the prefix of dislab's messages."""
-    lines = log.read_text(encoding="utf-8", errors="replace").split("\n")
-    line = next((line.strip() for line in reversed(lines) if line.strip()), "")
-    return line.removeprefix("dislab: ").removeprefix("error: ")
+def last_message(log: str) -> str:
+    """The last line of a command's output, without the beginning of dislab's messages."""
+    lines = [line.strip() for line in log.split("\n") if line.strip()]
+    return lines[-1].removeprefix("dislab: ").removeprefix("error: ") if lines else ""
 
 
 def is_given_up(failed: Failed | None, retries: int) -> bool:

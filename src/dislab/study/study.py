@@ -105,16 +105,20 @@ class Study:
         runs = [self._status(run, frozenset()) for run in self.schedule.runs]
         if different := mixed_versions(runs):
             warnings.warn(different, StudyWarning, stacklevel=2)
-        names = {
-            f"{stage}.{name}": None
+        names = dict.fromkeys(
+            (stage, name)
             for stage in self.schedule.stages
             for run in runs
             for name in (run.done[stage].scores if stage in run.done else ())
+        )
+        scores = {
+            f"{stage}.{name}": [
+                run.done[stage].scores.get(name) if stage in run.done else None for run in runs
+            ]
+            for stage, name in names
         }
-        rows = [_row(run) for run in runs]
-        scores = {name: [row[2].get(name) for row in rows] for name in names}
         columns: dict[str, Any] = {
-            name: [row[0][name] for row in rows] for name in self.schedule.axes
+            name: [status.run.group.axes[name] for status in runs] for name in self.schedule.axes
         }
         table = pd.DataFrame(
             {
@@ -275,13 +279,3 @@ def _check_images(codes: "dict[str, StoredCodes]", folder: StudyFolder) -> None:
             f"the codes of {others[0]}{more} are of other images than those of the other runs of "
             f"its setting, so that they cannot be compared; {again(str(folder.run(others[0])))}"
         )
-
-
-def _row(status: RunStatus) -> tuple[dict[str, Any], int, dict[str, float | None]]:
-    """Row of a run, split into axes, seed and scores."""
-    scores = {
-        f"{stage}.{name}": value
-        for stage, done in status.done.items()
-        for name, value in done.scores.items()
-    }
-    return status.run.group.axes, status.run.seed, scores

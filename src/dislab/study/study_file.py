@@ -3,7 +3,7 @@
 import itertools
 import json
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -127,7 +127,11 @@ class StudyFile:
         names, groups = self.names, []
         for group in _combined(self.axes):
             axes = {name: group.axes.get(name) for name in names}
-            matching = {n for n, rule in enumerate(rules) if _matches(axes, rule)}
+            matching = {
+                n
+                for n, rule in enumerate(rules)
+                if all(axes[name] in labels for name, labels in rule.items())
+            }
             unused -= matching
             if not matching:
                 groups.append(Group(axes, (*common, *group.arguments)))
@@ -188,7 +192,11 @@ class _Reader:
     def files(self, value: object, key: str) -> tuple[Path, ...]:
         """Configuration files, whose paths are relative to the study file."""
         paths = [value] if isinstance(value, str) else value
-        if not isinstance(paths, list) or not paths or not _all(paths, str):
+        if (
+            not isinstance(paths, list)
+            or not paths
+            or not all(isinstance(path, str) for path in paths)
+        ):
             raise self._wrong(key, value, f"a list of configuration files, such as {_EXAMPLE}")
         files = tuple(self._path.parent / path for path in paths)
         for file in files:
@@ -361,10 +369,6 @@ def _values(axes: Mapping[str, Sequence[Setting]]) -> dict[str, list[Any]]:
     return labels_of
 
 
-def _matches(axes: Mapping[str, Any], rule: Mapping[str, Collection[Any]]) -> bool:
-    return all(axes[name] in values for name, values in rule.items())
-
-
 def _label(value: Any) -> Any:
     """A value as tables show it: a scalar as it is, anything else as JSON."""
     return json.dumps(value) if isinstance(value, list | dict) else value
@@ -372,10 +376,6 @@ def _label(value: Any) -> Any:
 
 def _is_count(value: object, least: int = 1) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= least
-
-
-def _all(values: Sequence[object], kind: type) -> bool:
-    return all(isinstance(value, kind) for value in values)
 
 
 def _excerpt(value: object) -> str:

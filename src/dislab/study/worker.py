@@ -23,7 +23,7 @@ from dislab.study.results import (
 )
 from dislab.study.schedule import Schedule, ScheduledRun
 from dislab.study.stages import FIRST, load_stage
-from dislab.study.stages.train import SETTINGS
+from dislab.study.stages.train import SETTINGS, has_checkpoint
 from dislab.study.status import duration
 from dislab.yaml_files import yaml_text
 
@@ -141,7 +141,7 @@ class Worker:
             open_runs = list(self._schedule.runs)
             while open_runs:
                 before = len(open_runs)
-                open_runs = [run for run in open_runs if not self._has_ended(run)]
+                open_runs = [run for run in open_runs if self._next(run) is not None]
                 busy = [run for run in open_runs if not self._visit(run)]
                 if len(busy) == len(open_runs) == before and open_runs:
                     if self._settings.leave:
@@ -151,10 +151,6 @@ class Worker:
                     self._idle = None
         finally:
             self._claims.close()
-
-    def _has_ended(self, run: ScheduledRun) -> bool:
-        """Whether a run has no stage left to do."""
-        return self._next(run) is None
 
     def _next(self, run: ScheduledRun) -> str | None:
         """The next stage of a run; None if it is finished or given up."""
@@ -222,7 +218,7 @@ class Worker:
 
     def _prepare(self, run: ScheduledRun, here: Path, stage_folder: Path) -> None:
         """Writes the configuration of a run, and removes old files if there is no checkpoint."""
-        if not _has_checkpoint(here):
+        if not has_checkpoint(here):
             for old in here.iterdir():
                 if old.name != STAGES:
                     shutil.rmtree(old) if old.is_dir() else old.unlink()
@@ -313,10 +309,6 @@ class Worker:
             print(f"waiting for {runs} run{'s' * (runs != 1)} of other workers{still}", flush=True)
         self._idle = begin, due
         time.sleep(_PATIENCE)
-
-
-def _has_checkpoint(run: Path) -> bool:
-    return any(run.glob("checkpoints/*.ckpt"))
 
 
 def _alike(first: Failed, second: Failed) -> bool:

@@ -124,7 +124,7 @@ def _stop(running: list[_Worker]) -> None:
 
 def _explain(worker: _Worker) -> None:
     """Raises the error of a failed worker, with the last line of its log."""
-    message = last_message(worker.log)
+    message = last_message(worker.log.read_text(encoding="utf-8", errors="replace"))
     if worker.process.returncode == 1:
         raise TrainingError(message)
     raise InputError(message or f"a worker has ended with status {worker.process.returncode}")

@@ -12,6 +12,7 @@ from typing import Any, Final, final
 
 from dislab.errors import InputError, TrainingError, one_line
 from dislab.study.launchers.base import Launcher, Workers
+from dislab.study.results import last_message
 
 _ADDRESS: Final = "RAY_ADDRESS"
 """Environment variable with the address of a running cluster."""
@@ -119,8 +120,7 @@ def _work(
             process.wait()
             raise
         errors.seek(0)
-        lines = [line.strip() for line in errors if line.strip()]
+        message = last_message(errors.read())
     if process.returncode < 0:  # killed; Ray starts the task again
         os._exit(1)
-    last = lines[-1].removeprefix("dislab: ").removeprefix("error: ") if lines else ""
-    return process.returncode, last
+    return process.returncode, message

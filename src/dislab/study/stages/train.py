@@ -11,6 +11,11 @@ SETTINGS = "settings.yaml"
 """Configuration of a run as its study makes it, next to the record of the finished training."""
 
 
+def has_checkpoint(run: Path) -> bool:
+    """Whether a run folder has a checkpoint."""
+    return any(run.glob("checkpoints/*.ckpt"))
+
+
 @final
 class TrainStage(Stage):
     """Trains the model, or continues from its last checkpoint."""
@@ -28,7 +33,7 @@ class TrainStage(Stage):
         self, run: Path, settings: Mapping[str, Any], config: Mapping[str, Any]
     ) -> list[str]:
         """Resumes from a checkpoint if there is one, and starts training otherwise."""
-        if (run / "checkpoints").is_dir() and any((run / "checkpoints").glob("*.ckpt")):
+        if has_checkpoint(run):
             return ["fit", f"--resume={run}"]
         return ["fit", f"--config={run / 'stages' / 'train' / SETTINGS}"]
 
