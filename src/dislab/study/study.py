@@ -49,12 +49,7 @@ class Study:
 
     @classmethod
     def of(cls, folder: Path, schedule: Schedule) -> "Study":
-        """Creates a study from a schedule.
-
-        Args:
-            folder: The folder, which need not exist.
-            schedule: The runs and their settings.
-        """
+        """Creates a study from its schedule, in a folder that need not exist."""
         study = cls.__new__(cls)
         study._read(folder, schedule)
         return study

@@ -155,10 +155,6 @@ def measures_of(runs: pd.DataFrame, primary: Mapping[str, Best] | None = None) -
     These are the primary scores of the codes, evidence lower bound and reconstruction on the test
     split (or else on validation or training), the transfer errors, and the ratio of the losses on
     held-out and on training states. Columns that are constant over all runs are left out.
-
-    Args:
-        runs: One row per run.
-        primary: See `summarize`.
     """
     columns = [str(column) for column in runs if pd.api.types.is_numeric_dtype(runs[column])]
     columns = [column for column in columns if runs[column].nunique() > 1]
@@ -185,11 +181,6 @@ def nested(runs: pd.DataFrame, inner: str, outer: str) -> bool:
     An example is the regularisation strength of methods that weight different terms: its meaning
     depends on the method. Methods are then compared over all strengths together, and strengths
     within each method.
-
-    Args:
-        runs: One row per run.
-        inner: Name of the inner axis.
-        outer: Name of the outer axis.
     """
     keys = runs[[inner, outer]].map(repr)
     values = [set(part[inner]) for _, part in keys.groupby(outer, sort=False)]
@@ -197,10 +188,7 @@ def nested(runs: pd.DataFrame, inner: str, outer: str) -> bool:
 
 
 def slug(name: str) -> str:
-    """A name in a form for file names: letters, digits, `-` and `_`.
-
-    Args:
-        name: Name of an axis or a column.
+    """The name of an axis or column in a form for file names: letters, digits, `-` and `_`.
 
     >>> slug("transfer.finger_ood2_b/MLP")
     'transfer_finger_ood2_b_MLP'
@@ -209,11 +197,7 @@ def slug(name: str) -> str:
 
 
 def label(column: str) -> str:
-    """Display name of a score: without `score.` and `agreement.`.
-
-    Args:
-        column: Name of a column.
-    """
+    """Display name of the column of a score: without `score.` and `agreement.`."""
     return column.removeprefix("score.").removeprefix(AGREEMENT)
 
 

@@ -174,14 +174,7 @@ def page(
     form: PictureFormat,
     about: Sequence[str],
 ) -> str:
-    """The tables and pictures of a study in Markdown.
-
-    Args:
-        summary: Result of `summarize`.
-        captions: Names and captions of the pictures in the folder of the page.
-        form: Format of the pictures.
-        about: Lines about the origin of the numbers.
-    """
+    """The tables and the pictures, by name and caption, of a study in Markdown."""
     states = summary.runs["state"].value_counts(sort=False)
     counts = ", ".join(f"{count} {state}" for state, count in states.items())
     parts = [

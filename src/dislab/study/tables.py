@@ -42,12 +42,7 @@ def table_bytes(table: "pd.DataFrame", form: TableFormat) -> bytes:
 
 
 def write_table(table: "pd.DataFrame", path: Path, form: TableFormat | None = None) -> None:
-    """Writes a table into a file.
-
-    Args:
-        table: One row per run.
-        path: The file.
-        form: The format; None to infer it from the file's suffix.
+    """Writes a table into a file, in the format of its suffix unless `form` is given.
 
     Raises:
         InputError: The suffix is unknown, or the file cannot be written.

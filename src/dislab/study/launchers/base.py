@@ -53,13 +53,6 @@ class Launcher(ABC):
 
 
 def load_launcher(word: str) -> Launcher:
-    """Loads a launcher by name.
-
-    Args:
-        word: Name of the launcher on the command line.
-
-    Raises:
-        InputError: There is no such launcher, or it cannot be imported.
-    """
+    """Loads a launcher by its name on the command line; raises `InputError` if it cannot."""
     launcher: Launcher = load_declared(LAUNCHERS, word, Launcher)
     return launcher

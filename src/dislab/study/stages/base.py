@@ -64,24 +64,13 @@ class Stage(ABC):
 
 
 def load_stage(word: str) -> Stage:
-    """Loads a stage by name.
-
-    Args:
-        word: Name of the stage in a study file.
-
-    Raises:
-        InputError: There is no such stage, or it cannot be imported.
-    """
+    """Loads a stage by its name in a study file; raises `InputError` if it cannot."""
     stage: Stage = load_declared(STAGES, word, Stage)
     return stage
 
 
 def checked_stages(stages: Mapping[str, Any], origin: str) -> dict[str, dict[str, Any]]:
-    """Checks and returns the settings of each stage of a study, training first.
-
-    Args:
-        stages: The mapping under `stages`.
-        origin: The study file, for messages.
+    """Checks and returns the settings under `stages` of a study file, `origin`, training first.
 
     Raises:
         InputError: A stage does not exist, or its settings are malformed.
@@ -98,25 +87,15 @@ def checked_stages(stages: Mapping[str, Any], origin: str) -> dict[str, dict[str
 
 
 def option(name: str, value: object) -> str:
-    """Formats a setting as a command-line option.
-
-    Args:
-        name: Dotted name.
-        value: Plain data.
-    """
+    """A setting of plain data, under its dotted name, as a command-line option."""
     return f"--{name}={value if isinstance(value, str) else json.dumps(value)}"
 
 
 def of_section(run: Path, section: str, settings: Mapping[str, Any], test: str) -> list[str]:
     """Command line that runs one section of a configuration without drawing pictures.
 
-    Training has already drawn the pictures of the run.
-
-    Args:
-        run: The run folder.
-        section: Name of the section, such as `evaluate`.
-        settings: All settings of that section.
-        test: `test` or `validate`.
+    Training has already drawn the pictures of the run. `settings` are all settings of the section,
+    such as `evaluate`, and `test` is the command, `test` or `validate`.
     """
     sections = {name: off for name, off in _TEST.items() if name != section} | {section: settings}
     options = [

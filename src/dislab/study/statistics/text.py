@@ -83,26 +83,14 @@ def markdown(table: pd.DataFrame, digits: int = 3) -> str:
 def latex(table: pd.DataFrame, digits: int = 3) -> str:
     """The table as a LaTeX `tabular`, which needs the package booktabs.
 
-    An index other than row numbers becomes the first column; special characters are escaped.
-
-    Args:
-        table: Any table.
-        digits: Digits after the point of numbers that are not whole.
-
-    Raises:
-        InputError: The number of digits is negative or no whole number.
+    Special characters are escaped; arguments, index and errors are as for `markdown`.
     """
     check_count("digits", digits, 0, 15)
     return texts(table, digits).to_latex(index=False, escape=True).translate(_LATEX)
 
 
 def texts(table: pd.DataFrame, digits: int) -> pd.DataFrame:
-    """Every cell as text; an index other than row numbers becomes the first column.
-
-    Args:
-        table: Any table.
-        digits: Digits after the point of numbers that are not whole.
-    """
+    """Every cell as text; an index other than row numbers becomes the first column."""
     frame = table if isinstance(table.index, pd.RangeIndex) else table.reset_index()
     columns = [[_text(value, digits) for value in column] for _, column in frame.items()]
     cells = pd.DataFrame(dict(enumerate(columns)), dtype=object)
