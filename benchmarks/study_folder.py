@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from dislab.runs import versions
-from dislab.study.schedule import Schedule, ScheduledGroup, ScheduledRun, StageSettings
 from dislab.study.results import Done, StudyFolder
+from dislab.study.schedule import Schedule, ScheduledGroup, ScheduledRun, StageSettings
 from dislab.study.study_file import Failure, Resources
 from hardware import processor
 
@@ -38,7 +38,8 @@ def make(folder: Path, runs: int) -> None:
         for n in range(runs // SEEDS)
     ]
     planned = tuple(
-        ScheduledRun(f"{index:012x}", index % SEEDS, groups[index // SEEDS]) for index in range(runs)
+        ScheduledRun(f"{index:012x}", index % SEEDS, groups[index // SEEDS])
+        for index in range(runs)
     )
     plan = Schedule("many", ("beta", "method"), STAGES, planned, Resources(), Failure(), versions())
     plan.write(folder)

@@ -24,8 +24,8 @@ from typing import Any
 from dislab.runs import versions
 from dislab.study import Study
 from dislab.study.page import write_study_page
-from dislab.study.schedule import Schedule, ScheduledGroup, ScheduledRun, StageSettings
 from dislab.study.results import Done, Failed, StudyFolder
+from dislab.study.schedule import Schedule, ScheduledGroup, ScheduledRun, StageSettings
 from dislab.study.study_file import Failure, Resources
 from explorer import browser, processor_seconds
 from hardware import processor
@@ -76,7 +76,9 @@ def make(folder: Path, seeds: int) -> None:
     draw = random.Random(0)
     digests = {stage: StageSettings({}, "0" * 12) for stage in STAGES}
     points = [dict(zip(AXES, values, strict=True)) for values in itertools.product(*AXES.values())]
-    groups = [ScheduledGroup(point, settings(point), point, digests, str(point)) for point in points]
+    groups = [
+        ScheduledGroup(point, settings(point), point, digests, str(point)) for point in points
+    ]
     pairs = list(itertools.product(groups, range(seeds)))
     planned = tuple(ScheduledRun(f"{n:012x}", seed, group) for n, (group, seed) in enumerate(pairs))
     plan = Schedule("many", tuple(AXES), STAGES, planned, Resources(), Failure(), versions())
