@@ -52,9 +52,8 @@ def run_folder(trainer: pl.Trainer) -> Path:
     return Path(trainer.log_dir or trainer.default_root_dir) if folder is None else folder.path
 
 
-def results_folder(trainer: pl.Trainer, stage: ScoreStage, record: Record) -> Path:
+def results_folder(trainer: pl.Trainer, folder: Path, stage: ScoreStage, record: Record) -> Path:
     """The folder for a record of scores; the `dislab` command chooses its folder by the data."""
-    folder = run_folder(trainer)
     if _folder_of_command(trainer) is not None:
         return folder
     return records.results_folder(folder, stage, record)

@@ -85,7 +85,7 @@ class ScoreCallback(pl.Callback, ABC):
             with torch.inference_mode(False), torch.enable_grad():
                 scored = self.score(trainer, data, module, folder)
             if scored is not None:
-                folder = results_folder(trainer, stage, scored.record)
+                folder = results_folder(trainer, folder, stage, scored.record)
                 self._publish(trainer, module, folder, stage, scored)
                 self.plot(trainer, data, module, folder)
         trainer.strategy.barrier(name)
