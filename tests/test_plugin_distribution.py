@@ -9,13 +9,13 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from tests.processes import Started
 
 from dislab.cli import main
 from dislab.datasets import GaussianBlob
 from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
 from dislab.testing import check_datamodule, check_declared, check_objective
-from dislab.testing.processes import Started
 
 ROOT = Path(__file__).parents[1]
 

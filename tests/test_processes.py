@@ -6,8 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
-
-from dislab.testing.processes import Started, start, start_several
+from tests.processes import Started, start, start_several
 
 
 def says(status: int) -> int:

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 from tests.cli.test_output import SMALL
-
-from dislab.testing.processes import Started
+from tests.processes import Started
 
 CONSOLE = [str(Path(sys.executable).with_name("dislab"))]
 MODULE = [sys.executable, "-m", "dislab"]
@@ -121,7 +120,7 @@ def nothing() -> int:
 def test_helpers_of_tests_ignore_them(folder: Path) -> None:
     code = (
         f"import sys; sys.path.append({str(Path(__file__).parents[1])!r})\n"
-        "from pathlib import Path; from dislab.testing.processes import Started\n"
+        "from pathlib import Path; from tests.processes import Started\n"
         "from tests.test_working_folder import nothing\n"
         "if __name__ == '__main__': sys.exit(Started(Path.cwd(), nothing).wait())"
     )

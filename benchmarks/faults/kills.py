@@ -41,7 +41,9 @@ from typing import Any
 import armed
 import torch
 
-from dislab.testing.processes import Started
+sys.path.insert(0, str(Path(__file__).parents[2]))  # for the processes of tests
+
+from tests.processes import Started
 
 COMMON = """
 seed_everything: 5

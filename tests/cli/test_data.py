@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
+from tests.processes import Started
 
 from dislab.base import Dataset
 from dislab.cli import main, sheets
@@ -23,7 +24,6 @@ from dislab.datasets import (
 )
 from dislab.datasets.heads import _render as renderer
 from dislab.plugins import available
-from dislab.testing.processes import Started
 
 UNTRIED = [
     "Cars3D",

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 import torch
+from tests.processes import free_ports, start_several
 
 from dislab.callbacks.pictures._picture import Picture
 from dislab.cli import main
-from dislab.testing.processes import free_ports, start_several
 
 CONFIG = """
 name: {name}

@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from tests.processes import Started, start
 
 from dislab.cli import main
-from dislab.testing.processes import Started, start
 
 ROOT = Path(__file__).parents[2]
 HEARTS = str(ROOT / "configs" / "scenarios" / "dsprites_hearts.yaml")

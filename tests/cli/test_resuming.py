@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 import torch
+from tests.processes import Started, start
 
 from dislab.cli import main
-from dislab.testing.processes import Started, start
 
 CONFIG = """
 name: long

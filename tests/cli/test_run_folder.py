@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 import torch
 import yaml
+from tests.processes import obey, start, start_several
 
 from dislab.cli import dispatch, main
 from dislab.cli.study_settings import resolver
 from dislab.errors import InputError
 from dislab.runs import trained_alone
-from dislab.testing.processes import obey, start, start_several
 
 SMALL = """
 name: small

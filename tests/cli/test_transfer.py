@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.processes import start
 
 from dislab.cli import main
 from dislab.factors import Factor, FactorSpace
 from dislab.runs import load_run
 from dislab.study.stages import TransferStage
-from dislab.testing.processes import start
 from dislab.transfer import Domain, Scenario, transfer_scores
 
 ROOT = Path(__file__).parents[2]

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 import torch
+from tests.processes import Started
 
 from dislab.runs.curves import Curves, read_curves
-from dislab.testing.processes import Started
 
 
 def rows(folder: Path) -> list[dict[str, str]]:

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 import yaml
+from tests.processes import start
 
 from dislab.cli import main
-from dislab.testing.processes import start
 
 SMALL = """
 name: small

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.processes import Started, obey
 
 from dislab.study.results import Done, StudyFolder
 from dislab.study.schedule import Resolved, Schedule, make_schedule
 from dislab.study.study_file import read_study_file
 from dislab.study.worker import Outcome, Report, Task
-from dislab.testing.processes import Started, obey
 
 TINY = """
 trainer: {max_steps: 20, log_every_n_steps: 10, accelerator: cpu, enable_model_summary: false}

@@ -13,13 +13,13 @@ from pathlib import Path
 
 import filelock
 import pytest
+from tests.processes import Started
 from tests.study.conftest import SCORE, TINY, planned
 
 from dislab.cli import main
 from dislab.errors import InputError
 from dislab.study.results import Done, Failed, StudyFolder
 from dislab.study.schedule import Schedule
-from dislab.testing.processes import Started
 
 Command = Callable[..., Started]
 STUDY = f"base: [base.yaml]\nstages: {{train: {{}}, score: {SCORE}}}\n"
