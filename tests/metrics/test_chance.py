@@ -84,6 +84,17 @@ def test_chance_follows_the_names_and_the_seed_and_can_be_left_out() -> None:
     assert plain.values == full.values == evaluate(PERFECT, FACTORS, chosen, seed=1)
 
 
+def test_the_seed_draws_the_shuffled_codes_and_the_resamples() -> None:
+    same, again, other = (
+        evaluate_fully(PERFECT, FACTORS, ["MIG"], bootstrap=5, shuffle=False, seed=seed)
+        for seed in (1, 1, 2)
+    )
+    assert (same.chance, same.intervals) == (again.chance, again.intervals)
+    assert same.values == other.values
+    assert same.chance != other.chance
+    assert same.intervals != other.intervals
+
+
 def test_a_score_that_fails_on_shuffled_codes_has_no_chance() -> None:
     class Choosy(Metric):
         def score(self, bank: CodeBank) -> dict[str, Tensor]:
