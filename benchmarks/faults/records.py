@@ -7,8 +7,9 @@ The folders are as if they came from somebody else. Each value of each file is r
 by values of other types, hostile numbers, names that lead to another folder, and classes that are
 no parts of dislab; a field of a later version is added; the bytes of the file are cut, replaced and
 nested. The commands that read the file then have to end with status 0 or 2 and at most three
-lines, without a traceback; nothing outside the folder may change, and nothing may be executed. A
-record of one run may not keep `status`, `table` and a worker from the other runs.
+lines, without a traceback; a refusal names the file, its folder or the setting; nothing outside the
+folder may change, and nothing may be executed. A record of one run may not keep `status`, `table`
+and a worker from the other runs.
 """
 
 import argparse
@@ -350,8 +351,9 @@ def snapshot() -> dict[str, bytes]:
 
 def names_its_source(case: Case, text: str) -> bool:
     """Whether a message contains the folder of the damaged file, or the damaged setting."""
-    setting = case.name.partition(":")[0].rpartition(".")[2]
-    return str(case.file.parent) in text or setting in text
+    path = case.name.partition(":")[0].removeprefix("without ").split(".")
+    settings = [name for name in path if not name.isdigit()]
+    return str(case.file.parent) in text or settings[-1] in text
 
 
 def violation(case: Case, reader: str, answer: Answer, before: dict[str, bytes]) -> str | None:

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -20,3 +21,22 @@ def test_mutated_records_end_in_a_message_and_touch_nothing_else() -> None:
     assert refused > 10
     assert read > 40
     assert violations == 0
+
+
+@pytest.mark.parametrize(
+    ("mutation", "text", "expected"),
+    [
+        ("cut", "runs/a/scores.json is damaged", True),
+        ("base.3: 'x'", "base must list files", True),
+        ("without versions.torch", "torch has no version", True),
+        ("base.3: 'x'", "3 is no file", False),
+        ("cut", "a file is damaged", False),
+    ],
+)
+def test_a_refusal_names_folder_or_setting(
+    monkeypatch: pytest.MonkeyPatch, mutation: str, text: str, expected: bool
+) -> None:
+    monkeypatch.syspath_prepend(ROOT / "benchmarks/faults")
+    records = import_module("records")
+    case = records.Case(Path("runs/a/scores.json"), mutation, b"")
+    assert records.names_its_source(case, text) is expected
