@@ -14,6 +14,7 @@ from dislab.encoders import MLPEncoder
 from dislab.errors import InputError
 from dislab.functional.streams import Stream
 from dislab.objectives import BetaVAEDAE, DenoisingAutoencoder, GroundTruthDecoder
+from dislab.objectives.beta_vae_dae import feature_distance
 from dislab.runs import load_run
 
 NETWORKS = partial(MLPEncoder, hidden=(8,)), partial(MLPDecoder, hidden=(8,))
@@ -133,3 +134,9 @@ def test_training_lowers_the_distance(dae: str, data: DataModule) -> None:
     before = distance()
     runner(max_steps=60).fit(model, data)
     assert distance() < 0.5 * before
+
+
+def test_the_distance_is_half_the_square_summed_and_averaged() -> None:
+    first = torch.tensor([[1.0, 2.0], [0.0, 0.0]], dtype=torch.float64)
+    second = torch.tensor([[0.0, 4.0], [0.0, 3.0]], dtype=torch.float64)
+    assert feature_distance(first, second).item() == 0.5 * (5 + 9) / 2

@@ -66,3 +66,14 @@ def test_it_fills_in_what_is_hidden(toy: Any, train: Any) -> None:
     some = (hidden > 10) & (hidden < 0.6 * toy.image.sum((1, 2, 3)))
     left = (filled - toy.image).square().sum((1, 2, 3))
     assert left[some].mean() < 0.6 * hidden[some].mean()
+
+
+def test_the_rectangle_is_where_its_sides_say() -> None:
+    image = torch.ones(2, 3, 4, 8)
+    corners = torch.tensor([[0.5, 0.25, 0.0, 0.5], [0.0, 1.0, 0.9, 0.6]])
+    hidden = occlude(image, corners) == 0
+    assert torch.equal(hidden[:, 0], hidden[:, 2])
+    first, second = hidden[:, 0]
+    assert first.nonzero().tolist() == [[0, 2], [0, 3], [1, 2], [1, 3]]
+    # centres of the rows lie at 1/8, 3/8, 5/8 and 7/8
+    assert second.nonzero().tolist() == [[row, column] for row in (2, 3) for column in range(8)]

@@ -5,7 +5,7 @@ import torch
 from dislab.base import Posterior
 from dislab.errors import InputError
 from dislab.regularizers import DIP
-from dislab.regularizers.dip import DIPKind
+from dislab.regularizers.dip import DIPKind, code_covariance
 
 
 @pytest.mark.parametrize(("kind", "lambda_d"), [("I", 50.0), ("II", 5.0)])
@@ -36,3 +36,16 @@ def test_identity_covariance_costs_nothing() -> None:
 def test_dip_refuses_negative_weights() -> None:
     with pytest.raises(InputError, match="lambda_od is -1"):
         DIP(4, 100, lambda_od=-1.0)
+
+
+def test_covariance_of_the_means_is_the_biased_one() -> None:
+    mean = torch.randn(9, 4, dtype=torch.float64)
+    expected = torch.from_numpy(np.cov(mean.numpy(), rowvar=False, bias=True))
+    torch.testing.assert_close(code_covariance(mean, torch.zeros_like(mean), "I"), expected)
+
+
+def test_variances_are_added_to_the_diagonal_alone() -> None:
+    mean = torch.zeros(2, 3, dtype=torch.float64)
+    log_var = torch.tensor([[1.0, 2.0, 3.0], [3.0, 4.0, 5.0]], dtype=torch.float64).log()
+    expected = torch.diag(torch.tensor([2.0, 3.0, 4.0], dtype=torch.float64))
+    torch.testing.assert_close(code_covariance(mean, log_var, "II"), expected)

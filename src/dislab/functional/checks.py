@@ -1,4 +1,7 @@
-"""Checks of constructor arguments, with messages that name the allowed values."""
+"""Checks of constructor arguments, with messages that name the allowed values.
+
+Most take the name of the argument, for the message, and its value.
+"""
 
 import math
 import reprlib
@@ -21,9 +24,6 @@ MOST_LATENTS: Final = 2**16
 def naming(setting: str) -> Iterator[None]:
     """Prefix the message of an InputError raised in the block with the name of a setting.
 
-    Args:
-        setting: The setting's name.
-
     Raises:
         InputError: The block refused the value.
     """
@@ -35,12 +35,6 @@ def naming(setting: str) -> Iterator[None]:
 
 def check_count(name: str, value: Any, least: int, most: int = MOST) -> None:
     """Refuses a value that is not a whole number within bounds.
-
-    Args:
-        name: The argument's name.
-        value: Value to check.
-        least: The smallest allowed value.
-        most: The largest allowed value.
 
     Raises:
         InputError: The value is not a whole number, too small or too large.
@@ -57,11 +51,6 @@ def check_count(name: str, value: Any, least: int, most: int = MOST) -> None:
 def check_at_least(name: str, value: Any, least: int | float) -> None:
     """Refuses a value that is not a finite number of at least a bound.
 
-    Args:
-        name: The argument's name.
-        value: Value to check.
-        least: The smallest allowed value.
-
     Raises:
         InputError: The value is no number, or too small, infinite or NaN.
     """
@@ -71,11 +60,6 @@ def check_at_least(name: str, value: Any, least: int | float) -> None:
 
 def check_above(name: str, value: Any, bound: int | float) -> None:
     """Refuses a value that is not a finite number above a bound.
-
-    Args:
-        name: The argument's name.
-        value: Value to check.
-        bound: Number that the value must exceed.
 
     Raises:
         InputError: The value is no number, or too small, infinite or NaN.
@@ -102,11 +86,6 @@ def check_betas(betas: tuple[float, float]) -> None:
 
 def check_choice(name: str, value: str, allowed: Sequence[str]) -> None:
     """Refuses a value that is not among the allowed words.
-
-    Args:
-        name: The argument's name.
-        value: Value to check.
-        allowed: The allowed words.
 
     Raises:
         InputError: The value is not allowed.

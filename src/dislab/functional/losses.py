@@ -1,4 +1,7 @@
-"""Terms of losses in nats: Gaussians, likelihoods of pixels, and ramps of their weights."""
+"""Terms of losses in nats: Gaussians, likelihoods of pixels, and ramps of their weights.
+
+Gaussians are diagonal, and passed as means and log variances.
+"""
 
 import math
 from typing import Final, Literal, assert_never
@@ -19,10 +22,6 @@ def kl_per_latent(
     """KL(N(mean, exp(log_var)) ‖ N(0, 1)) of each latent of each image.
 
     Kingma & Welling (2014), https://arxiv.org/abs/1312.6114, appendix B.
-
-    Args:
-        mean: Means of the posteriors.
-        log_var: Log variances of the posteriors.
     """
     return 0.5 * (mean.square() + log_var.exp() - log_var - 1.0)
 
@@ -53,13 +52,7 @@ def sample(
     log_var: Float[Tensor, "batch latent"],
     noise: Float[Tensor, "batch latent"],
 ) -> Float[Tensor, "batch latent"]:
-    """A reparametrised sample of each posterior.
-
-    Args:
-        mean: Means of the posteriors.
-        log_var: Log variances of the posteriors.
-        noise: Standard normal numbers.
-    """
+    """A reparametrised sample of each posterior, from standard normal noise."""
     return mean + (0.5 * log_var).exp() * noise
 
 
@@ -69,24 +62,14 @@ def log_density(
     mean: Float[Tensor, "*#shape"],
     log_var: Float[Tensor, "*#shape"],
 ) -> Float[Tensor, "..."]:
-    """Log N(z; mean, exp(log_var)), elementwise with broadcasting.
-
-    Args:
-        z: Points at which the density is evaluated.
-        mean: Means.
-        log_var: Log variances.
-    """
+    """Log N(z; mean, exp(log_var)), elementwise with broadcasting."""
     squared = (z - mean).square() * (-log_var).exp()
     return -0.5 * (squared + log_var + math.log(2 * math.pi))
 
 
 @full_precision
 def standard_log_density(z: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
-    """Log N(z; 0, 1), elementwise.
-
-    Args:
-        z: Points at which the density is evaluated.
-    """
+    """Log N(z; 0, 1), elementwise."""
     return log_density(z, torch.zeros_like(z), torch.zeros_like(z))
 
 
@@ -168,12 +151,7 @@ def discretized_log_probability(
 def mean_image(
     output: Float[Tensor, "batch channel height width"], likelihood: Likelihood
 ) -> Float[Tensor, "batch channel height width"]:
-    """The mean of p(x|z) as pixels in [0, 1].
-
-    Args:
-        output: Output of the decoder.
-        likelihood: Meaning of the output.
-    """
+    """The mean of p(x|z) as pixels in [0, 1]."""
     return output.sigmoid() if likelihood == "bernoulli" else output.clamp(0.0, 1.0)
 
 

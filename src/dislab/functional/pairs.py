@@ -1,4 +1,7 @@
-"""Latents shared by several images, and common posteriors of shared latents."""
+"""Latents shared by several images, and common posteriors of shared latents.
+
+Posteriors are passed as means and log variances: those of the first images, then of the second.
+"""
 
 import math
 from typing import Literal
@@ -23,15 +26,7 @@ def pair_divergence(
     second_log_var: Float[Tensor, "batch latent"],
     kind: PairDivergence,
 ) -> Float[Tensor, "batch latent"]:
-    """Divergence of the two posteriors of each latent, in nats.
-
-    Args:
-        mean: Means of the first images' posteriors.
-        log_var: Log variances of the first images' posteriors.
-        second_mean: Means of the second images' posteriors.
-        second_log_var: Log variances of the second images' posteriors.
-        kind: Kind of divergence.
-    """
+    """Divergence of the two posteriors of each latent, in nats."""
     forward = kl_between(mean, log_var, second_mean, second_log_var)
     if kind == "forward":
         return forward
@@ -44,9 +39,6 @@ def shared_latents(divergence: Float[Tensor, "batch latent"]) -> Bool[Tensor, "b
     The extremes are the pair's smallest and largest divergence; if all are equal, none is shared.
 
     Locatello et al. (2020), https://arxiv.org/abs/2002.02886, section 4.2.
-
-    Args:
-        divergence: Divergence of the two posteriors of each latent.
     """
     threshold = 0.5 * (divergence.amin(1, keepdim=True) + divergence.amax(1, keepdim=True))
     return divergence < threshold
@@ -87,12 +79,6 @@ def mean_of_gaussians(
 
     Hosoya (2019), https://arxiv.org/abs/1809.02383; Locatello et al. (2020),
     https://arxiv.org/abs/2002.02886, section 4.2.
-
-    Args:
-        mean: Means of the first images' posteriors.
-        log_var: Log variances of the first images' posteriors.
-        second_mean: Means of the second images' posteriors.
-        second_log_var: Log variances of the second images' posteriors.
     """
     return 0.5 * (mean + second_mean), torch.logaddexp(log_var, second_log_var) - math.log(2)
 
@@ -111,12 +97,6 @@ def product_of_gaussians(
 
     Bouchacourt et al. (2018), https://arxiv.org/abs/1705.08841; Locatello et al. (2020),
     https://arxiv.org/abs/2002.02886, section 4.2.
-
-    Args:
-        mean: Means of the first images' posteriors.
-        log_var: Log variances of the first images' posteriors.
-        second_mean: Means of the second images' posteriors.
-        second_log_var: Log variances of the second images' posteriors.
     """
     weight = torch.sigmoid(second_log_var - log_var)  # σ₂²/(σ₁²+σ₂²), without overflow
     averaged = weight * mean + (1 - weight) * second_mean
