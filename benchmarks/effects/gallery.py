@@ -16,9 +16,9 @@ from torch import Tensor
 
 from dislab import plugins
 from dislab.base import DataModule, Objective
-from dislab.cli.run_data import run_config, run_data
 from dislab.report.explorer import explorer_of
 from dislab.runs import load_run
+from dislab.runs.opened import run_config, run_data
 from dislab.storage import atomic
 
 IMAGES = Path(__file__).parents[2] / "docs" / "images"

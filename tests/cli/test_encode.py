@@ -59,7 +59,7 @@ def test_codes_of_a_run(
     assert len(set(found.states)) == 90
     assert data["factors"].shape == (90, len(data["names"]))
 
-    from dislab.cli.run_data import run_config, run_data
+    from dislab.runs.opened import run_config, run_data
 
     images = run_data(run, run_config(run)).images(torch.from_numpy(found.states))
     with torch.no_grad():

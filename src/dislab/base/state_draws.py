@@ -5,10 +5,14 @@ from dislab.factors import Indices
 from dislab.functional.random import host_generator
 
 
+def split_with_states(data: DataModule, split: Split) -> Split:
+    """The split itself, or `all` if the data module lacks it."""
+    return split if len(data.indices(split)) else "all"
+
+
 def drawable(data: DataModule, split: Split) -> Indices:
     """State numbers of a split; all states if the data module lacks the split."""
-    states = data.indices(split)
-    return states if len(states) else data.indices("all")
+    return data.indices(split_with_states(data, split))
 
 
 def draw_states(data: DataModule, split: Split, points: int, seed: int) -> Indices:

@@ -1,6 +1,5 @@
 """Writes the codes of a data set."""
 
-from pathlib import Path
 from typing import Any, final
 
 import lightning.pytorch as pl
@@ -13,8 +12,7 @@ from torch import Tensor
 from dislab.callbacks._trainer import data_of, is_rehearsal, run_folder
 from dislab.errors import InputError
 from dislab.functional.runtime import world
-from dislab.runs.codes import described
-from dislab.storage import atomic
+from dislab.runs.codes import write_codes
 
 Share = tuple[list[Tensor], list[Tensor]]
 
@@ -71,14 +69,14 @@ class Representations(pl.Callback):
         path = folder / "representations.npz"
         data = data_of(trainer, "Representations")
         factors = np.concatenate([rows.numpy() for share in shares for rows in share[1]])
-        with atomic(path) as temporary, temporary.open("wb") as stream:
-            np.savez(
-                stream,
-                codes=np.concatenate(codes),
-                factor_names=np.array(data.factors.names),
-                checkpoint=np.array(Path(trainer.ckpt_path or "").name),
-                **described(data, data.factors.index(factors)),
-            )
+        write_codes(
+            path,
+            data,
+            data.factors.index(factors),
+            np.concatenate(codes),
+            trainer.ckpt_path,
+            factor_names=np.array(data.factors.names),
+        )
         rank_zero_info(f"Representations: {path}")
 
 

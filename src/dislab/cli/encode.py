@@ -54,11 +54,14 @@ def encode(
 
     `seed` determines which `images` of the split are encoded; a smaller split is encoded entirely.
     """
+    import numpy as np
+
     from dislab import plugins
     from dislab.base.state_draws import draw_states
-    from dislab.cli.run_data import placed, run_config, run_data
+    from dislab.cli.messages import explain_data
     from dislab.runs import load_run
-    from dislab.runs.codes import CODES, codes_of, write_codes
+    from dislab.runs.codes import CODES, encoded, write_codes
+    from dislab.runs.opened import placed, run_config, run_data
     from dislab.storage import check_output
 
     config = run_config(folder)
@@ -70,13 +73,15 @@ def encode(
     if not model.has_codes:
         print(f"nothing to encode, as {type(model).__name__} has no codes")
         return
-    data = run_data(folder, config)
+    data = run_data(folder, config, explain_data)
     model, precision = placed(source, model, config.get("trainer") or {})
     data.prepare_data()
     data.setup("test")
     states = draw_states(data, split, images, seed)
-    codes = codes_of(data, model, states, batch_size, precision)
-    write_codes(path, data, states, *codes, source)
+    encoding = encoded(data, model, states, batch_size, precision)
+    kl = np.full(encoding.codes.shape[1], np.nan) if encoding.kl is None else encoding.kl
+    names = np.array(encoding.names)
+    write_codes(path, data, states, encoding.codes, source, kl=kl, names=names)
     print(path)
 
 

@@ -96,6 +96,11 @@ def explain(message: str, top_level: Sequence[str] = ()) -> str:
     return prefix + re.sub(r"\s*\n\s*", " ", text)
 
 
+def explain_data(message: str) -> str:
+    """Short message for an error of jsonargparse in the section `data` of a run."""
+    return explain(message, ["data"])
+
+
 @contextmanager
 def warnings_in_one_line() -> Iterator[None]:
     """Prints each warning on stderr in one line, without the line of code that raised it."""

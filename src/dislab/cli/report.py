@@ -51,9 +51,9 @@ def _runs(
     folders: list[Path], out: Path | None, explorer_only: bool, checkpoint: str | None
 ) -> int:
     from dislab import plugins
-    from dislab.cli.run_data import run_config
     from dislab.report import EXPLORER, PAGE, write_page
     from dislab.report.document import is_page
+    from dislab.runs.opened import run_config
     from dislab.storage import check_output
 
     if out is None and len(folders) > 1:
@@ -119,14 +119,15 @@ def _parser() -> argparse.ArgumentParser:
 
 def _reported(folder: Path, checkpoint: str | None = None) -> "ReportedRun":
     """A run with its model and data; if one is missing, the page gives the reason."""
-    from dislab.cli.run_data import run_config, run_data
+    from dislab.cli.messages import explain_data
     from dislab.report import ReportedRun
     from dislab.runs import load_run
+    from dislab.runs.opened import run_config, run_data
 
     source = chosen(folder, checkpoint) if checkpoint else None
     try:
         module = load_run(source or chosen(folder, None))
-        data = run_data(folder, run_config(folder))
+        data = run_data(folder, run_config(folder), explain_data)
         data.prepare_data()
         data.setup("test")
     except InputError as error:

@@ -11,11 +11,12 @@ from dislab import plugins
 from dislab.base import DataModule, PredictorBuilder
 from dislab.callbacks import TransferScores
 from dislab.cli.checkpoint_choice import chosen
-from dislab.cli.run_data import placed, run_config, run_data
+from dislab.cli.messages import explain_data
 from dislab.errors import InputError, one_line
 from dislab.functional.checks import check_count
 from dislab.naming.rebuilding import arguments_of
 from dislab.runs import load_run
+from dislab.runs.opened import placed, run_config, run_data
 from dislab.storage import check_output
 from dislab.transfer import Transfer, load_scenarios, made_for, shipped
 from dislab.transfer.choices import Choices, builders
@@ -48,7 +49,7 @@ def _scored(folder: Path, options: argparse.Namespace) -> Transfer | None:
     if not model.has_codes:
         print(f"{folder}: nothing to score, as {type(model).__name__} has no codes")
         return None
-    data = run_data(folder, config)
+    data = run_data(folder, config, explain_data)
     scenarios = load_scenarios(options.scenarios or _suitable(data))
     predictors = builders(_choices(options.predictors), options.seed)
     sizes = Sizes(options.labels, options.tested, options.seed)

@@ -6,6 +6,7 @@ The folder of a run is `<root>/<name>/version_<k>/` and contains `config.yaml`, 
 
 from dislab.naming.builders import versions
 from dislab.runs.checkpoints import CheckpointFiles, check_resumable, read_checkpoint
+from dislab.runs.codes import Encoded
 from dislab.runs.curves import Curves
 from dislab.runs.divergence import forget_divergence, has_diverged, record_divergence
 from dislab.runs.folders import (
@@ -21,7 +22,7 @@ from dislab.runs.folders import (
 )
 from dislab.runs.loggers import LoggerName, check_logger, named_logger
 from dislab.runs.models import check_model_names, from_settings, load_run, rebuild, settings_of
-from dislab.runs.opened import Encoded, OpenRun, open_run
+from dislab.runs.opened import OpenRun, open_run
 from dislab.runs.origin import origin
 from dislab.runs.records import SCORES, Record, ScoreStage, read_scores, write_scores
 

@@ -1,12 +1,13 @@
 """Codes of images, and the file that stores those of a run."""
 
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from lightning.pytorch.plugins import Precision
 from torch import Tensor
 
@@ -14,11 +15,34 @@ from dislab.base import DataModule, Objective
 from dislab.base.inference import lacks, over_images
 from dislab.errors import InputError
 from dislab.factors import Indices
-from dislab.functional.losses import kl_per_latent
+from dislab.functional.losses import kl_per_latent, sample
+from dislab.functional.streams import Stream
 from dislab.storage import atomic
 
 CODES: Final = "codes.npz"
 """Name of the file in a run folder."""
+
+
+class Encoded(NamedTuple):
+    """Codes of images, with the images' factors.
+
+    Attributes:
+        codes: In float32, shape (image, latent).
+        factors: Value numbers of the factors, shape (image, factor).
+        values: Values of the factors in their units, shape (image, factor); for factors with named
+            values their numbers.
+        names: Names of the factors.
+        states: Numbers of the images in the data set, shape (image,).
+        kl: KL of each latent's posterior from the prior in nats, averaged over the images, shape
+            (latent,); None for a method without posteriors, or if it was not computed.
+    """
+
+    codes: Float[np.ndarray, "image latent"]
+    factors: Int[np.ndarray, "image factor"]
+    values: Float[np.ndarray, "image factor"]
+    names: tuple[str, ...]
+    states: Indices
+    kl: Float[np.ndarray, " latent"] | None = None
 
 
 class StoredCodes(NamedTuple):
@@ -36,70 +60,93 @@ class StoredCodes(NamedTuple):
     states: Indices
 
 
-def codes_of(
+def encoded(
     data: DataModule,
-    module: Objective,
+    model: Objective,
     states: Indices,
     batch_size: int,
     precision: Precision,
     with_kl: bool = True,
-) -> tuple[Float[Tensor, "image latent"], Float[Tensor, " latent"] | None]:
-    """Codes of states on the CPU, and the KL of each latent in nats, averaged over the states.
+    sample_seed: int | None = None,
+) -> Encoded:
+    """Codes and factors of states: the only way from a model and its data to codes.
 
-    The device is that of the objective. Every image is encoded once: if the codes of the first
-    batch equal its posterior means, later batches take their codes from the posteriors. The KL is
-    None for a method without posteriors, or if `with_kl` is false.
+    The device is that of the model. Every image is encoded once: if the codes of the first batch
+    equal its posterior means, later batches take their codes from the posteriors. A `sample_seed`
+    gives samples of the posteriors instead, which do not depend on the batch size.
     """
     sums: list[Tensor] = []
-    kl_needed = with_kl and not lacks(module, "encode")
+    kl_needed = with_kl and not lacks(model, "encode")
+    noise = None if sample_seed is None else standard_noise(len(states), sample_seed)
     same: bool | None = None
 
     def encode(image: Tensor) -> Float[Tensor, "batch latent"]:
         nonlocal same
         if not kl_needed:
-            return module.codes(image).float()
-        posterior = module.encode(image)
+            return model.codes(image).float()
+        posterior = model.encode(image)
         sums.append(kl_per_latent(*posterior).cpu().double().sum(0))
+        if noise is not None:
+            return sample(*posterior, noise(posterior.mean)).float()
         means = posterior.mean.float()
         if same:
             return means
-        codes = module.codes(image).float()
+        codes = model.codes(image).float()
         same = torch.equal(codes, means) if same is None else same
         return codes
 
-    codes = over_images(data, module, states, batch_size, encode, precision)
-    return codes, torch.stack(sums).sum(0) / len(states) if sums else None
+    codes = over_images(data, model, states, batch_size, encode, precision).numpy()
+    kl = (torch.stack(sums).sum(0) / len(states)).numpy() if sums else None
+    space, values = data.factors, data.dataset.values(states)
+    return Encoded(codes, space.positions(states), values, space.names, states, kl)
+
+
+def standard_noise(count: int, seed: int) -> Callable[[Tensor], Tensor]:
+    """Standard normal noise for `count` rows in order, independent of the batch size."""
+    numbers: Tensor | None = None
+    start = 0
+
+    def following(like: Tensor) -> Tensor:
+        nonlocal numbers, start
+        if numbers is None:
+            numbers = Stream(seed).normal("sampled codes", count, like.shape[1])
+        rows = numbers[start : start + len(like)]
+        start += len(like)
+        return rows.to(like)
+
+    return following
 
 
 def write_codes(
     path: Path,
     data: DataModule,
     states: Indices,
-    codes: Tensor,
-    kl: Tensor | None,
-    checkpoint: Path,
+    codes: Float[np.ndarray, "image latent"],
+    checkpoint: str | Path | None,
+    **arrays: Any,
 ) -> None:
-    """Writes codes as an `npz` file, atomically.
+    """Writes codes as an `npz` file, atomically, as `dislab score` reads them.
 
-    Its arrays are those of `StoredCodes`, and `factors` (int64, shape (image, factor)) with
-    `names`, as `dislab score` reads them; for a continuous factor also `values_NAME`, and
-    `files` or `rows` if the images are the user's own (see `Dataset.image_ids`). The KL of each
-    latent is in nats, and None for a method without posteriors. `checkpoint` is the name of the
-    file that the model came from.
+    Beside `codes` and `arrays` it has `states`, `factors` (int64, shape (image, factor)),
+    `values_NAME` with the values of each continuous factor in order, `files` or `rows` if the
+    images are the user's own (see `Dataset.image_ids`), and as `checkpoint` the name of the file
+    that the model came from.
     """
+    arrays |= {
+        "checkpoint": np.array(Path(checkpoint or "").name),
+        "states": states,
+        "factors": data.factors.positions(states),
+    }
+    for factor in data.factors.factors:
+        if factor.kind == "continuous":
+            arrays[f"values_{factor.name}"] = factor.numbers
+    arrays |= data.dataset.image_ids(states)
     with atomic(path) as temporary, temporary.open("wb") as stream:
-        np.savez(
-            stream,
-            codes=codes.numpy(),
-            kl=np.full(codes.shape[1], np.nan) if kl is None else kl.numpy(),
-            names=np.array(data.factors.names),
-            checkpoint=np.array(checkpoint.name),
-            **described(data, states),
-        )
+        np.savez(stream, codes=codes, **arrays)
 
 
 def is_codes(path: Path) -> bool:
-    """Whether a file has the arrays that `write_codes` writes, and no others."""
+    """Whether a file has the arrays that `dislab encode` writes, and no others."""
     with zipfile.ZipFile(path) as file:
         names = {name.removesuffix(".npy") for name in file.namelist()}
     needed = {*StoredCodes._fields, "factors", "names"}
@@ -107,22 +154,8 @@ def is_codes(path: Path) -> bool:
     return needed <= names and all(array.startswith("values_") for array in others)
 
 
-def described(data: DataModule, states: Indices) -> dict[str, Any]:
-    """Arrays that describe images: `states`, `factors`, `files` or `rows`, and `values_NAME`.
-
-    The last are the values of each continuous factor, in order.
-    """
-    values = {
-        f"values_{factor.name}": factor.numbers
-        for factor in data.factors.factors
-        if factor.kind == "continuous"
-    }
-    ids = data.dataset.image_ids(states)
-    return {"states": states, "factors": data.factors.positions(states), **values, **ids}
-
-
 def read_codes(path: Path) -> StoredCodes:
-    """Reads codes written by `write_codes`; raises `InputError` for a missing or damaged file."""
+    """Reads codes that `dislab encode` wrote; raises `InputError` for a missing or damaged file."""
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
             return StoredCodes(stored["codes"], stored["kl"], stored["states"])

@@ -1,12 +1,10 @@
 """Opens finished runs with their data, and encodes whole sets of images."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 import jsonargparse
-import numpy as np
-from jaxtyping import Float, Int
 from lightning.fabric import Fabric
 from lightning.pytorch.plugins import Precision
 from torch import float64
@@ -15,35 +13,15 @@ from dislab.base import DataModule, Objective, Split
 from dislab.base.inference import precision_of
 from dislab.base.state_draws import draw_states, drawable
 from dislab.errors import InputError, one_line
-from dislab.factors import Indices
 from dislab.functional.checks import check_count
 from dislab.naming.classes import ForeignNameError
 from dislab.naming.rebuilding import built_part
 from dislab.runs.checkpoints import read_checkpoint
-from dislab.runs.codes import codes_of
+from dislab.runs.codes import Encoded, encoded
 from dislab.runs.exported import is_exported
 from dislab.runs.folders import CONFIG, checkpoint_of
 from dislab.runs.models import load_run
 from dislab.yaml_files import read_mapping
-
-
-class Encoded(NamedTuple):
-    """Codes of images, with the images' factors.
-
-    Attributes:
-        codes: In float32, shape (image, latent).
-        factors: Value numbers of the factors, shape (image, factor).
-        values: Values of the factors in their units, shape (image, factor); for factors with named
-            values their numbers.
-        names: Names of the factors.
-        states: Numbers of the images in the data set, shape (image,).
-    """
-
-    codes: Float[np.ndarray, "image latent"]
-    factors: Int[np.ndarray, "image factor"]
-    values: Float[np.ndarray, "image factor"]
-    names: tuple[str, ...]
-    states: Indices
 
 
 class OpenRun(NamedTuple):
@@ -82,12 +60,7 @@ class OpenRun(NamedTuple):
         else:
             check_count("images", images, 1)
             states = draw_states(self.data, split, images, seed)
-        codes, _ = codes_of(
-            self.data, self.model, states, batch_size, self.precision, with_kl=False
-        )
-        space, dataset = self.data.factors, self.data.dataset
-        positions, values = space.positions(states), dataset.values(states)
-        return Encoded(codes.float().numpy(), positions, values, space.names, states)
+        return encoded(self.data, self.model, states, batch_size, self.precision, with_kl=False)
 
 
 def open_run(run: str | Path, data: DataModule | None = None) -> OpenRun:
@@ -106,7 +79,7 @@ def open_run(run: str | Path, data: DataModule | None = None) -> OpenRun:
     config: Mapping[str, Any] = {}
     if data is None:
         config = run_config(folder, "; for a run from Python give its data: open_run(run, data=…)")
-        data = _data(folder, config)
+        data = run_data(folder, config)
     checkpoint = folder if is_exported(folder) else checkpoint_of(run)
     model, precision = placed(checkpoint, load_run(checkpoint), config.get("trainer") or {})
     data.prepare_data()
@@ -133,22 +106,28 @@ def run_config(folder: Path, advice: str = "") -> dict[str, Any]:
     return config
 
 
-def configured_data(folder: Path, config: Mapping[str, Any]) -> DataModule:
+def run_data(
+    folder: Path, config: Mapping[str, Any], explain: Callable[[str], str] = one_line
+) -> DataModule:
     """The data module of a run, not yet prepared.
 
     Args:
         folder: The run folder, for messages.
         config: Its configuration.
+        explain: Explains a message of jsonargparse to the user of a command.
 
     Raises:
-        InputError: The configuration names a class that is not allowed, or a part rejects its
-            settings.
-        ArgumentError: The settings have invalid types.
+        InputError: The configuration names a class that is not allowed, or has settings that a
+            part rejects.
     """
     try:
         data: DataModule = built_part(DataModule, config["data"], "data")
     except ForeignNameError as error:
         raise InputError(f"{folder / CONFIG}: {error}") from error
+    except InputError:
+        raise
+    except (jsonargparse.ArgumentError, ValueError) as error:
+        raise InputError(f"{folder / CONFIG}: {explain(str(error))}") from error
     return data
 
 
@@ -168,12 +147,3 @@ def placed(
     if model.dtype == float64:  # the weights were read in single precision
         model.load_state_dict(read_checkpoint(checkpoint)["state_dict"])
     return model, precision
-
-
-def _data(folder: Path, config: Mapping[str, Any]) -> DataModule:
-    try:
-        return configured_data(folder, config)
-    except InputError:
-        raise
-    except (jsonargparse.ArgumentError, ValueError) as error:
-        raise InputError(f"{folder / CONFIG}: {one_line(error)}") from error

@@ -11,11 +11,12 @@ from torch import Tensor
 
 from dislab import plots, runs
 from dislab.base import DataModule, Objective, PredictorBuilder
-from dislab.base.inference import evaluating, images_of, lacks, over_images
+from dislab.base.inference import evaluating, images_of, lacks
 from dislab.errors import InputError
 from dislab.factors import Indices
 from dislab.functional.checks import check_choice, check_count
 from dislab.runs.baselines import Baseline, baselines, untrained
+from dislab.runs.codes import encoded
 from dislab.transfer.array_scores import Scenarios
 from dislab.transfer.choices import Choices, builders, built_predictor
 from dislab.transfer.domain import Domain
@@ -224,13 +225,10 @@ def _scored(
 def _encoded(
     data: DataModule, model: Objective, states: Indices, batch_size: int, precision: Precision
 ) -> Domain:
-    def encode(image: Tensor) -> Tensor:
-        return model.codes(image).float()
-
-    codes = over_images(data, model, states, batch_size, encode, precision)
-    positions, values = data.factors.positions(states), data.dataset.values(states)
+    images = encoded(data, model, states, batch_size, precision, with_kl=False)
     # predictors that train on a device find their codes there
-    return Domain(codes.to(model.device), positions, data.factors, values).checked()
+    codes = torch.from_numpy(images.codes).to(model.device)
+    return Domain(codes, images.factors, data.factors, images.values).checked()
 
 
 def _reconstructed(

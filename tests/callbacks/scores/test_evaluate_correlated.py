@@ -12,7 +12,7 @@ import pytest
 from dislab import runs
 from dislab.base import DataModule, Metric, Objective
 from dislab.callbacks import Evaluate
-from dislab.callbacks._encoding import draw_correlated
+from dislab.callbacks.scores.evaluate import draw_correlated
 from dislab.codes.splits import TEST_FRACTION, train_count
 from dislab.errors import InputError
 from dislab.factors import Indices

@@ -10,8 +10,8 @@ from torch import Tensor
 from dislab.base import DataModule, Objective, Split
 from dislab.base.inference import lacks, over_images
 from dislab.base.state_draws import draw_states
-from dislab.callbacks._encoding import standard_noise
 from dislab.functional.losses import kl_per_latent, sample
+from dislab.runs.codes import standard_noise
 
 SPLITS: Final[tuple[Split, ...]] = ("train", "validation", "test")
 QUANTITIES: Final = (

@@ -5,21 +5,22 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal, final
 
 import lightning.pytorch as pl
+import numpy as np
 from lightning.pytorch.utilities import rank_zero_info
 
 from dislab import plots, runs
 from dislab.base import DataModule, MetricBuilder, Objective, Split
 from dislab.base.inference import lacks
-from dislab.base.state_draws import draw_states
-from dislab.callbacks._encoding import draw_correlated, split_with_states
+from dislab.base.state_draws import draw_states, drawable, split_with_states
 from dislab.callbacks._trainer import objective_of
 from dislab.callbacks.scores._bounds import bounds, bounds_table
-from dislab.callbacks.scores._encoding_scores import inapplicable
 from dislab.callbacks.scores._score_callback import ScoreCallback, Scored, Stages
-from dislab.callbacks.scores._scorer import Codes, Scorer
+from dislab.callbacks.scores._scorer import Codes, Scorer, inapplicable
+from dislab.codes.splits import TEST_FRACTION, train_count
 from dislab.errors import InputError
 from dislab.factors import Indices
 from dislab.functional.checks import check_count
+from dislab.functional.random import host_generator
 from dislab.metrics.evaluation import Evaluation, built
 from dislab.metrics.score_table import score_table
 from dislab.metrics.sheet import sheet
@@ -237,3 +238,36 @@ class Evaluate(ScoreCallback):
 def _listed(reasons: Mapping[str, str], verb: str) -> str:
     """One line with the scores and their reasons."""
     return "; ".join(f"{name} {verb}: {reason}" for name, reason in reasons.items())
+
+
+def draw_correlated(data: DataModule, split: Split, points: int, seed: int) -> Indices:
+    """Draws state numbers from a split with replacement, with the probabilities of training.
+
+    The states are first partitioned at random: the first two thirds of the draws come from two
+    thirds of the states, the rest from the others, so that a score fitted on the former and tested
+    on the latter never sees an image in both. A split with fewer than `points` states gives fewer
+    numbers. Rejects data without correlation, or with only one likely state.
+    """
+    states = drawable(data, split)
+    weights = data.likelihoods(states)
+    if weights is None:
+        raise InputError(
+            "evaluate.distribution is correlated, but the data are not; set data.correlation, or "
+            "distribution to uniform"
+        )
+    likely = np.flatnonzero(weights)
+    if len(likely) < 2:
+        raise InputError(
+            "one state alone is likely under data.correlation, and scores learn from some and are "
+            "tested on others; raise its strength, or set evaluate.distribution to uniform"
+        )
+    generator = host_generator(seed)
+    count, order = min(points, len(states)), generator.permutation(likely)
+    parts = np.split(order, [train_count(len(order), TEST_FRACTION)])
+    train = train_count(count, TEST_FRACTION)
+    rows = [
+        generator.choice(part, size=size, p=weights[part] / weights[part].sum())
+        for part, size in zip(parts, (train, count - train), strict=True)
+    ]
+    indices: Indices = states[np.concatenate(rows)]
+    return indices

@@ -8,14 +8,14 @@ from torch import Tensor
 
 from dislab.base import DataModule, MetricBuilder, Objective, Split
 from dislab.base.state_draws import draw_states
-from dislab.callbacks._encoding import encode_states
 from dislab.callbacks._trainer import is_rehearsal, objective_of
-from dislab.callbacks.scores._encoding_scores import inapplicable, score, without_factors
+from dislab.callbacks.scores._scorer import inapplicable, score, without_factors
 from dislab.errors import InputError
 from dislab.functional.checks import check_count
 from dislab.metrics import MIG
 from dislab.metrics.evaluation import Bootstrap, built
 from dislab.naming.settings import checks_settings
+from dislab.runs.codes import encoded
 
 PREFIX: Final = "curves/"
 """Prefix of the names of scores during training."""
@@ -149,7 +149,8 @@ class ScoreCurves(pl.Callback):
     def _scores(self, trainer: pl.Trainer, data: DataModule, module: Objective) -> dict[str, float]:
         """Scalars of all scores by their names in the log."""
         states = draw_states(data, self.split, self.points, self.seed)
-        encoding = encode_states(trainer, data, module, states, self.batch_size, with_kl=False)
+        precision = trainer.precision_plugin
+        encoding = encoded(data, module, states, self.batch_size, precision, with_kl=False)
         evaluation = score(self.metrics, data.factors, encoding, Bootstrap(0, 0.95, self.seed))
         return {f"{PREFIX}{name}": value for name, value in evaluation.values.items()}
 
