@@ -214,13 +214,13 @@ def pooled_returns(folders: Sequence[Path]) -> dict[str, dict[str, dict[str, Any
         tables = [read_returns(folder) for folder in same]
         pooled[str(same[0].parent / same[0].name.rpartition("-")[0])] = {
             domain: _pooled(
-                [agent_returns[domain] for agent_returns in episodes],
-                [agent_returns[home] for agent_returns in episodes],
+                [returns[domain] for returns in episodes],
+                [returns[home] for returns in episodes],
                 float(np.mean([table[domain]["random"] for table in tables])),
                 domain == home,
             )
             for domain in episodes[0]
-            if all(domain in agent_returns for agent_returns in episodes)
+            if all(domain in returns for returns in episodes)
         }
     return pooled
 
@@ -228,9 +228,9 @@ def pooled_returns(folders: Sequence[Path]) -> dict[str, dict[str, dict[str, Any
 def _pooled(
     returns: list[Returns], source: list[Returns], chance: float, is_source: bool
 ) -> dict[str, Any]:
-    means = np.array([agent_returns.mean() for agent_returns in returns])
+    means = np.array([sample.mean() for sample in returns])
     ratio, interval = None, None
-    if not is_source and all(_is_above_zero(agent_returns) for agent_returns in source):
+    if not is_source and all(_is_above_zero(sample) for sample in source):
         ratio, interval = ratio_interval(returns, source)
     return {
         "mean": float(means.mean()),
