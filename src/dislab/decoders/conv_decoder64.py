@@ -79,10 +79,6 @@ class ConvDecoder64(Decoder):
     def forward(
         self, z: Float[Tensor, "batch latent"]
     ) -> Float[Tensor, "batch channel height width"]:
-        """Logits of a Bernoulli likelihood, or raw means of a Gaussian one.
-
-        Args:
-            z: Latent vectors.
-        """
+        """Logits of a Bernoulli likelihood, or raw means of a Gaussian one."""
         output: Tensor = self.network(z)
         return output

@@ -61,10 +61,6 @@ class ConvGenerator(Decoder):
     def forward(
         self, z: Float[Tensor, "batch latent"]
     ) -> Float[Tensor, "batch channel height width"]:
-        """Logits of the pixels.
-
-        Args:
-            z: Noise and codes.
-        """
+        """Logits of the pixels, from noise and codes."""
         logits: Tensor = self.network(z)
         return logits

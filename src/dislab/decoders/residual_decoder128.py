@@ -56,11 +56,7 @@ class ResidualDecoder128(Decoder):
     def forward(
         self, z: Float[Tensor, "batch latent"]
     ) -> Float[Tensor, "batch channel height width"]:
-        """Logits of a Bernoulli likelihood, or raw means of another likelihood.
-
-        Args:
-            z: Latent vectors.
-        """
+        """Logits of a Bernoulli likelihood, or raw means of another likelihood."""
         output: Tensor = self.network(z)
         return output
 

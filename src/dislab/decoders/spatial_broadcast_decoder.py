@@ -62,11 +62,7 @@ class SpatialBroadcastDecoder(Decoder):
     def forward(
         self, z: Float[Tensor, "batch latent"]
     ) -> Float[Tensor, "batch channel height width"]:
-        """Logits of a Bernoulli likelihood, or raw means of another likelihood.
-
-        Args:
-            z: Latent vectors.
-        """
+        """Logits of a Bernoulli likelihood, or raw means of another likelihood."""
         count, (_, height, width) = len(z), self.coordinates.shape
         tiled = z[:, :, None, None].expand(-1, -1, height, width)
         coordinates = self.coordinates.to(z.dtype).expand(count, -1, -1, -1)

@@ -67,11 +67,7 @@ class TimmEncoder(Encoder):
     def forward(
         self, image: Float[Tensor, "batch channel height width"]
     ) -> Float[Tensor, "batch output"]:
-        """The vectors of a batch of images.
-
-        Args:
-            image: Pixels in [0, 1].
-        """
+        """The vectors of a batch of images, pixels in [0, 1]."""
         vectors: Tensor = self.network(image)
         return vectors
 

@@ -20,9 +20,6 @@ _CELL: Final = 16
 def check_input_noise(noise: InputNoise) -> None:
     """Refuses standard deviations that are negative or not finite.
 
-    Args:
-        noise: Standard deviations of the fine and the coarse noise.
-
     Raises:
         InputError: A standard deviation is negative or not finite.
     """

@@ -35,10 +35,6 @@ def absorb(state: int, counter: int) -> int:
 
     The result is one step of SplitMix64 on the exclusive or of both (Steele, Lea & Flood 2014,
     https://doi.org/10.1145/2660193.2660195).
-
-    Args:
-        state: 64 bits.
-        counter: Any integer; its lowest 64 bits count.
     """
     state = (state ^ (counter & MASK)) + GOLDEN & MASK
     state = (state ^ (state >> 30)) * _FIRST & MASK
@@ -47,12 +43,7 @@ def absorb(state: int, counter: int) -> int:
 
 
 def mix(seed: int, *counters: int) -> int:
-    """A 63-bit number that depends on every bit of its arguments.
-
-    Args:
-        seed: The seed of a run.
-        counters: Numbers that identify a draw, such as the step and a stream number.
-    """
+    """A 63-bit number that depends on every bit of its arguments."""
     state = 0
     for counter in (seed, *counters):
         state = absorb(state, counter)
@@ -60,20 +51,12 @@ def mix(seed: int, *counters: int) -> int:
 
 
 def signed(bits: int) -> int:
-    """The value of 64 bits as int64.
-
-    Args:
-        bits: Any integer; its lowest 64 bits count.
-    """
+    """The value of 64 bits as int64."""
     return ((bits & MASK) ^ 2**63) - 2**63
 
 
 def short_seed(seed: int) -> int:
-    """A seed of 32 bits, scikit-learn's limit: the seed itself if it fits, else mixed bits.
-
-    Args:
-        seed: Any seed.
-    """
+    """A seed of 32 bits, scikit-learn's limit: the seed itself if it fits, else mixed bits."""
     return seed if 0 <= seed < 2**32 else mix(seed) >> 31
 
 
@@ -101,23 +84,14 @@ def device_generator(device: torch.device, seed: int, *counters: int) -> torch.G
 
 
 def finalise(state: Words) -> Words:
-    """SplitMix64's mixing function: a bijection of the 64-bit integers.
-
-    Args:
-        state: States, int64.
-    """
+    """SplitMix64's mixing function: a bijection of the 64-bit integers."""
     state = (state ^ shifted(state, 30)) * _FIRST
     state = (state ^ shifted(state, 27)) * _SECOND
     return state ^ shifted(state, 31)
 
 
 def shifted(bits: Words, places: int) -> Words:
-    """Logical right shift: fills with zeros, where both libraries would repeat the sign of int64.
-
-    Args:
-        bits: The bits, int64.
-        places: Number of bits, at least 1.
-    """
+    """Logical right shift: fills with zeros; both libraries would repeat the sign of int64."""
     return (bits >> places) & ((1 << (64 - places)) - 1)
 
 
@@ -136,10 +110,5 @@ def hashed(seed: int, counters: Int[Tensor, "*shape"]) -> Int[Tensor, "*shape"]:
 
 
 def random_bytes(seed: int, counters: Int[Tensor, " count"]) -> UInt8[Tensor, "count 8"]:
-    """Eight uniform bytes per counter, the lowest bits of `hashed` first.
-
-    Args:
-        seed: Tells one sequence from another.
-        counters: Places in the sequence, int64.
-    """
+    """Eight uniform bytes per counter, the lowest bits of `hashed` first."""
     return hashed(seed, counters).unsqueeze(-1).view(torch.uint8)

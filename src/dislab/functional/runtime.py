@@ -22,9 +22,6 @@ _OF_WEIGHTS: Final = ("bf16-true", "16-true")
 def check_precision(precision: str | int | None) -> None:
     """Refuses precisions that keep the weights themselves in half precision.
 
-    Args:
-        precision: The `precision` setting of a Lightning trainer.
-
     Raises:
         InputError: The weights would be in half precision.
     """
@@ -39,9 +36,6 @@ def full_precision(function: Callable[P, R]) -> Callable[P, R]:
     """Wraps a function: converts half-precision arguments to float32, and disables autocast.
 
     float64 stays float64. At least one positional argument must be a tensor.
-
-    Args:
-        function: A function of tensors.
     """
 
     @functools.wraps(function)
@@ -64,11 +58,7 @@ def full_precision(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def widen(tensor: Shaped[Tensor, "*shape"]) -> Shaped[Tensor, "*shape"]:
-    """The tensor in float32 if it is in half precision, else unchanged.
-
-    Args:
-        tensor: Any tensor.
-    """
+    """The tensor in float32 if it is in half precision, else unchanged."""
     return tensor.float() if tensor.dtype in _HALF else tensor
 
 

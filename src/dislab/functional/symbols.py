@@ -67,26 +67,14 @@ def factor_of_each(names: Sequence[str]) -> tuple[int, ...]:
 def symbol_negative_log_likelihood(
     logits: Float[Tensor, "batch symbol"], symbol: Float[Tensor, "batch symbol"]
 ) -> Float[Tensor, ""]:
-    """−log p(y|z) of Bernoulli attributes in nats, summed over attributes, averaged over images.
-
-    Args:
-        logits: Log odds of each attribute.
-        symbol: Which attributes are named, 0 or 1.
-    """
+    """−log p(y|z) of Bernoulli attributes in nats, summed over attributes, averaged over images."""
     return F.binary_cross_entropy_with_logits(logits, symbol, reduction="sum") / len(symbol)
 
 
 def draw_recombination(
     count: int, factors: int, symbols: int, stream: Stream
 ) -> RecombinationDraws:
-    """Random numbers for `recombination`, on the device of the stream.
-
-    Args:
-        count: Number of descriptions.
-        factors: Number of factors.
-        symbols: Number of attributes.
-        stream: Source of the numbers.
-    """
+    """Random numbers for `recombination`, on the device of the stream."""
     return RecombinationDraws(
         stream.integers("operator", len(OPERATORS), count),
         stream.uniform("lot", count, factors),
@@ -214,12 +202,7 @@ def normalized(
 
 
 def one_hot(numbers: Int[Tensor, " batch"], size: int) -> Bool[Tensor, "batch size"]:
-    """True in the column of each number, without waiting for the device.
-
-    Args:
-        numbers: From 0 to size − 1.
-        size: Number of columns.
-    """
+    """True in the column of each number, without waiting for the device."""
     return numbers[:, None] == torch.arange(size, device=numbers.device)
 
 

@@ -45,10 +45,5 @@ class AdaGVAE(PairObjective):
     """
 
     def common(self, first: Posterior, second: Posterior) -> Posterior:
-        """The means of the two means and of the two variances.
-
-        Args:
-            first: Posteriors of the first images.
-            second: Posteriors of the second images.
-        """
+        """The means of the two means and of the two variances."""
         return Posterior(*mean_of_gaussians(*first, *second))

@@ -46,10 +46,5 @@ class AdaMLVAE(PairObjective):
     """
 
     def common(self, first: Posterior, second: Posterior) -> Posterior:
-        """Means weighted by precision, and harmonic means of the variances.
-
-        Args:
-            first: Posteriors of the first images.
-            second: Posteriors of the second images.
-        """
+        """Means weighted by precision, and harmonic means of the variances."""
         return Posterior(*product_of_gaussians(*first, *second))

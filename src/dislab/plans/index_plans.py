@@ -85,11 +85,7 @@ class TrainBatches:
     _block_states: Drawn = field(default_factory=lambda: Drawn(np.empty(0, np.int64)), init=False)
 
     def states_of(self, step: int) -> Drawn:
-        """This process's part of the states of a batch.
-
-        Args:
-            step: Number of the batch, from 0.
-        """
+        """This process's part of the states of a batch."""
         block, index = divmod(step, self._steps)
         key = (self.progress.seed, block)
         if key != self._key:
@@ -138,11 +134,7 @@ class FixedBatches:
     seed: int
 
     def states_of(self, index: int) -> Drawn:
-        """The states of a whole batch.
-
-        Args:
-            index: Number of the batch, from 0.
-        """
+        """The states of a whole batch."""
         generator = Stream(self.seed, index).of("evaluated states").host()
         return self.plan.draw(generator, self.batch_size, index)
 
@@ -160,11 +152,7 @@ class OrderedBatches:
     batch_size: int
 
     def states_of(self, index: int) -> Drawn:
-        """The states of a whole batch, or of the shorter last one.
-
-        Args:
-            index: Number of the batch, from 0.
-        """
+        """The states of a whole batch, or of the shorter last one."""
         return Drawn(self.states[index * self.batch_size : (index + 1) * self.batch_size])
 
 

@@ -159,11 +159,7 @@ class PlannedData(DataModule):
         return self._splits[split]
 
     def images(self, index: Int[Tensor, " batch"]) -> Float[Tensor, "batch channel height width"]:
-        """Images as a network receives them, pixels in [0, 1], on the device of `index`.
-
-        Args:
-            index: State numbers.
-        """
+        """Images as a network receives them, pixels in [0, 1], on the device of `index`."""
         return self._gathering.images(index)
 
     def setup(self, stage: str) -> None:
@@ -233,11 +229,6 @@ class PlannedData(DataModule):
         """Batches of random examples of a split; single images are drawn without repetition.
 
         Other examples come in whole batches, so that there may be more of them than requested.
-
-        Args:
-            split: Which part of the selected states.
-            examples: Number of examples; fewer if the split has fewer states.
-            seed: Seed of the draw.
         """
         states = self.indices(split)
         count = min(examples, len(states))
@@ -253,22 +244,11 @@ class PlannedData(DataModule):
     def transfer_batch_to_device(
         self, batch: Any, device: torch.device, dataloader_idx: int
     ) -> Numbers:
-        """The batch on the run's device, without Lightning's recursive search for tensors.
-
-        Args:
-            batch: A loader's batch.
-            device: Target of the copy.
-            dataloader_idx: Number of the loader, always 0.
-        """
+        """The batch on the run's device, without Lightning's recursive search for tensors."""
         return cast("Numbers", batch).moved(device)
 
     def on_after_batch_transfer(self, batch: Any, dataloader_idx: int) -> Any:
-        """The batch as the objective receives it, in the trainer's precision.
-
-        Args:
-            batch: A loader's batch, on the device.
-            dataloader_idx: Number of the loader, always 0.
-        """
+        """The batch as the objective receives it, in the trainer's precision."""
         numbers = cast("Numbers", batch)
         if numbers.image is None:
             images = self._gathering.images(numbers.states.flatten())
@@ -287,11 +267,7 @@ class PlannedData(DataModule):
         return {"seed": self._progress.seed, "step": self._progress.step - self._unfinished()}
 
     def load_state_dict(self, state_dict: dict[str, int]) -> None:
-        """Continue from a state; Lightning's own loops restore loaders in mid-epoch only.
-
-        Args:
-            state_dict: Result of `state_dict`.
-        """
+        """Continue from a state; Lightning's own loops restore loaders in mid-epoch only."""
         self._progress.seed, self._progress.step = state_dict["seed"], state_dict["step"]
 
     def weights(self, split: Split) -> npt.NDArray[Any] | None:
@@ -305,9 +281,6 @@ class PlannedData(DataModule):
     def likelihoods(self, states: Indices) -> npt.NDArray[np.float64] | None:
         """Sampling weight of each given state in training; None if all are equal.
 
-        Args:
-            states: State numbers, of any split.
-
         Raises:
             InputError: No state lies near the bands of the correlations.
         """
@@ -318,11 +291,7 @@ class PlannedData(DataModule):
         return self.batch_size
 
     def eval_batches(self, split: Split) -> int:
-        """Number of batches that evaluate a split, over all processes.
-
-        Args:
-            split: Which part of the selected states.
-        """
+        """Number of batches that evaluate a split, over all processes."""
         return -(-len(self.indices(split)) // self.eval_batch_size)
 
     @cached_property

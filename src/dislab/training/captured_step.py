@@ -26,9 +26,6 @@ class OwnLogError(RuntimeError):
 def no_logging(objective: Objective) -> Iterator[None]:
     """Refuses the objective's `log`: Lightning sees no single steps in a recording or a stack.
 
-    Args:
-        objective: The method whose losses are computed in the block.
-
     Raises:
         OwnLogError: The objective calls `log`; values in its terms are allowed.
     """
@@ -161,12 +158,7 @@ class CapturedStep:
         return self._arrival.moved(batch)
 
     def update(self, batch: Any, index: int) -> None:
-        """Makes one optimiser step.
-
-        Args:
-            batch: A batch from `receive`.
-            index: Number of the batch in the epoch.
-        """
+        """Makes one optimiser step."""
         leaves, form = tree_flatten(batch)
         shape = (
             form,
@@ -256,11 +248,7 @@ class _RecordedStep:
         return int(self._number) == self._next
 
     def replay(self, leaves: list[Any]) -> None:
-        """Makes one step.
-
-        Args:
-            leaves: Tensors of the batch, and its other parts, which equal those of the recording.
-        """
+        """Makes one step of a batch whose parts besides `leaves` equal those of the recording."""
         for mine, leaf in zip(self._inputs, leaves, strict=True):
             if isinstance(mine, Tensor):
                 mine.copy_(leaf)

@@ -167,12 +167,7 @@ class InnerLoop(_TrainingEpochLoop):
             module._current_fx_name = before
 
     def _make(self, data_fetcher: _DataFetcher, count: int) -> None:
-        """Makes some steps, each with the necessary parts of Lightning's `advance`.
-
-        Args:
-            data_fetcher: The batches.
-            count: Number of steps; fewer are made if `is_wanted` is set meanwhile.
-        """
+        """Does the needed parts of Lightning's `advance` `count` times, or until `is_wanted`."""
         end = time.monotonic() + (_PATIENCE if self.steps is None else math.inf)
         short = self.captured or self._plain
         update: Callable[[Any, int], None] = short.update if short else self._update
@@ -184,11 +179,7 @@ class InnerLoop(_TrainingEpochLoop):
             self._end()
 
     def _begin(self, data_fetcher: _DataFetcher) -> Any:
-        """Returns the next batch as input of the step, and counts the step as begun.
-
-        Args:
-            data_fetcher: The batches.
-        """
+        """Returns the next batch as input of the step, and counts the step as begun."""
         short = self.captured or self._plain
         receive: Callable[[Any], Any] = short.receive if short else self._receive
         batch = receive(next(data_fetcher)[0])
@@ -250,11 +241,7 @@ def _follows_gradients(callback: Callback) -> bool:
 
 
 def obstacle_to_choosing(trainer: pl.Trainer) -> str | None:
-    """What may need every step, so that inner steps must be set explicitly; None if nothing.
-
-    Args:
-        trainer: The running trainer.
-    """
+    """What may need every step, so that inner steps must be set explicitly; None if nothing."""
     inside: Any = trainer
     if trainer.world_size > 1:  # clocks differ, but processes must agree
         return "several processes train"
