@@ -8,23 +8,24 @@ from dislab.naming.builders import versions
 from dislab.runs.checkpoints import CheckpointFiles, check_resumable, read_checkpoint
 from dislab.runs.codes import Encoded
 from dislab.runs.curves import Curves
-from dislab.runs.divergence import forget_divergence, has_diverged, record_divergence
 from dislab.runs.folders import (
     CONFIG,
     LAST,
     Best,
     best_checkpoint,
     checkpoint_of,
+    forget_divergence,
+    has_diverged,
     last_checkpoint,
     new_run,
+    record_divergence,
     remove_unused,
     trained_alone,
 )
 from dislab.runs.loggers import LoggerName, check_logger, named_logger
 from dislab.runs.models import check_model_names, from_settings, load_run, rebuild, settings_of
 from dislab.runs.opened import OpenRun, open_run
-from dislab.runs.origin import origin
-from dislab.runs.records import SCORES, Record, ScoreStage, read_scores, write_scores
+from dislab.runs.records import SCORES, Record, ScoreStage, origin, read_scores, write_scores
 
 __all__ = [
     "CONFIG",

@@ -13,9 +13,12 @@ from torch import Tensor
 from dislab.errors import BusyError, InputError
 from dislab.runs.checkpoints import read_checkpoint
 from dislab.runs.loggers import IDENTITY
-from dislab.storage import acquire, is_component
+from dislab.storage import acquire, atomic, is_component
 
 CONFIG: Final = "config.yaml"
+
+_DIVERGED: Final = "diverged.txt"
+"""The file with the reason why training stopped at a loss that was not finite."""
 
 _LOCK: Final = ".training"
 """The file that a training process locks."""
@@ -232,3 +235,35 @@ def _choices(run: Path) -> str:
 def _version_of(folder: Path) -> int:
     match = re.fullmatch(r"version_(\d+)", folder.name)
     return int(match[1]) if match else -1
+
+
+def record_divergence(run: Path, message: str) -> None:
+    """Writes the reason why training stopped into `diverged.txt` of a run folder.
+
+    Args:
+        run: The run folder.
+        message: The terms that were not finite, and the step.
+
+    Raises:
+        InputError: The file cannot be written.
+    """
+    with atomic(run / _DIVERGED) as temporary:
+        temporary.write_text(f"{message}\n", encoding="utf-8")
+
+
+def forget_divergence(run: Path) -> None:
+    """Removes the record when training continues.
+
+    Args:
+        run: The run folder.
+    """
+    (run / _DIVERGED).unlink(missing_ok=True)
+
+
+def has_diverged(run: Path) -> bool:
+    """Whether the last training of a run stopped because a loss became NaN or infinite.
+
+    Args:
+        run: The run folder.
+    """
+    return (run / _DIVERGED).is_file()

@@ -1,11 +1,13 @@
-"""Records of scores in a run folder, and the versions that numbers depend on."""
+"""Records of scores in a run folder, and where the scores come from."""
 
 import hashlib
 import json
 from pathlib import Path
 from typing import Any, Final, Literal
 
+from dislab.base import DataModule, Objective
 from dislab.errors import InputError
+from dislab.naming.builders import versions
 from dislab.storage import atomic, check_fields, json_text, locked, read_json
 
 ScoreStage = Literal[
@@ -101,3 +103,28 @@ def read_scores(run: str | Path) -> dict[str, Record]:
         except InputError as error:
             raise InputError(f"{error}; {remedy}") from error
     return records
+
+
+def origin(model: Objective, data: DataModule, checkpoint: str | Path | None) -> Record:
+    """Data, objective, checkpoint, seed and versions that scores come from, for `scores.json`.
+
+    Args:
+        model: The objective that is scored.
+        data: The data module whose images it encodes.
+        checkpoint: File that its weights come from, if any.
+    """
+    return {
+        "data": {
+            "datamodule": type(data).__name__,
+            "dataset": type(data.dataset).__name__,
+            "factors": list(data.factors.names),
+            "provenance": data.dataset.provenance(),
+        },
+        "objective": type(model).__name__,
+        "checkpoint": {
+            "path": str(checkpoint) if checkpoint else None,
+            "steps": int(model.steps),
+        },
+        "seed": int(model.draw_seed),
+        "versions": versions(),
+    }
