@@ -50,7 +50,10 @@ def test_a_run_is_opened_with_its_data(tmp_path: Path, monkeypatch: pytest.Monke
         np.testing.assert_allclose(tested.codes, run.model.codes(images), atol=1e-6)
 
     assert main(["encode", str(folder), "--images=50"]) == 0  # the same images as the command
-    assert np.array_equal(run.encode(images=50).states, np.load(folder / "codes.npz")["states"])
+    stored, drawn = np.load(folder / "codes.npz"), run.encode(images=50)
+    assert drawn.kl is not None
+    for name in ("states", "factors", "codes", "kl"):
+        assert np.array_equal(getattr(drawn, name), stored[name])
 
     for place in (folder, folder / "checkpoints/last.ckpt"):
         other = open_run(place, SingleData(GaussianBlob(), batch_size=8)).encode()

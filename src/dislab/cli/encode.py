@@ -57,11 +57,10 @@ def encode(
     import numpy as np
 
     from dislab import plugins
-    from dislab.base.state_draws import draw_states
     from dislab.cli.messages import explain_data
     from dislab.runs import load_run
-    from dislab.runs.codes import CODES, encoded, write_codes
-    from dislab.runs.opened import placed, run_config, run_data
+    from dislab.runs.codes import CODES, write_codes
+    from dislab.runs.opened import OpenRun, placed, run_config, run_data
     from dislab.storage import check_output
 
     config = run_config(folder)
@@ -77,11 +76,10 @@ def encode(
     model, precision = placed(source, model, config.get("trainer") or {})
     data.prepare_data()
     data.setup("test")
-    states = draw_states(data, split, images, seed)
-    encoding = encoded(data, model, states, batch_size, precision)
+    encoding = OpenRun(model, data, precision).encode(split, images, seed, batch_size)
     kl = np.full(encoding.codes.shape[1], np.nan) if encoding.kl is None else encoding.kl
     names = np.array(encoding.names)
-    write_codes(path, data, states, encoding.codes, source, kl=kl, names=names)
+    write_codes(path, data, encoding.states, encoding.codes, source, kl=kl, names=names)
     print(path)
 
 

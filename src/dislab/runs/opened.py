@@ -60,7 +60,7 @@ class OpenRun(NamedTuple):
         else:
             check_count("images", images, 1)
             states = draw_states(self.data, split, images, seed)
-        return encoded(self.data, self.model, states, batch_size, self.precision, with_kl=False)
+        return encoded(self.data, self.model, states, batch_size, self.precision)
 
 
 def open_run(run: str | Path, data: DataModule | None = None) -> OpenRun:
