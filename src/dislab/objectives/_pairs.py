@@ -37,10 +37,10 @@ from dislab.objectives._variational import (
     VariationalObjective,
     build_regularizers,
     draw_codes,
+    draws_of,
     penalize,
-    seen,
-    under,
-    with_own_losses,
+    with_auxiliary,
+    with_input_noise,
 )
 
 PairLabels = Literal["none", "known"]
@@ -60,7 +60,7 @@ def penalize_pair(
 ) -> Penalties:
     """All sums and terms, averaged over the two images."""
     first_penalty, second_penalty = (
-        penalize(regularizers, posterior, codes, under(side, draws), step)
+        penalize(regularizers, posterior, codes, draws_of(side, draws), step)
         for side, posterior, codes in zip(SIDES, (first, second), z, strict=True)
     )
     auxiliary = None
@@ -141,7 +141,7 @@ class PairObjective(VariationalObjective, ABC):
         images = batch.image, batch.second
         # networks get both images of all pairs in one batch
         inputs = [
-            seen(image, under(side, draws), self.input_noise)
+            with_input_noise(image, draws_of(side, draws), self.input_noise)
             for side, image in zip(SIDES, images, strict=True)
         ]
         both = self.encode(torch.cat(inputs))
@@ -159,7 +159,7 @@ class PairObjective(VariationalObjective, ABC):
             for side, posterior in zip(SIDES, (first, second), strict=True)
         ]
         reconstruction = self.pixels(self.decoder(torch.cat(z)), torch.cat(images))
-        penalty, own_losses, terms = penalize_pair(self.regularizers, first, second, z, draws, step)
+        penalty, auxiliary, terms = penalize_pair(self.regularizers, first, second, z, draws, step)
         objective = reconstruction + penalty
         log = {"reconstruction": reconstruction, "shared": shared.float().sum(1).mean(), **terms}
-        return Terms(with_own_losses(objective, own_losses), log | {"objective": objective})
+        return Terms(with_auxiliary(objective, auxiliary), log | {"objective": objective})

@@ -133,13 +133,13 @@ def draw_codes(count: int, latent_dim: int, regularizers: nn.ModuleDict, stream:
     return draws
 
 
-def under(name: str, draws: Draws) -> Draws:
+def draws_of(name: str, draws: Draws) -> Draws:
     """The draws with the prefix `name.`, without this prefix."""
     prefix = f"{name}."
     return {key[len(prefix) :]: rows for key, rows in draws.items() if key.startswith(prefix)}
 
 
-def seen(
+def with_input_noise(
     image: Float[Tensor, "batch channel height width"], draws: Draws, noise: InputNoise
 ) -> Float[Tensor, "batch channel height width"]:
     """The encoder's input: the image, with input noise if the step drew it."""
@@ -157,19 +157,23 @@ def penalize(
 ) -> Penalties:
     """The sums of all penalties and of all auxiliary losses; terms under `regulariser/term`."""
     penalties: list[Tensor] = []
-    own_losses: list[Tensor] = []
+    auxiliaries: list[Tensor] = []
     terms: dict[str, Tensor] = {}
     for name, regularizer in regularizers.items():
-        penalty, auxiliary, regularizer_terms = regularizer(posterior, z, under(name, draws), step)
+        penalty, auxiliary, regularizer_terms = regularizer(
+            posterior, z, draws_of(name, draws), step
+        )
         penalties.append(penalty)
         if auxiliary is not None:
-            own_losses.append(auxiliary)
+            auxiliaries.append(auxiliary)
         terms |= {f"{name}/{key}": value for key, value in regularizer_terms.items()}
     # `sum` would add an operation, which counts in steps of small networks
-    return Penalties(reduce(add, penalties), reduce(add, own_losses) if own_losses else None, terms)
+    return Penalties(
+        reduce(add, penalties), reduce(add, auxiliaries) if auxiliaries else None, terms
+    )
 
 
-def with_own_losses(objective: Float[Tensor, ""], auxiliary: Tensor | None) -> Float[Tensor, ""]:
+def with_auxiliary(objective: Float[Tensor, ""], auxiliary: Tensor | None) -> Float[Tensor, ""]:
     """The loss: the objective plus the auxiliary losses of regularisers, if any."""
     return objective if auxiliary is None else objective + auxiliary
 

@@ -29,7 +29,7 @@ from dislab.objectives._variational import (
     build_regularizers,
     draw_codes,
     penalize,
-    with_own_losses,
+    with_auxiliary,
 )
 
 
@@ -135,10 +135,10 @@ class DCIGN(VariationalObjective):
         active = batch.active[:, None] == self.group_of_latent
         clamped, invariance = clamp_to_mean(z, active)
         reconstruction = self.pixels(self.decoder(clamped), batch.image)
-        penalty, own_losses, terms = penalize(self.regularizers, posterior, z, draws, step)
+        penalty, auxiliary, terms = penalize(self.regularizers, posterior, z, draws, step)
         objective = reconstruction + penalty + self.strength * invariance
         log = {"reconstruction": reconstruction, "invariance": invariance, **terms}
-        return Terms(with_own_losses(objective, own_losses), log | {"objective": objective})
+        return Terms(with_auxiliary(objective, auxiliary), log | {"objective": objective})
 
 
 def _check_groups(group_names: tuple[str, ...], latents: dict[str, int]) -> None:

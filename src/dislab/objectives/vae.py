@@ -27,8 +27,8 @@ from dislab.objectives._variational import (
     build_regularizers,
     draw_codes,
     penalize,
-    seen,
-    with_own_losses,
+    with_auxiliary,
+    with_input_noise,
 )
 
 
@@ -97,10 +97,10 @@ class VAE(VariationalObjective):
 
         The log holds the sum without auxiliary losses as `objective`.
         """
-        posterior = self.encode(seen(batch.image, draws, self.input_noise))
+        posterior = self.encode(with_input_noise(batch.image, draws, self.input_noise))
         z = sample(*posterior, draws["noise"])
         reconstruction = self.pixels(self.decoder(z), batch.image)
-        penalty, own_losses, terms = penalize(self.regularizers, posterior, z, draws, step)
+        penalty, auxiliary, terms = penalize(self.regularizers, posterior, z, draws, step)
         objective = reconstruction + penalty
         log = {"reconstruction": reconstruction, **terms, "objective": objective}
-        return Terms(with_own_losses(objective, own_losses), log)
+        return Terms(with_auxiliary(objective, auxiliary), log)
