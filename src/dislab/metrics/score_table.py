@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from types import MappingProxyType
 from typing import Any, Final
@@ -55,11 +55,24 @@ def score_table(
             f"{baseline[name]:.4f}" if name in baseline else "" for baseline in baselines.values()
         ]
         rows.append(row)
-    widths = [max(len(row[column]) for row in rows) for column in range(len(head))]
-    return "\n".join(
+    return "\n".join(aligned(rows))
+
+
+def aligned(rows: Sequence[Sequence[str]], head: Sequence[Sequence[str]] = ()) -> list[str]:
+    """Lines of a table: the first column aligned left, the others right.
+
+    Args:
+        rows: Cells of each row.
+        head: Rows above them that do not widen the columns.
+
+    >>> aligned([["score", "value"], ["mig", "0.5"]])
+    ['score  value', 'mig      0.5']
+    """
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
         "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip()
-        for row in rows
-    )
+        for row in (*head, *rows)
+    ]
 
 
 def is_detail(name: str, values: Mapping[str, float]) -> bool:

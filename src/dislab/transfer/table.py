@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple, final
 
+from dislab.metrics.score_table import aligned
+
 _COLUMNS: Final = ("", "/in_distribution", "/accuracy")
 _HEADS: Final = ("error", "in distribution", "accuracy")
 
@@ -94,10 +96,8 @@ def transfer_table(transfers: Mapping[str, Transfer]) -> str:
             for column in _COLUMNS[:count]
         ]
         table.append([name, *cells])
-    widths = [max(len(row[column]) for row in table) for column in range(len(table[0]))]
-    if len(transfers) > 1:
-        table.insert(0, ["", *(cell for name in transfers for cell in (name, *[""] * (count - 1)))])
-    lines = [_line(row, widths) for row in table]
+    runs = ["", *(cell for name in transfers for cell in (name, *[""] * (count - 1)))]
+    lines = aligned(table, [runs] if len(transfers) > 1 else [])
     notes = dict.fromkeys(note for transfer in transfers.values() for note in transfer.notes)
     return "\n".join([*lines, *(f"note: {note}" for note in notes)])
 
@@ -110,8 +110,3 @@ def _lines(name: str, transfer: Transfer) -> list[str]:
 
 def _cell(transfer: Transfer, name: str) -> str:
     return f"{transfer.values[name]:.4f}" if name in transfer.values else ""
-
-
-def _line(row: list[str], widths: list[int]) -> str:
-    cells = [row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]
-    return "  ".join(cells).rstrip()

@@ -11,6 +11,7 @@ from dislab.base import DataModule, Objective, Split
 from dislab.base.inference import lacks, over_images
 from dislab.base.state_draws import draw_states
 from dislab.functional.losses import kl_per_latent, sample
+from dislab.metrics.score_table import aligned
 from dislab.runs.codes import standard_noise
 
 SPLITS: Final[tuple[Split, ...]] = ("train", "validation", "test")
@@ -54,10 +55,7 @@ def bounds_table(values: Mapping[str, float]) -> str:
     for split in SPLITS:
         if f"kl_{split}" in values:
             rows.append([split, *(f"{values[f'{name}_{split}']:.2f}" for name in QUANTITIES)])
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    return "\n".join(
-        "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in rows
-    )
+    return "\n".join(aligned(rows))
 
 
 def _terms(
