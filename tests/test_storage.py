@@ -30,6 +30,7 @@ from dislab.storage import (
     remove_leftovers,
     reopened,
     sha256,
+    text_table,
 )
 from dislab.storage.downloads import _SafeRedirects
 
@@ -591,3 +592,18 @@ def test_missing_permission_to_read_is_one_message(
     monkeypatch.setattr(Path, "mkdir", lambda *_, **__: None)
     with pytest.raises(InputError, match=r"x\.npy cannot be read: Perm.* DISLAB_CACHE"):
         cache_file("set/x.npy")
+
+
+def test_text_tables_align_columns() -> None:
+    assert text_table([]) == []
+    assert text_table([("a", "long", "x"), ("bcd", "b", "")]) == ["a    long  x", "bcd  b"]
+    assert text_table(
+        [("name", "first", "second"), ("a", "0.5", ""), ("longer", "", "12")],
+        numbers=True,
+        above=("", "a run of a long name", ""),
+    ) == [
+        "        a run of a long name",
+        "name    first  second",
+        "a         0.5",
+        "longer             12",
+    ]

@@ -5,7 +5,7 @@ import os
 import shlex
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
@@ -193,8 +193,7 @@ def dispatch(command: str, args: list[str], folder: Path | None = None) -> int:
     `folder` is the run folder that a study has chosen for a new run.
     """
     if command in ("-h", "--help"):
-        rows = _rows()
-        print(_HELP.format(commands="\n".join(rows)), end="")
+        print(_HELP.format(commands="\n".join(_rows())), end="")
         return 0
     if command == "--version":
         print(f"dislab {version('dislab')}")
@@ -214,16 +213,17 @@ def dispatch(command: str, args: list[str], folder: Path | None = None) -> int:
     return status
 
 
-def _rows() -> Iterator[str]:
+def _rows() -> list[str]:
     """One line per command, dislab's own first, then those of plugins."""
+    from dislab.storage import text_table
+
     others = {
         name: f"{plugin.summary} ({plugin.distribution} {plugin.version})".lstrip()
         for name, plugin in commands().items()
         if name not in COMMANDS
     }
-    width = max(map(len, [*COMMANDS, *others]))
-    for name, summary in {**COMMANDS, **others}.items():
-        yield f"  {name:<{width}}   {summary}"
+    summaries = {**COMMANDS, **others}
+    return text_table((f"  {name} ", summary) for name, summary in summaries.items())
 
 
 def _foreign(command: str, args: list[str]) -> int:

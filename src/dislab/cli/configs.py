@@ -11,7 +11,7 @@ from typing import Final
 
 from dislab.cli.arguments import Parser
 from dislab.errors import InputError, one_line, suggestion
-from dislab.storage import folders_above
+from dislab.storage import folders_above, text_table
 
 _NAME: Final = re.compile(r"(configs/)?(studies/)?[\w-]{1,100}(\.yaml)?")
 """Matches words that are meant as names of configurations rather than as paths."""
@@ -132,9 +132,7 @@ def _all() -> dict[str, Path]:
 
 
 def _rows() -> list[str]:
-    paths = _all()
-    width = max(map(len, paths), default=0)
-    return [f"{name:<{width}}  {_first_line(path)}".rstrip() for name, path in paths.items()]
+    return text_table((name, _first_line(path)) for name, path in _all().items())
 
 
 def _first_line(path: Path) -> str:

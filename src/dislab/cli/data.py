@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 from dislab.cli.arguments import Parser
 from dislab.errors import InputError, suggestion
 from dislab.plugins import Plugin, available, load_all
-from dislab.storage import cache_path, unreadable
+from dislab.storage import cache_path, text_table, unreadable
 
 if TYPE_CHECKING:
     from dislab.base import Dataset
@@ -179,14 +179,13 @@ def as_json(entries: list[Entry]) -> str:
 
 def as_table(entries: list[Entry]) -> str:
     """The entries as a readable table, two lines each."""
-    names = max((len(entry.name) for entry in entries), default=0)
     rows = []
     for entry in entries:
-        rows.append(f"{entry.name:<{names}}  {entry.contents or entry.summary}")
+        rows.append((entry.name, entry.contents or entry.summary))
         drawn = f"drawn: {entry.drawn}; " if entry.drawn else ""
         untried = "reader not tried on the published files; " if entry.untried else ""
-        rows.append(f"{'':<{names}}  {drawn}{untried}{_state(entry)}; licence: {entry.licence}")
-    return "\n".join([*rows, f"cache folder: {cache_path()}"])
+        rows.append(("", f"{drawn}{untried}{_state(entry)}; licence: {entry.licence}"))
+    return "\n".join([*text_table(rows), f"cache folder: {cache_path()}"])
 
 
 def in_words(size: int) -> str:

@@ -2,10 +2,12 @@
 
 import re
 from collections.abc import Sequence
+from itertools import islice
 from typing import Final
 
 from dislab.cli import COMMANDS
 from dislab.errors import InputError, suggestion
+from dislab.storage import text_table
 
 ALL: Final = "all"
 """Name that stands for all sections in `--help`."""
@@ -107,14 +109,12 @@ def _sections(full: str) -> dict[str, tuple[str, str]]:
 def _common(command: str, titles: dict[str, str]) -> str:
     lines = [f"usage: dislab {command} --config FILE [--config FILE …] [--SETTING VALUE …]"]
     lines += ["", f"{COMMANDS[command].capitalize()}.", ""]
-    width = max(len(option) for group in COMMON.values() for option in group)
+    common = [pair for options in COMMON.values() for pair in options.items()]
+    rows = iter(text_table((f"  --{option}", text) for option, text in common))
     for heading, options in COMMON.items():
-        lines.append(f"{heading}:")
-        lines += [f"  --{option:<{width}}  {text}" for option, text in options.items()]
-        lines.append("")
+        lines += [f"{heading}:", *islice(rows, len(options)), ""]
     lines.append("Sections with all their settings:")
-    longest = max(map(len, titles), default=0)
-    lines += [f"  {name:<{longest}}  {title}" for name, title in titles.items()]
+    lines += text_table((f"  {name}", title) for name, title in titles.items())
     lines += [
         "",
         f"`dislab {command} --help SECTION` shows one of them, `--help {ALL}` every setting.",

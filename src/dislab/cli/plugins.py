@@ -9,6 +9,7 @@ from dislab.cli import skeleton
 from dislab.cli.arguments import Parser
 from dislab.cli.messages import foreign_base, warnings_in_one_line
 from dislab.plugins import GROUPS, Plugin, available, faults, load
+from dislab.storage import text_table
 
 
 def run(args: list[str]) -> int:
@@ -54,18 +55,16 @@ def _errors(plugins: list[Plugin]) -> dict[Plugin, str]:
 
 
 def _table(plugins: list[Plugin], errors: dict[Plugin, str]) -> str:
-    names = max((len(plugin.name) for plugin in plugins), default=0)
-    origins = {plugin: f"{plugin.distribution} {plugin.version}" for plugin in plugins}
-    width = max(map(len, origins.values()), default=0)
-    blocks: list[str] = []
-
     def note(plugin: Plugin) -> str:
         return f"cannot be used: {errors[plugin]}" if plugin in errors else plugin.summary
 
-    for group, members in groupby(plugins, key=lambda plugin: plugin.group):
-        rows = [
-            f"  {plugin.name:<{names}}  {origins[plugin]:<{width}}  {note(plugin)}"
-            for plugin in members
-        ]
-        blocks.append("\n".join([group, *rows]))
-    return "\n\n".join(blocks)
+    rows = iter(
+        text_table(
+            (f"  {plugin.name}", f"{plugin.distribution} {plugin.version}", note(plugin))
+            for plugin in plugins
+        )
+    )
+    return "\n\n".join(
+        "\n".join([group, *(next(rows) for _ in members)])
+        for group, members in groupby(plugins, key=lambda plugin: plugin.group)
+    )

@@ -48,10 +48,6 @@ def check_training_data(
             )
 
 
-check_lesson = check_training_data
-"""Old name, which generated packages import; until the release after this one."""
-
-
 def check_codes(codes: Tensor, latents: int, runs: int | None = None) -> None:
     """Refuses codes of another shape than (run, image, latent), and NaN and infinity.
 

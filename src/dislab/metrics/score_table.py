@@ -2,12 +2,13 @@
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache
 from types import MappingProxyType
 from typing import Any, Final
 
 from dislab.plugins import available
+from dislab.storage import text_table
 
 _DETAIL: Final = re.compile(r"_(train|unweighted|nrmse|normalized)$")
 """Suffixes of scalars that repeat another score in another form."""
@@ -55,24 +56,7 @@ def score_table(
             f"{baseline[name]:.4f}" if name in baseline else "" for baseline in baselines.values()
         ]
         rows.append(row)
-    return "\n".join(aligned(rows))
-
-
-def aligned(rows: Sequence[Sequence[str]], head: Sequence[Sequence[str]] = ()) -> list[str]:
-    """Lines of a table: the first column aligned left, the others right.
-
-    Args:
-        rows: Cells of each row.
-        head: Rows above them that do not widen the columns.
-
-    >>> aligned([["score", "value"], ["mig", "0.5"]])
-    ['score  value', 'mig      0.5']
-    """
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip()
-        for row in (*head, *rows)
-    ]
+    return "\n".join(text_table(rows, numbers=True))
 
 
 def is_detail(name: str, values: Mapping[str, float]) -> bool:

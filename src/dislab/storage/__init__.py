@@ -24,6 +24,7 @@ from dislab.storage.writing import (
     new_folder,
     remove_leftovers,
     reopened,
+    text_table,
 )
 
 __all__ = [
@@ -50,5 +51,6 @@ __all__ = [
     "remove_leftovers",
     "reopened",
     "sha256",
+    "text_table",
     "unreadable",
 ]

@@ -1,4 +1,4 @@
-"""Atomic writes of files and folders, the rule of outputs, and JSON text."""
+"""Atomic writes of files and folders, the rule of outputs, JSON text and text tables."""
 
 import errno
 import functools
@@ -14,7 +14,7 @@ import stat
 import time
 import uuid
 import zipfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, Final
@@ -323,6 +323,26 @@ def markdown_text(text: object) -> str:
     for part, escaped in _MARKUP.items():
         line = line.replace(part, escaped)
     return line
+
+
+def text_table(
+    rows: Iterable[Sequence[str]], *, numbers: bool = False, above: Sequence[str] = ()
+) -> list[str]:
+    """Lines of a table for a terminal: aligned columns, two spaces apart.
+
+    Args:
+        rows: Cells of each line, as many in every row.
+        numbers: Whether all columns but the first are aligned at the right.
+        above: A row above the others that widens no column, such as names of groups of columns.
+
+    >>> text_table([["score", "value"], ["mig", "0.5"]], numbers=True)
+    ['score  value', 'mig      0.5']
+    """
+    rows = list(rows)
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    signs = ["<", *(">" if numbers else "<") * (len(widths) - 1)]
+    line = "  ".join(f"{{:{sign}{width}}}" for sign, width in zip(signs, widths, strict=False))
+    return [line.format(*row).rstrip() for row in ([above, *rows] if above else rows)]
 
 
 def _finite(value: Any) -> Any:

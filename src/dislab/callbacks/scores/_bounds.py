@@ -11,8 +11,8 @@ from dislab.base import DataModule, Objective, Split
 from dislab.base.inference import lacks, over_images
 from dislab.base.state_draws import draw_states
 from dislab.functional.losses import kl_per_latent, sample
-from dislab.metrics.score_table import aligned
 from dislab.runs.codes import standard_noise
+from dislab.storage import text_table
 
 SPLITS: Final[tuple[Split, ...]] = ("train", "validation", "test")
 QUANTITIES: Final = (
@@ -55,7 +55,7 @@ def bounds_table(values: Mapping[str, float]) -> str:
     for split in SPLITS:
         if f"kl_{split}" in values:
             rows.append([split, *(f"{values[f'{name}_{split}']:.2f}" for name in QUANTITIES)])
-    return "\n".join(aligned(rows))
+    return "\n".join(text_table(rows, numbers=True))
 
 
 def _terms(
