@@ -5,18 +5,13 @@ Figures of decoded images are imported on first access, so that the others need 
 
 from typing import TYPE_CHECKING
 
-from dislab.plots.codes_against_factors import codes_against_factors
-from dislab.plots.correlation_matrix import correlation_matrix
-from dislab.plots.heat_map import heat_map
-from dislab.plots.hinton import hinton
+from dislab.plots.groups import sample_efficiency, scatter, violins
 from dislab.plots.image_grid import image_grid
+from dislab.plots.latent_space import codes_against_factors, posterior_overlap
+from dislab.plots.matrices import correlation_matrix, heat_map, hinton
 from dislab.plots.output import check_picture, is_picture, pixels, save, save_animation
 from dislab.plots.parallel_settings import parallel_settings
-from dislab.plots.posterior_overlap import posterior_overlap
-from dislab.plots.sample_efficiency import sample_efficiency
-from dislab.plots.scatter import scatter
 from dislab.plots.score_sheet import score_sheet
-from dislab.plots.violins import violins
 
 if TYPE_CHECKING:
     from dislab.plots._traversals import traversal_frames, traversals

@@ -1,7 +1,7 @@
-"""Panels with latents as columns and factors as rows, shared by the pictures of matrices."""
+"""Sizes, colours and panels that figures share."""
 
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
 
 import numpy as np
 from jaxtyping import Float
@@ -23,35 +23,18 @@ INK: Final = "#26456e"
 FAINT: Final = "#d9d9d9"
 
 
+def panel(width: float, height: float) -> tuple[Figure, Axes]:
+    """A white figure of given size in inches, with one panel."""
+    figure = Figure(figsize=(width, height), dpi=DPI, facecolor="white", layout="constrained")
+    return figure, figure.subplots()
+
+
 def panel_size(latents: int, factors: int, names: Sequence[str]) -> tuple[float, float]:
     """Width and height in inches for visible cells and readable names."""
     longest = max((len(name) for name in names), default=0)
     across = min(max(CELL * latents, 2.5), WIDEST)
     cell = min(CELL, max(across / max(latents, 1), CELL / 2))
     return across + 0.07 * longest + 1.0, cell * factors + 1.0
-
-
-def blank(latents: int, factors: int, names: Sequence[str]) -> tuple[Figure, Axes]:
-    """A figure of that size with one panel."""
-    size = panel_size(latents, factors, names)
-    figure = Figure(figsize=size, dpi=DPI, facecolor="white", layout="constrained")
-    return figure, figure.subplots()
-
-
-def check_matrix(matrix: Float[np.ndarray, "latent factor"], names: Sequence[str]) -> None:
-    """Rejects an empty matrix, and names that do not match its columns."""
-    if not matrix.size:
-        raise InputError(f"a matrix of shape {matrix.shape} has nothing to draw")
-    if len(names) != matrix.shape[1]:
-        raise InputError(f"{len(names)} names for {matrix.shape[1]} factors: {', '.join(names)}")
-
-
-def label(axes: Axes, latents: int, names: Sequence[str], title: str) -> None:
-    """Numbers the latents below and names the factors at the left, the first one on top."""
-    number_latents(axes, latents)
-    axes.set_ylim(len(names) - 0.5, -0.5)
-    axes.set_yticks(range(len(names)), list(names), parse_math=False)
-    axes.set_title(title, fontsize=TITLE_SIZE, loc="left", parse_math=False)
 
 
 def number_latents(axes: Axes, latents: int) -> None:
@@ -62,3 +45,11 @@ def number_latents(axes: Axes, latents: int) -> None:
     axes.set_xlabel("latent", fontsize=LABEL_SIZE)
     for spine in axes.spines.values():
         spine.set_visible(False)
+
+
+def plain_numbers(values: Iterable[Any], name: str) -> Float[np.ndarray, " _"]:
+    """The values as a vector of numbers; rejects other values, with `name` in the message."""
+    try:
+        return np.array([float(value) for value in values], dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name}: the values to draw must be numbers ({error})") from error

@@ -11,8 +11,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
 from dislab.errors import InputError
-from dislab.plots._groups import panel, plain_numbers
-from dislab.plots._panels import LABEL_SIZE, TITLE_SIZE
+from dislab.plots._panels import LABEL_SIZE, TITLE_SIZE, panel, plain_numbers
 
 ACROSS: Final = 1.7
 """Minimum distance between two axes in inches; longer names increase it."""

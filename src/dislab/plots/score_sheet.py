@@ -11,8 +11,7 @@ from matplotlib.figure import Figure, SubFigure
 
 from dislab.errors import InputError
 from dislab.plots._panels import DPI, FAINT, INK, LABEL_SIZE, TITLE_SIZE, number_latents, panel_size
-from dislab.plots.heat_map import plot_heat_map
-from dislab.plots.hinton import plot_hinton
+from dislab.plots.matrices import plot_heat_map, plot_hinton
 
 LEFT: Final = 6.4
 """Width of the list of scores in inches."""

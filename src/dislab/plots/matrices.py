@@ -1,0 +1,214 @@
+"""Matrices as figures: colours with numbers, squares, and correlations."""
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+from jaxtyping import Float
+from matplotlib.axes import Axes
+from matplotlib.collections import PatchCollection
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+
+from dislab.errors import InputError
+from dislab.plots._panels import (
+    FAINT,
+    INK,
+    LABEL_SIZE,
+    TITLE_SIZE,
+    number_latents,
+    panel,
+    panel_size,
+)
+
+_CELLS_WITH_NUMBERS: Final = 16
+"""Maximum number of latents for numbers to fit into their cells."""
+_SIDE: Final = 0.36
+"""Side of a cell in inches."""
+_LETTER: Final = 0.075
+"""Width of a letter of a name in inches."""
+_LEAST_ROWS: Final = 4
+"""Minimum number of rows that leaves room for the colour bar."""
+
+
+def heat_map(
+    matrix: Float[np.ndarray, "latent factor"], names: Sequence[str], unit: str, title: str = ""
+) -> Figure:
+    """A figure with one coloured cell for each latent and factor.
+
+    Args:
+        matrix: Non-negative numbers, such as mutual information.
+        names: Names of the factors.
+        unit: Unit of the numbers, such as nats.
+        title: Title above the figure; empty for none.
+
+    Raises:
+        InputError: The matrix is empty, or the number of names is not that of factors.
+    """
+    _check_matrix(matrix, names)
+    figure, axes = _blank(len(matrix), len(names), names)
+    plot_heat_map(axes, matrix, names, unit, title)
+    return figure
+
+
+def plot_heat_map(
+    axes: Axes,
+    matrix: Float[np.ndarray, "latent factor"],
+    names: Sequence[str],
+    unit: str,
+    title: str = "",
+) -> None:
+    """Draws cells coloured from 0 to the largest number, with a colour bar in `unit`; grey for NaN.
+
+    Raises:
+        InputError: The matrix is empty, or the number of names is not that of factors.
+    """
+    _check_matrix(matrix, names)
+    finite = matrix[np.isfinite(matrix)]
+    largest = float(finite.max()) if finite.size and finite.max() > 0 else 1.0
+    axes.set_facecolor("#bdbdbd")
+    image = axes.imshow(
+        np.ma.masked_invalid(matrix.T), cmap="Blues", vmin=0.0, vmax=largest, aspect="auto"
+    )
+    _label(axes, len(matrix), names, title)
+    if len(matrix) <= _CELLS_WITH_NUMBERS:
+        for (latent, factor), value in np.ndenumerate(matrix):
+            if np.isfinite(value):
+                colour = "white" if value > 0.6 * largest else "black"
+                text = f"{value:.2f}".removeprefix("0") if value < 1 else f"{value:.1f}"
+                axes.text(latent, factor, text, ha="center", va="center", color=colour, size=6.5)
+    scale = axes.figure.colorbar(image, ax=axes, pad=0.015, fraction=0.05)
+    scale.ax.tick_params(labelsize=LABEL_SIZE)
+    scale.set_label(unit, fontsize=LABEL_SIZE)
+    scale.outline.set_visible(False)
+
+
+def hinton(
+    importance: Float[np.ndarray, "latent factor"], names: Sequence[str], title: str = ""
+) -> Figure:
+    """A figure with one square for each latent and factor.
+
+    Args:
+        importance: Importance of each latent for each factor.
+        names: Names of the factors.
+        title: Title above the figure; empty for none.
+
+    Raises:
+        InputError: The matrix is empty, or the number of names is not that of factors.
+    """
+    _check_matrix(importance, names)
+    figure, axes = _blank(len(importance), len(names), names)
+    plot_hinton(axes, importance, names, title)
+    return figure
+
+
+def plot_hinton(
+    axes: Axes,
+    importance: Float[np.ndarray, "latent factor"],
+    names: Sequence[str],
+    title: str = "",
+) -> None:
+    """Draws squares with areas proportional to the magnitude of the numbers.
+
+    Negative numbers are hollow; NaN is a cross.
+
+    Raises:
+        InputError: The matrix is empty, or the number of names is not that of factors.
+    """
+    _check_matrix(importance, names)
+    finite = np.isfinite(importance)
+    sizes = np.where(finite, np.abs(np.where(finite, importance, 0)), 0)
+    sides = 0.92 * np.sqrt(sizes / (sizes.max() or 1.0))
+    squares, fills = [], []
+    for (latent, factor), side in np.ndenumerate(sides):
+        squares.append(Rectangle((latent - side / 2, factor - side / 2), side, side))
+        fills.append("white" if importance[latent, factor] < 0 else INK)
+    axes.add_collection(PatchCollection(squares, facecolors=fills, edgecolors=INK, linewidths=0.5))
+    axes.plot(*np.nonzero(~finite), "x", color="#b2182b", markersize=5)
+    _label(axes, len(importance), names, title)
+    axes.set_aspect("equal")
+    axes.set_xticks(np.arange(len(importance) + 1) - 0.5, minor=True)
+    axes.set_yticks(np.arange(len(names) + 1) - 0.5, minor=True)
+    axes.grid(which="minor", color=FAINT, linewidth=0.5)
+    axes.tick_params(which="minor", length=0)
+    axes.set_axisbelow(True)
+
+
+def correlation_matrix(
+    correlations: Float[np.ndarray, "row column"],
+    rows: Sequence[str],
+    columns: Sequence[str],
+    title: str = "",
+) -> Figure:
+    """A figure with one cell per pair of scores: blue for positive, red for negative, grey for NaN.
+
+    Args:
+        correlations: Numbers in [−1, 1], or NaN, as in the result of `correlation_table(…)` of
+            `dislab.study.statistics`, whose index gives the rows and whose columns the columns.
+        rows: Names of the rows, from the top.
+        columns: Names of the columns.
+        title: Title above the figure; empty for none.
+
+    Raises:
+        InputError: There is nothing to draw, the numbers of names and of rows or columns differ, or
+            a number lies outside [−1, 1].
+    """
+    if not correlations.size or correlations.shape != (len(rows), len(columns)):
+        raise InputError(
+            f"{len(rows)} names of rows and {len(columns)} of columns for correlations of shape "
+            f"{correlations.shape}; give one a row and one a column"
+        )
+    finite = np.isfinite(correlations)
+    if (np.abs(correlations[finite]) > 1 + 1e-9).any():
+        raise InputError("correlations lie in [-1, 1]; give no other numbers")
+    longest = [max(len(name) for name in names) for names in (rows, columns)]
+    scaled = len(rows) >= _LEAST_ROWS
+    figure, axes = panel(
+        _SIDE * len(columns) + _LETTER * max(longest[0], len(title)) + (0.9 if scaled else 0.15),
+        _SIDE * len(rows) + _LETTER * longest[1] + (0.5 if title else 0.2),
+    )
+    axes.set_anchor("N")
+    axes.set_facecolor("#bdbdbd")
+    image = axes.imshow(np.ma.masked_invalid(correlations), cmap="RdBu", vmin=-1, vmax=1)
+    for (row, column), value in np.ndenumerate(correlations):
+        text = _text(value) if finite[row, column] else "–"
+        colour = "white" if finite[row, column] and abs(value) > 0.6 else "black"
+        axes.text(column, row, text, ha="center", va="center", color=colour, size=7)
+    axes.set_xticks(range(len(columns)), list(columns), rotation=90, parse_math=False)
+    axes.set_yticks(range(len(rows)), list(rows), parse_math=False)
+    axes.tick_params(length=0, labelsize=LABEL_SIZE)
+    axes.spines[:].set_visible(False)
+    axes.set_title(title, fontsize=TITLE_SIZE, loc="left", parse_math=False)
+    if scaled:
+        ticks = [-1, -0.5, 0, 0.5, 1]
+        scale = figure.colorbar(image, ax=axes, shrink=0.9, pad=0.02, ticks=ticks)
+        scale.ax.tick_params(labelsize=LABEL_SIZE)
+        scale.outline.set_visible(False)
+    return figure
+
+
+def _text(value: float) -> str:
+    """Two decimals without the leading 0; zero has no sign."""
+    rounded = round(value, 2) + 0.0
+    return f"{rounded:.2f}".replace("0.", ".", 1).replace("-", "−")
+
+
+def _blank(latents: int, factors: int, names: Sequence[str]) -> tuple[Figure, Axes]:
+    """A figure with one panel for a matrix."""
+    return panel(*panel_size(latents, factors, names))
+
+
+def _check_matrix(matrix: Float[np.ndarray, "latent factor"], names: Sequence[str]) -> None:
+    """Rejects an empty matrix, and names that do not match its columns."""
+    if not matrix.size:
+        raise InputError(f"a matrix of shape {matrix.shape} has nothing to draw")
+    if len(names) != matrix.shape[1]:
+        raise InputError(f"{len(names)} names for {matrix.shape[1]} factors: {', '.join(names)}")
+
+
+def _label(axes: Axes, latents: int, names: Sequence[str], title: str) -> None:
+    """Numbers the latents below and names the factors at the left, the first one on top."""
+    number_latents(axes, latents)
+    axes.set_ylim(len(names) - 0.5, -0.5)
+    axes.set_yticks(range(len(names)), list(names), parse_math=False)
+    axes.set_title(title, fontsize=TITLE_SIZE, loc="left", parse_math=False)
