@@ -85,7 +85,7 @@ class CodeBank:
         codes: Finite codes in float64; those of the original bank if rows are drawn from one.
         factors: Positions in int64, within the space; likewise.
         varied: Which factors take more than one value and are not nuisance factors; likewise.
-        drawn: Origin of the rows if they are drawn from another bank.
+        resampled: Origin of the rows if they are drawn from another bank.
         measured: The continuous factors, if there are any; likewise.
         factor_bins: Number of equal-width bins of each continuous factor in `factors`.
     """

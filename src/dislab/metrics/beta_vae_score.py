@@ -115,7 +115,7 @@ class BetaVAEScore(Metric):
     Raises:
         InputError: A number is below 1, or there are fewer than 2 training points.
 
-    Example:
+    Examples:
         Codes that are the factors, and their sum and difference:
 
         >>> import numpy as np

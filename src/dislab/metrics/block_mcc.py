@@ -57,7 +57,7 @@ class BlockMCC(Metric):
         InputError: The regression is unknown, a block is empty or names a missing factor or a
             member of another block, the fraction is not between 0 and 1, or `most` is below 6.
 
-    Example:
+    Examples:
         Codes that are the factors, and their sum and difference:
 
         >>> import numpy as np

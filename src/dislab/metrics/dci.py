@@ -72,7 +72,7 @@ class DCI(Metric):
         InputError: The learner is unknown, the fraction is not between 0 and 1, or the penalty or
             the tolerance not above 0.
 
-    Example:
+    Examples:
         Codes that are the factors, and their sum and difference:
 
         >>> import numpy as np

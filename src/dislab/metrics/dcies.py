@@ -105,7 +105,7 @@ class DCIES(Metric):
         InputError: The probe is unknown, there are fewer than two capacities, they are not in
             ascending order, one is too small or odd, or the fraction is not between 0 and 1.
 
-    Example:
+    Examples:
         Codes that are the factors, and their sum and difference:
 
         >>> from functools import partial

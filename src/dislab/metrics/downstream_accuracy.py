@@ -50,7 +50,7 @@ class DownstreamAccuracy(Metric):
     Raises:
         InputError: The classifier is unknown, there are no numbers of labels, or one is below 1.
 
-    Example:
+    Examples:
         Codes that are the factors, and the first factor only:
 
         >>> from functools import partial

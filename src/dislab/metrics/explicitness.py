@@ -52,7 +52,7 @@ class Explicitness(Metric):
     Raises:
         InputError: The fraction is not between 0 and 1.
 
-    Example:
+    Examples:
         Codes that are the factors, and the first factor only:
 
         >>> import numpy as np

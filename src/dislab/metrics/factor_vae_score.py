@@ -146,7 +146,7 @@ class FactorVAEScore(Metric):
         InputError: A number of votes is below 1, `samples` is below 2, or the threshold is
             negative.
 
-    Example:
+    Examples:
         Codes that are the factors, and their sum and difference:
 
         >>> import numpy as np

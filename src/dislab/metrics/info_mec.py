@@ -72,7 +72,7 @@ class InfoMEC(Metric):
         InputError: The estimator is unknown, there are no neighbours, or the bins
             are not from 2 to 10,000.
 
-    Example:
+    Examples:
         Codes that are the factors, and their sum and difference:
 
         >>> from functools import partial

@@ -62,7 +62,7 @@ class IRS(Metric):
         InputError: The quantile is not between 0 and 1, or there are fewer than two bins, or none
             for a continuous factor.
 
-    Example:
+    Examples:
         Codes that are the factors, and their sum and difference:
 
         >>> import numpy as np

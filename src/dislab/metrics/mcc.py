@@ -97,7 +97,7 @@ class MCC(Metric):
         InputError: The kind of correlation or alignment is unknown, or the fraction is not between
             0 and 1.
 
-    Example:
+    Examples:
         Codes that are the factors, and their sum and difference:
 
         >>> import numpy as np

@@ -28,7 +28,7 @@ class MeanPairwiseMI(Metric):
     Raises:
         InputError: The bins are not from 2 to 10,000.
 
-    Example:
+    Examples:
         Codes that are the factors, and their sum and difference:
 
         >>> import numpy as np

@@ -54,7 +54,7 @@ class Modularity(Metric):
     Raises:
         InputError: The bins are not from 2 to 10,000, or the share is not between 0 and 1.
 
-    Example:
+    Examples:
         Codes that are the factors, and their sum and difference:
 
         >>> import numpy as np

@@ -49,7 +49,7 @@ class SAP(Metric):
     Raises:
         InputError: The predictor is unknown, or the fraction is not between 0 and 1.
 
-    Example:
+    Examples:
         Codes that are the factors, and their sum and difference:
 
         >>> import numpy as np

@@ -37,7 +37,7 @@ class WassersteinCorrelation(Metric):
     Args:
         space: The factors of the images, which are not used.
 
-    Example:
+    Examples:
         Codes that are the factors, and their sum and difference:
 
         >>> import numpy as np
