@@ -16,7 +16,7 @@ from dislab.codes.latent_order import LatentOrder, order_by_kl, order_by_spread
 from dislab.errors import InputError
 from dislab.factors import Indices
 from dislab.functional.losses import kl_per_latent
-from dislab.report.images import atlas, png
+from dislab.report.figures import atlas, png
 from dislab.report.network import network_of
 
 POINTS: Final = 2_000

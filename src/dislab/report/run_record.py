@@ -6,8 +6,7 @@ from typing import Any, Final, NamedTuple
 
 from dislab.errors import InputError
 from dislab.report.blind_spots import blind_spot
-from dislab.report.figures import curves_figure, sheet_figure
-from dislab.report.images import drawing, picture
+from dislab.report.figures import curves_figure, drawing, picture, sheet_figure
 from dislab.runs import CONFIG, SCORES, read_scores
 from dislab.runs.curves import CURVES, read_curves
 from dislab.runs.published import published, without_paths

@@ -15,7 +15,7 @@ from dislab.errors import InputError
 from dislab.report import PAGE, ReportedRun
 from dislab.report.document import EXPLORER_SCRIPTS, document
 from dislab.report.explorer import explorer_of
-from dislab.report.images import drawing
+from dislab.report.figures import drawing
 from dislab.report.run_record import PagePicture, Table
 from dislab.runs import CONFIG
 from dislab.runs.published import is_published, published, without_paths

@@ -11,9 +11,9 @@ Call them from a test, with the class or a `functools.partial` of it:
 Each raises `AssertionError` with one sentence that names the broken rule.
 """
 
+from dislab.testing._claims import check_declared
 from dislab.testing.datamodules import check_datamodule
 from dislab.testing.datasets import check_dataset
-from dislab.testing.declarations import check_declared
 from dislab.testing.metrics import check_metric
 from dislab.testing.networks import check_decoder, check_encoder
 from dislab.testing.objectives import check_compiles, check_objective

@@ -1,7 +1,7 @@
-"""Helpers that the checks of every group share."""
+"""Check of how parts are declared, and helpers that the checks of every group share."""
 
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -9,8 +9,24 @@ import torch
 from torch import nn
 
 from dislab.errors import InputError
+from dislab.plugins import available
 
 CPU: Final = torch.device("cpu")
+
+
+def check_declared(group: str, names: Sequence[str]) -> None:
+    """Checks that each class is declared under its own name, with a summary for `dislab plugins`.
+
+    Args:
+        group: The plugin group.
+        names: Names of the classes.
+    """
+    declared = {plugin.name: plugin for plugin in available(group)}
+    for name in names:
+        must(name in declared, f"{name} is no entry point of dislab.{group}")
+        plugin = declared[name]
+        must(plugin.value.endswith(f":{name}"), f"the key of {plugin.value} is {name}")
+        must(bool(plugin.summary), f"{name} has no docstring in {plugin.value}")
 
 
 def must(holds: bool, claim: str) -> None:
