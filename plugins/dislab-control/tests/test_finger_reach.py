@@ -45,7 +45,7 @@ def test_the_gap_is_that_of_ball_and_cube(height: float) -> None:
 
 
 @pytest.mark.parametrize(
-    ("joints", "place", "action", "after"),
+    ("joints", "cube", "action", "after"),
     [
         ((0.62, 0.0, 0.79), -0.1, (1, 0, 0), (0.65, 0, 0.79)),
         ((0.0, 0.0, 0.79), -0.1, (9, 0, 0), (0.1, 0, 0.79)),

@@ -41,7 +41,7 @@ def test_an_action_turns_or_moves_the_agent_up_to_the_walls(
     assert reward == 0
 
 
-@pytest.mark.parametrize(("number", "value"), [(0, 1), (1, 1), (2, -1), (3, -1)])
+@pytest.mark.parametrize(("index", "value"), [(0, 1), (1, 1), (2, -1), (3, -1)])
 def test_a_touched_object_gives_its_value_and_appears_away_from_everything(
     index: int, value: int
 ) -> None:
