@@ -20,6 +20,10 @@ RUNS = {
     "dittadi_laptop": 24,
     "montero_laptop": 45,
     "correlated_laptop": 27,
+    "locatello_rooms": 144,
+    "dittadi_rooms": 96,
+    "montero_rooms": 84,
+    "correlated_rooms": 54,
 }
 IDS = {
     "quick": "1a42741c3146",
@@ -27,6 +31,10 @@ IDS = {
     "dittadi_laptop": "b378980f39a3",
     "montero_laptop": "dc3efded8490",
     "correlated_laptop": "eb6b2fb0362d",
+    "locatello_rooms": "f0e5907bd9ae",
+    "dittadi_rooms": "9fe6e9eca359",
+    "montero_rooms": "f314f50bed89",
+    "correlated_rooms": "efc74344d2b6",
 }
 """Digests of the names of all runs. Results that lie in a folder belong to these names: stages,
 scores and new options of dislab must not change them."""
