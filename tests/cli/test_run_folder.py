@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import torch
 import yaml
+from PIL import Image
 from tests.processes import obey, start, start_several
 
 from dislab.cli import dispatch, main
@@ -259,6 +260,26 @@ def test_what_a_resumed_run_cannot_change_is_refused(
     assert message in said
     assert "A run can change its trainer, progress, checkpoint" in said
     assert names(Path(RUN)) == before
+
+
+def test_own_images_of_another_folder_are_said_when_a_run_goes_on(
+    dislab: Dislab, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for folder, shade in (("first", 50), ("second", 200)):
+        (tmp_path / folder).mkdir()
+        for number in range(24):
+            pixels = np.full((16, 16), shade + number, np.uint8)
+            Image.fromarray(pixels).save(tmp_path / folder / f"{number}.png")
+    own = ["--data.dataset=FolderDataset", "--data.dataset.folder=first"]
+    own += ["--data.dataset.table=null", "--data.dataset.side=16", "--data.batch_size=8"]
+    assert dislab("fit", "--config=small.yaml", *own, "--evaluate.metrics=null") == 0
+    resume = ["fit", "--resume=runs/small/version_0", "--trainer.max_steps=6"]
+    capsys.readouterr()
+    assert dislab(*resume) == 0
+    assert "they must be the same" not in capsys.readouterr().err
+    assert dislab(*resume[:2], "--trainer.max_steps=8", "--data.dataset.folder=second") == 0
+    message = "folder is 'second' here and 'first' in the run, which goes on with the images there"
+    assert message in capsys.readouterr().err
 
 
 def test_a_resume_with_unchanged_settings_leaves_config_yaml_alone(dislab: Dislab) -> None:

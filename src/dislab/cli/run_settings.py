@@ -15,11 +15,13 @@ from lightning.pytorch import Callback, LightningModule, Trainer
 from dislab.base import offered
 from dislab.callbacks._trainer import run_folder
 from dislab.cli.checkpoint_choice import check_no_choice, chosen, taken_out
+from dislab.cli.messages import print_warning
 from dislab.errors import InputError
 from dislab.naming.classes import find_class
 from dislab.runs import CONFIG, checkpoint_of
 from dislab.storage import atomic
 from dislab.study.comparison import flat_settings
+from dislab.study.identity import path_is_data
 from dislab.yaml_files import parse_yaml, read_mapping, read_text, yaml_text
 
 _EXAMPLE: Final = "model: {class_path: VAE}"
@@ -187,6 +189,8 @@ def changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, tuple[A
 def changed(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
     """Sections of the configuration that a resumed run changes.
 
+    A new path of own images is taken, as they may have moved, with a warning.
+
     Raises:
         InputError: A setting that the run cannot change differs; the message lists those it can.
     """
@@ -198,6 +202,12 @@ def changed(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
                 f"{name} is {after!r} here and {before!r} in the run, which cannot change it when "
                 "it goes on; leave it out, or start a new run. A run can change its "
                 f"{', '.join(CHANGEABLE)}, and where data.dataset lies"
+            )
+        is_path = section == "data" and name.endswith((".path", ".folder"))
+        if is_path and path_is_data(new["data"]["init_args"]["dataset"]):
+            print_warning(
+                f"{name} is {after!r} here and {before!r} in the run, which goes on with the "
+                "images there: they must be the same"
             )
         sections[section] = new[section]
     return sections

@@ -135,13 +135,13 @@ def recombination(
     left_open = one_hot(draws.left_open, belongs.shape[1]).to(symbol.dtype) @ belongs.T
     result = torch.where(full, symbol * (1.0 - left_open), symbol)
     lot = draws.lot.to(symbol.dtype) @ belongs.T
-    open_or_named = (result @ belongs > 0).to(symbol.dtype) @ belongs.T
+    described = (result @ belongs > 0).to(symbol.dtype) @ belongs.T
     first_added, second_added = _two_of_each(allowed * (1.0 - result), belongs, draws.order)
-    added = first_added * (1.0 - open_or_named)
+    added = first_added * (1.0 - described)
     pairs = (
         _united(result, lot),
-        _in_common(result, added, second_added * (1.0 - open_or_named), lot),
-        _ignored(result, added, first_added * open_or_named, lot),
+        _in_common(result, added, second_added * (1.0 - described), lot),
+        _ignored(result, added, first_added * described, lot),
     )
     nothing = ~(added > 0).any(1)
     operator = torch.where(nothing & (draws.operator == 2), 1, draws.operator)

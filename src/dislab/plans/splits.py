@@ -121,14 +121,10 @@ def _remedy(
 ) -> str:
     """Settings under which every split has states and the training split has a batch."""
     choices = [
-        (
-            fraction_now,
-            *(fraction_choice for fraction_choice in _FRACTIONS if fraction_choice > fraction_now),
-            0.0,
-        )
-        if fraction_now
+        (fraction, *(larger for larger in _FRACTIONS if larger > fraction), 0.0)
+        if fraction
         else (0.0,)
-        for fraction_now in fractions.values()
+        for fraction in fractions.values()
     ]
     # unchanged settings come first, dropping a split comes last
     for chosen in sorted(product(*choices), key=lambda some: (some.count(0.0), sum(some))):

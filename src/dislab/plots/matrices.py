@@ -58,7 +58,7 @@ def plot_heat_map(
     unit: str,
     title: str = "",
 ) -> None:
-    """Draws cells coloured from 0 to the largest number, with a colour bar in `unit`; grey for NaN.
+    """Plots cells coloured from 0 to the largest number, with a colour bar in `unit`; grey for NaN.
 
     Raises:
         InputError: The matrix is empty, or the number of names is not that of factors.
@@ -108,7 +108,7 @@ def plot_hinton(
     names: Sequence[str],
     title: str = "",
 ) -> None:
-    """Draws squares with areas proportional to the magnitude of the numbers.
+    """Plots squares with areas proportional to the magnitude of the numbers.
 
     Negative numbers are hollow; NaN is a cross.
 

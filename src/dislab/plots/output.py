@@ -98,7 +98,7 @@ def write_figure(
     is_transparent: bool = False,
     metadata: Mapping[str, str] | None = None,
 ) -> None:
-    """Draws a figure at its own resolution, as `png`, `pdf` or `svg`.
+    """Plots a figure at its own resolution, as `png`, `pdf` or `svg`.
 
     Equal figures give equal bytes.
     """

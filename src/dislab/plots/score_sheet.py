@@ -100,7 +100,7 @@ def plot_scores(
     intervals: Mapping[str, tuple[float, float]],
     chance: Mapping[str, float] = MappingProxyType({}),
 ) -> None:
-    """Draws one line per score: its number, and a point between 0 and 1 with its interval.
+    """Plots one line per score: its number, and a point between 0 and 1 with its interval.
 
     For a score outside [0, 1], only the number is shown.
     """

@@ -49,14 +49,19 @@ _OF_THE_HOST: Final = {
     "dataset": ("download",),
     "published": ("path", "folder", "download"),
 }
-"""Settings left out of the names of runs, by owner: devices, paths, loggers, check intervals.
-
-A data set with a `citation` is published or rendered, so that its path only says where its copy
-lies. The path of any other data set is its data.
-"""
+"""Settings left out of the names of runs, by owner: devices, paths, loggers, check intervals."""
 
 _SECTIONS: Final = ("model", "data", "trainer", "optimizer", "lr_scheduler")
 """Sections of a configuration that training depends on, in addition to the seed."""
+
+
+def path_is_data(dataset: Mapping[str, Any]) -> bool:
+    """Whether the path of a configured data set is its data.
+
+    A data set with a `citation` is published or rendered, so that its path only says where its copy
+    lies.
+    """
+    return not getattr(find_object(dataset.get("class_path")), "citation", "")
 
 
 def training_of(config: Mapping[str, Any], trainer: type) -> dict[str, Any]:
@@ -157,8 +162,7 @@ def _of_data(section: Mapping[str, Any]) -> dict[str, Any]:
     arguments = _without(section.get("init_args") or {}, _OF_THE_HOST["data"])
     dataset = arguments.get("dataset")
     if isinstance(dataset, Mapping) and isinstance(dataset.get("init_args"), Mapping):
-        cls = find_object(dataset["class_path"])
-        owner = "published" if getattr(cls, "citation", "") else "dataset"
+        owner = "dataset" if path_is_data(dataset) else "published"
         inner = _without(dataset["init_args"], _OF_THE_HOST[owner])
         arguments["dataset"] = {**dataset, "init_args": inner}
     return {**section, "init_args": arguments}

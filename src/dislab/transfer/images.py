@@ -228,9 +228,7 @@ def _combinations(
         positions = space.positions(states[start : start + _CHUNK])[:, columns]
         rows.append(np.unique(positions, axis=0))
     return {
-        tuple(
-            numbers_of_factor[index] for numbers_of_factor, index in zip(numbers, row, strict=True)
-        )
+        tuple(values[index] for values, index in zip(numbers, row, strict=True))
         for row in np.unique(np.concatenate(rows), axis=0)
     }
 

@@ -124,8 +124,8 @@ class RidgeRegression:
         spread = torch.where(still, 1.0, codes.std(0, correction=0))
         self._units = codes.mean(0), spread, targets.mean(), targets.std(correction=0)
         scaled = ((targets - self._units[2]) / self._units[3]).cpu().numpy()
-        inputs_scaled = ((codes - self._units[0]) / spread).cpu().numpy()
-        self._model = Ridge(alpha=self.penalty).fit(inputs_scaled, scaled)
+        inputs = ((codes - self._units[0]) / spread).cpu().numpy()
+        self._model = Ridge(alpha=self.penalty).fit(inputs, scaled)
         return self
 
     def predict(self, codes: Float[Tensor, "image latent"]) -> Float[Tensor, " image"]:
