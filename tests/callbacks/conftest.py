@@ -1,5 +1,6 @@
 """A data set of moving blocks and small objectives over it."""
 
+import functools
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NoReturn
@@ -260,22 +261,23 @@ def correlation() -> type[Metric]:
 TrainerMaker = Callable[..., pl.Trainer]
 
 
+def quiet_trainer(folder: Path, **settings: Any) -> pl.Trainer:
+    """A trainer that prints nothing; its run folder is `folder` without a logger."""
+    quiet = {
+        "accelerator": "cpu",
+        "devices": 1,
+        "logger": False,
+        "enable_checkpointing": False,
+        "enable_progress_bar": False,
+        "enable_model_summary": False,
+        "log_every_n_steps": 1,
+        "max_steps": 4,
+        "default_root_dir": folder,
+    }
+    return pl.Trainer(**{**quiet, **settings})
+
+
 @pytest.fixture
 def trainer(tmp_path: Path) -> TrainerMaker:
     """Makes quiet trainers whose run folder is `tmp_path/run` with the first logger."""
-
-    def make(**settings: Any) -> pl.Trainer:
-        quiet = {
-            "accelerator": "cpu",
-            "devices": 1,
-            "logger": False,
-            "enable_checkpointing": False,
-            "enable_progress_bar": False,
-            "enable_model_summary": False,
-            "log_every_n_steps": 1,
-            "max_steps": 4,
-            "default_root_dir": tmp_path / "run",
-        }
-        return pl.Trainer(**{**quiet, **settings})
-
-    return make
+    return functools.partial(quiet_trainer, tmp_path / "run")

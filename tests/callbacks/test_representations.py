@@ -5,6 +5,8 @@ import lightning.pytorch as pl
 import numpy as np
 import pytest
 import torch
+from tests.callbacks.conftest import BlockData, Linear, quiet_trainer
+from tests.processes import start_several
 
 from dislab.base import DataModule, Objective
 from dislab.callbacks import Representations
@@ -83,11 +85,19 @@ def test_other_predictions_are_refused(
         runner.predict(objective, datamodule=data, return_predictions=False)
 
 
-def test_the_rows_of_two_processes_follow_one_another(
-    tmp_path: Path, trainer: MakeTrainer, data: DataModule, objective: Objective
-) -> None:
-    runner = trainer(callbacks=[Representations()], devices=2, strategy="ddp_fork")
-    runner.predict(objective, datamodule=data, return_predictions=False)
+def predict_in_a_group() -> int:
+    """Writes the codes of one of two processes."""
+    torch.manual_seed(0)
+    runner = quiet_trainer(Path("run"), callbacks=[Representations()], devices=2, strategy="ddp")
+    runner.predict(Linear(), datamodule=BlockData(), return_predictions=False)
+    return 0
+
+
+@pytest.mark.slow
+def test_the_rows_of_two_processes_follow_one_another(tmp_path: Path, data: DataModule) -> None:
+    for process in start_several(tmp_path, 2, predict_in_a_group):
+        said, _ = process.communicate()
+        assert process.returncode == 0, said
     positions = data.factors.positions(data.indices("test"))
     with np.load(tmp_path / "run" / "representations.npz") as file:
         np.testing.assert_array_equal(file["factors"], np.concatenate([positions, positions]))

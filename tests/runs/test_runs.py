@@ -1,6 +1,6 @@
 import json
-import multiprocessing
 import os
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -47,10 +47,6 @@ def checkpoint(tmp_path: Path) -> Path:
     return _saved(_vae(), tmp_path / "run" / "checkpoints" / "last.ckpt")
 
 
-def _claim(root: Path, count: int, found: Any) -> None:
-    found.put([runs.new_run(root, "beta_vae").name for _ in range(count)])
-
-
 def test_runs_are_numbered_above_all_that_exist(tmp_path: Path) -> None:
     first = runs.new_run(tmp_path / "runs", "beta_vae")
     assert first == tmp_path / "runs" / "beta_vae" / "version_0"
@@ -62,17 +58,12 @@ def test_runs_are_numbered_above_all_that_exist(tmp_path: Path) -> None:
     assert (first / "scores.json").read_text() == "{}"
 
 
-def test_processes_at_once_never_share_a_folder(tmp_path: Path) -> None:
-    context = multiprocessing.get_context("fork")
-    found = context.Queue()
-    claims = [context.Process(target=_claim, args=(tmp_path, 20, found)) for _ in range(3)]
-    for claim in claims:
-        claim.start()
-    names = [name for _ in claims for name in found.get(timeout=60)]
-    for claim in claims:
-        claim.join()
-    assert len(set(names)) == len(names) == 60
-    assert {folder.name for folder in (tmp_path / "beta_vae").iterdir()} == set(names)
+def test_runs_begun_at_once_never_share_a_folder(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(6) as pool:
+        begun = pool.map(lambda _: runs.new_run(tmp_path, "beta_vae").name, range(60))
+        names = set(begun)
+    assert len(names) == 60
+    assert {folder.name for folder in (tmp_path / "beta_vae").iterdir()} == names
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", "a/b", "/tmp", "a b", "-x"])

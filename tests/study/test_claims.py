@@ -1,16 +1,19 @@
 """Claims: one worker a run, and dead workers hold nothing."""
 
 import json
-import multiprocessing
 import os
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
+from types import SimpleNamespace
 
 import pytest
 
 from dislab.errors import InputError
+from dislab.study import claims
 from dislab.study.claims import Claim, Claims
 
 
@@ -32,14 +35,16 @@ def test_a_run_is_claimed_once(tmp_path: Path) -> None:
     assert two.take("a") is not None
 
 
-def test_of_many_processes_one_gets_the_run(tmp_path: Path) -> None:
-    with multiprocessing.get_context("fork").Pool(8) as pool:
-        results = pool.map(_take, [tmp_path] * 64)
-    assert sum(results) == 1
+def test_of_many_workers_at_once_one_gets_the_run(tmp_path: Path) -> None:
+    together = Barrier(8, timeout=60)
 
+    def take(_: int) -> bool:
+        worker = Claims(tmp_path)
+        together.wait()
+        return worker.take("a") is not None
 
-def _take(folder: Path) -> bool:
-    return Claims(folder).take("a") is not None
+    with ThreadPoolExecutor(8) as pool:
+        assert sum(pool.map(take, range(64))) == 1
 
 
 @pytest.mark.parametrize(("seconds", "free"), [(30.0, False), (90.0, True)])
@@ -55,7 +60,7 @@ def test_a_heartbeat_of_the_future_counts_once(
 ) -> None:
     """The clock was set back: the worker is alive if another heartbeat follows."""
     passed = [0.0]
-    monkeypatch.setattr("time.monotonic", lambda: passed[0])
+    monkeypatch.setattr(claims, "time", SimpleNamespace(monotonic=lambda: passed[0]))
     mine = Claims(tmp_path, stale=60.0)
     for run in ("silent", "alive"):
         other_machine(tmp_path / f"{run}.0", -3600.0)
@@ -119,7 +124,7 @@ def test_the_clock_is_that_of_the_file_system(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other_machine(tmp_path / "a.0", 30.0)
-    monkeypatch.setattr("time.time", lambda: 2e9)
+    monkeypatch.setattr(claims, "time", SimpleNamespace(time=lambda: 2e9))
     assert Claims(tmp_path, stale=60.0).take("a") is None
 
 

@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from tests.study.conftest import Units, planned
@@ -171,7 +172,8 @@ def test_a_worker_waits_for_runs_of_others(
     plan, units = planned(tmp_path, ONE), Units()
     held = Claims(folder.claims).take(plan.runs[0].id)
     assert held is not None
-    monkeypatch.setattr(time, "sleep", lambda _: held.release())
+    clock = SimpleNamespace(monotonic=time.monotonic, sleep=lambda _: held.release())
+    monkeypatch.setattr(worker, "time", clock)  # other threads of this process keep theirs
     work(plan, units)
     assert len(units.started) == 2
 
@@ -185,18 +187,19 @@ def test_a_waiting_worker_says_so_at_first_and_every_minute(
 ) -> None:
     plan = planned(tmp_path, TWO)
     held = [Claims(folder.claims).take(run.id) for run in plan.runs]
-    clock = [0.0]
-    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
+    seconds = 0.0
 
     def sleep(_: float) -> None:
-        clock[0] += 25.0
+        nonlocal seconds
+        seconds += 25.0
         for claim in held:
             assert claim is not None
             claim.beat()
-            if clock[0] == 125.0:
+            if seconds == 125.0:
                 claim.release()
 
-    monkeypatch.setattr(time, "sleep", sleep)
+    clock = SimpleNamespace(monotonic=lambda: seconds, sleep=sleep)
+    monkeypatch.setattr(worker, "time", clock)  # other threads of this process keep theirs
     work(plan, Units())
     assert capsys.readouterr().out.splitlines() == [
         "waiting for 2 runs of other workers",

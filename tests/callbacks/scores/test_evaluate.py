@@ -17,6 +17,8 @@ from matplotlib.figure import Figure
 from tensorboard.backend.event_processing.event_accumulator import (  # type: ignore[import-untyped]
     EventAccumulator,
 )
+from tests.callbacks.conftest import BlockData, Correlation, Linear, quiet_trainer
+from tests.processes import start_several
 
 from dislab import plots, runs
 from dislab.base import DataModule, Metric, MetricBuilder, Objective, Sample, Split
@@ -512,16 +514,23 @@ def test_the_command_line_builds_it_with_its_scores(
     assert record["metrics"]["sharp"]["init_args"] == {"power": 3.0}
 
 
+def validate_in_a_group() -> int:
+    """Scores the validation in one of two processes."""
+    torch.manual_seed(0)
+    evaluate = Evaluate({"c": Correlation})
+    runner = quiet_trainer(Path("run"), callbacks=[evaluate], devices=2, strategy="ddp")
+    runner.validate(Linear(), datamodule=BlockData(), verbose=False)
+    return 0
+
+
+@pytest.mark.slow
 def test_the_first_of_two_processes_scores(
-    tmp_path: Path,
-    trainer: MakeTrainer,
-    data: DataModule,
-    objective: Objective,
-    correlation: MakeMetric,
+    tmp_path: Path, data: DataModule, objective: Objective, correlation: MakeMetric
 ) -> None:
+    for process in start_several(tmp_path, 2, validate_in_a_group):
+        said, _ = process.communicate()
+        assert process.returncode == 0, said
     expected = _expected(data, objective, correlation(data.factors), points=32, seed=0)
-    runner = trainer(callbacks=[Evaluate({"c": correlation})], devices=2, strategy="ddp_fork")
-    runner.validate(objective, datamodule=data, verbose=False)
     record = runs.read_scores(tmp_path / "run")["validate"]
     assert record["scores"]["correlation"] == pytest.approx(float(expected["correlation"]))
 
