@@ -11,6 +11,7 @@ from dislab.errors import InputError
 from dislab.factors import Factor, FactorSpace
 from dislab.plugins import available
 from dislab.transfer import Scenario, load_scenario, load_scenarios, made_for, shipped
+from dislab.yaml_files import parse_yaml
 
 FILES = FactorSpace(
     (
@@ -92,7 +93,7 @@ def test_extrapolation_and_interpolation_along_the_hue(prefix: str) -> None:
 def test_other_data_sets_exist_and_have_the_settings() -> None:
     names = {plugin.name for plugin in available("datasets")}
     scenarios = load_scenarios(shipped())
-    assert len(scenarios) == 23
+    assert len(scenarios) == 24
     assert {one.dataset for one in scenarios} - {""} <= names
     assert {one.made_for for one in scenarios} - {""} <= names  # any, of rooms
     assert all(one.about for one in scenarios)
@@ -102,6 +103,17 @@ def test_other_data_sets_exist_and_have_the_settings() -> None:
     assert made_for("MNIST") == []
     second = load_scenario("finger_ood2_b")
     assert (second.shifted, second.also_without) == ((), ("color",))
+
+
+def test_the_second_look_of_the_rooms_has_the_states_of_their_training() -> None:
+    scenario, space = load_scenario("rooms_ood2_b"), Shapes3D().factors
+    assert (scenario.dataset, scenario.settings) == ("Shapes3D", {"look": "evening"})
+    file = Path(__file__).parents[2] / "configs" / "rooms.yaml"
+    include = parse_yaml(file.read_text(), "rooms.yaml")["data"]["init_args"]["include"]
+    rooms = space.where(include)
+    train = np.intersect1d(rooms, space.where(scenario.train))
+    assert np.array_equal(space.where(scenario.test), train)
+    assert len(train) == 21_600
 
 
 def test_a_scenario_is_readable() -> None:

@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from dislab.datasets import Shapes3D
+from dislab.datasets.bank.bank import Blocks
 from dislab.datasets.shapes3d import _render as renderer
 from dislab.datasets.shapes3d import shapes3d as published
 from dislab.datasets.shapes3d.shapes3d import FACTORS
@@ -109,9 +110,12 @@ def test_parts_resemble_those_of_published_frames(
     assert difference[chosen, :, rows, columns].mean() < most
 
 
-def test_layers_never_add_up_beyond_white() -> None:
+@pytest.mark.parametrize(
+    "look", [renderer.PUBLISHED, renderer.EVENING], ids=["published", "evening"]
+)
+def test_layers_never_add_up_beyond_white(look: renderer.Look) -> None:
     for geometry in (0, 133, 479):
-        layers = renderer.render(geometry).int()
+        layers = renderer.render(geometry, look=look).int()
         groups = layers[1:].view(3, renderer.HUES, 3, 64, 64).amax(1).sum(0)
         assert (layers[0] + groups).max() <= 255
 
@@ -142,6 +146,48 @@ def test_the_lamp_turns_with_the_room_and_the_headlight_does_not() -> None:
     # the wall that faces the camera is brightest, and each wall is even
     assert straight[11][0, 30, 32] > first[11][0, 30, 20] > first[11][0, 30, 55]
     assert first[11][0, 30, 50:60].float().std() < 4
+
+
+def test_the_evening_has_the_same_states_in_another_light() -> None:
+    largest_capsule = 7 * 60 + 3 * 15 + 7
+    day, evening = (
+        renderer.render(largest_capsule, look=look).int()
+        for look in (renderer.PUBLISHED, renderer.EVENING)
+    )
+    # every material covers the same pixels
+    covered = [layers.view(renderer.LAYERS, -1).bool() for layers in (day, evening)]
+    assert (covered[0] != covered[1]).float().mean() < 1e-3
+    assert (day - evening)[covered[0].view_as(day)].float().mean() > 20
+    # white light becomes warm: the same colour has less green, and still less blue
+    red_green_blue = [0, 3, 7], [0, 1, 2]
+    by_day, by_evening = (layers[1:11][red_green_blue].sum((1, 2)) for layers in (day, evening))
+    assert by_day[0] == by_day[1] == by_day[2]
+    assert by_evening[0] > by_evening[1] > by_evening[2]
+    # the shadow, the darkest part of a red floor, falls to the other side
+    columns = []
+    for floor in (day[1, 0, 44:60], evening[1, 0, 44:60]):
+        lit = floor[floor > 0].float().median()
+        columns.append(((floor > 0) & (floor < 0.7 * lit)).nonzero()[:, 1].float().mean())
+    assert columns[1] < 32 < columns[0]
+
+
+def test_the_evening_is_another_bank_of_the_cache(cache: Path) -> None:
+    day, evening = Shapes3D()._spec(), Shapes3D(look="evening")._spec()
+    assert day.path.name == "rendered-2.npy"
+    assert evening.path.name == "rendered-2-evening.npy"
+    assert set(day.origin) == {"source", "renderer"}
+    assert evening.origin == {**day.origin, "look": "evening"}
+    assert isinstance(evening.blocks, Blocks)
+    rows = evening.blocks.make(0, renderer.LAYERS)
+    assert np.array_equal(rows, renderer.render_rows(0, renderer.LAYERS, renderer.EVENING))
+
+
+@pytest.mark.parametrize("source", ["official", "auto"])
+def test_published_images_have_no_evening(source: Any) -> None:
+    with pytest.raises(InputError, match=f"needs source rendered, not {source}"):
+        Shapes3D(source=source, look="evening")
+    with pytest.raises(InputError, match="look is 'night'; choose one of published, evening"):
+        Shapes3D(look="night")  # type: ignore[arg-type]
 
 
 def test_rows_do_not_depend_on_the_block() -> None:

@@ -8,6 +8,9 @@ The lighting model is OpenGL's: ambient light, plus a headlight that depends on 
 the surface and the camera's axis, plus a lamp that hangs in the room, shines straight down and
 casts the shadows. The constants were fitted by least absolute error to 25 frames of the animation
 published with the images (https://github.com/google-deepmind/3d-shapes).
+
+A second look, `evening`, has the same states under another lamp and with tiles on floor and walls,
+to test transfer out of domain. Its constants were chosen, not fitted.
 """
 
 import colorsys
@@ -56,7 +59,6 @@ LAYER_BYTES: Final = 3 * SIDE * SIDE
 
 _CPU: Final = torch.device("cpu")
 _CAMERA: Final = Camera((0.0, -2.727, 0.883), (0.0, 0.0, 0.851), 51.81, SIDE, 4, SIDE)
-_LAMP: Final = (-1.443, 0.503, 7.661)
 _ROOM: Final = (3.718, 3.5)
 """Half the room's width and half its depth, which sets the unit of all lengths."""
 _WALL: Final = 2.16
@@ -65,7 +67,6 @@ _CYLINDER: Final = (0.3126, 0.634)
 _SPHERE: Final = 0.359
 _CAPSULE: Final = (0.275, 0.553)
 _GROWTH: Final = 0.0943
-_SKY: Final = (153, 226, 249)
 _WALL_PART, _FLOOR_PART, _OBJECT_PART = range(3)
 
 
@@ -77,18 +78,57 @@ class _Material(NamedTuple):
     lamp: float
 
 
-_SURROUNDINGS: Final = _Material(0.337, 0.597, 0.969)
-_OBJECT: Final = _Material(0.397, 0.552, 1.731)
+class Look(NamedTuple):
+    """Light and materials.
+
+    Attributes:
+        lamp: Position of the lamp in the room.
+        colour: Brightness of all light in red, green and blue.
+        sky: Colour above the walls, in bytes.
+        surroundings: Material of floor and walls.
+        object: Material of the object.
+        tiles: Share of the light that every second tile of floor and walls lacks.
+    """
+
+    lamp: tuple[float, float, float]
+    colour: tuple[float, float, float]
+    sky: tuple[int, int, int]
+    surroundings: _Material
+    object: _Material
+    tiles: float
 
 
-def render_rows(start: int, stop: int) -> Rows:
+PUBLISHED: Final = Look(
+    (-1.443, 0.503, 7.661),
+    (1, 1, 1),
+    (153, 226, 249),
+    _Material(0.337, 0.597, 0.969),
+    _Material(0.397, 0.552, 1.731),
+    0,
+)
+
+EVENING: Final = Look(
+    (2.2, -0.9, 7.0),
+    (1, 0.92, 0.8),
+    (96, 90, 130),
+    _Material(0.3, 0.5, 1.05),
+    _Material(0.3, 0.45, 1.7),
+    0.15,
+)
+_TILE: Final = 0.6
+"""Side of a tile, which divides neither width nor depth of the room."""
+
+
+def render_rows(start: int, stop: int, look: Look = PUBLISHED) -> Rows:
     """Layers by number, one per row; complete geometries only."""
-    layers = [render(geometry) for geometry in range(start // LAYERS, stop // LAYERS)]
+    layers = [render(geometry, look=look) for geometry in range(start // LAYERS, stop // LAYERS)]
     return np.concatenate([part.numpy().reshape(LAYERS, LAYER_BYTES) for part in layers])
 
 
 @torch.no_grad()
-def render(geometry: int, device: torch.device = _CPU) -> UInt8[Tensor, "layer 3 height width"]:
+def render(
+    geometry: int, device: torch.device = _CPU, look: Look = PUBLISHED
+) -> UInt8[Tensor, "layer 3 height width"]:
     """Layers of a geometry, in whose number orientation varies fastest, then shape."""
     scale, shape, orientation = (int(n) for n in np.unravel_index(geometry, GEOMETRIES))
     angle = torch.tensor([[math.radians(-30 + 60 * orientation / (GEOMETRIES[2] - 1))]])
@@ -103,20 +143,23 @@ def render(geometry: int, device: torch.device = _CPU) -> UInt8[Tensor, "layer 3
     seen = cast(parts, rays, 1)
     point = rays.apex + rays.direction * seen.distance
     normal = normals(parts, seen, point)
-    lamp = move(room, device).outside(Vector.of(*_LAMP, device=device))
+    in_room = move(room, device)
+    lamp = in_room.outside(Vector.of(*look.lamp, device=device))
     dark = shaded(parts[_OBJECT_PART:], lamp, seen.state, point + normal * 1e-3)
     head, key = _headlight(normal), _lamplight(lamp, point, normal) * (~dark).float()
     sky = (seen.part == _WALL_PART) & (point.z >= _WALL)
     wall = (seen.part == _WALL_PART) & ~sky
     around, thing_light = (
         material.ambient + material.head * head + material.lamp * key
-        for material in (_SURROUNDINGS, _OBJECT)
+        for material in (look.surroundings, look.object)
     )
+    if look.tiles:
+        around = around * (1 - look.tiles * _dark_tiles(in_room.inside(point)))
     layers = [
-        torch.stack([_channel(sky.float() * (value / 255)) for value in _SKY])[None],
-        _coloured(around, seen.part == _FLOOR_PART),
-        _coloured(around, wall),
-        _coloured(thing_light, seen.part == _OBJECT_PART),
+        torch.stack([_channel(sky.float() * (value / 255)) for value in look.sky])[None],
+        _coloured(around, seen.part == _FLOOR_PART, look),
+        _coloured(around, wall, look),
+        _coloured(thing_light, seen.part == _OBJECT_PART, look),
     ]
     return torch.cat(layers)
 
@@ -151,15 +194,23 @@ def _lamplight(lamp: Vector, point: Vector, normal: Vector) -> Float[Tensor, "1 
     return normal.dot(way).clamp_min(0) * fourth * fourth * squared
 
 
-def _coloured(light: Tensor, mask: Tensor) -> UInt8[Tensor, "hue 3 height width"]:
+def _dark_tiles(point: Vector) -> Float[Tensor, "1 ray"]:
+    """1 on every second tile of floor and walls, 0 on the others."""
+    # from below the floor, whose height may be rounded to less than 0
+    steps = [(axis / _TILE).floor() for axis in (point.x, point.y, point.z + _TILE / 2)]
+    return torch.stack(steps).sum(0) % 2
+
+
+def _coloured(light: Tensor, mask: Tensor, look: Look) -> UInt8[Tensor, "hue 3 height width"]:
     """The layers of a material in every hue."""
-    colours = [colorsys.hsv_to_rgb(hue / HUES, 1, 1) for hue in range(HUES)]
-    # only six of the three times ten channels differ
-    levels = {round(value, 6) for colour in colours for value in colour}
+    colours = [
+        [round(part * share, 6) for part, share in zip(rgb, look.colour, strict=True)]
+        for rgb in (colorsys.hsv_to_rgb(hue / HUES, 1, 1) for hue in range(HUES))
+    ]
+    # few of the three times ten channels differ
+    levels = {level for colour in colours for level in colour}
     channels = {level: _channel((light * level).clamp(0, 1) * mask) for level in levels}
-    return torch.stack(
-        [torch.stack([channels[round(value, 6)] for value in colour]) for colour in colours]
-    )
+    return torch.stack([torch.stack([channels[level] for level in colour]) for colour in colours])
 
 
 def _channel(colour: Tensor) -> UInt8[Tensor, "height width"]:

@@ -1,8 +1,9 @@
 """The 3D Shapes data set, rendered or published, and the reader of the published file."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, Final, Literal, final
+from typing import Any, ClassVar, Final, Literal, final, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -21,9 +22,14 @@ from dislab.datasets.bank.bank import (
 )
 from dislab.datasets.files.published import Published, check_source, find, refusal
 from dislab.datasets.shapes3d import _render as renderer
+from dislab.errors import InputError
 from dislab.extras import imported
 from dislab.factors import Factor, FactorSpace
+from dislab.functional.checks import check_choice
 from dislab.storage import cache_file, sha256
+
+Look = Literal["published", "evening"]
+"""Light and materials of rendered images."""
 
 _PAGE: Final = "https://github.com/google-deepmind/3d-shapes"
 
@@ -80,9 +86,11 @@ class Shapes3D(Dataset):
             published file if it is found and renders otherwise.
         path: Path of the published file (HDF5); the cache folder is searched as well.
         download: Whether `official` may download the published file if it is not found.
+        look: `published` resembles the published images; `evening`, for rendered images only, has
+            the same states under another lamp and with tiles, to test transfer out of domain.
 
     Raises:
-        InputError: `path` or `download` is given for rendered images.
+        InputError: `path` or `download` is given for rendered images, or `evening` for others.
     """
 
     licence: ClassVar[str] = "Apache-2.0"
@@ -103,11 +111,16 @@ class Shapes3D(Dataset):
         source: Literal["rendered", "official", "auto"] = "rendered",
         path: str | None = None,
         download: bool = False,
+        look: Look = "published",
     ) -> None:
         check_source(source, path, download)
+        check_choice("look", look, get_args(Look))
+        if source != "rendered" and look != "published":
+            raise InputError(f"look {look!r} is only drawn: it needs source rendered, not {source}")
         self.source = source
         self.path = path
         self.download = download
+        self.look = look
         self._tables: dict[str, Tensor] = {}
 
     @property
@@ -174,12 +187,17 @@ class Shapes3D(Dataset):
             origin = {"source": "official", "file": SOURCE.names[0]}
             path = cache_file("shapes3d/official.npy")
             return BankSpec(path, shape, origin, self._official, packed=False)
-        path = cache_file(f"shapes3d/rendered-{renderer.VERSION}.npy")
+        name = f"shapes3d/rendered-{renderer.VERSION}"
         origin = {"source": "rendered look-alike", "renderer": str(renderer.VERSION)}
+        make: Callable[[int, int], Rows] = renderer.render_rows
+        if self.look == "evening":
+            make = partial(renderer.render_rows, look=renderer.EVENING)
+            name += "-evening"
+            origin["look"] = "evening"
         shape = (_GEOMETRIES * renderer.LAYERS, renderer.LAYER_BYTES)
         # one geometry per block
-        blocks = Blocks(renderer.LAYERS, renderer.render_rows)
-        return BankSpec(path, shape, origin, blocks, packed=False)
+        blocks = Blocks(renderer.LAYERS, make)
+        return BankSpec(cache_file(f"{name}.npy"), shape, origin, blocks, packed=False)
 
     def _is_official(self) -> bool:
         if self.source != "auto":
