@@ -17,11 +17,12 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from dislab.base import DataModule, Dataset, ImageBatch
+from dislab.base.dataset import fractions
 from dislab.datamodules import CompositionData, PairedData, SingleData, SymbolData, TransitionData
 from dislab.datamodules._state_groups import Sampler, StateGroups, groups, ranks
 from dislab.datasets import ArrayDataset
 from dislab.errors import InputError
-from dislab.plans.gathering import fractions, transform, transformed_shape
+from dislab.plans.gathering import transform, transformed_shape
 from dislab.plugins import available, load_all
 
 WORLD = "dislab.plans.planned_data.world"

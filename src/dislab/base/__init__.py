@@ -19,6 +19,7 @@ from dislab.base.parts import (
     Posterior,
     Regularizer,
     RegularizerBuilder,
+    is_vector,
     make_decoder,
     make_encoder,
 )
@@ -65,6 +66,7 @@ __all__ = [
     "SymbolBatch",
     "Terms",
     "TransitionBatch",
+    "is_vector",
     "make_decoder",
     "make_encoder",
     "offered",

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from dislab.base.datamodule import DataModule, ImageBatch
 from dislab.base.failures import described, parts_named
-from dislab.base.parts import Decoder, Encoder, ImageShape, Penalty, Regularizer
+from dislab.base.parts import Decoder, Encoder, ImageShape, Penalty, Regularizer, is_vector
 from dislab.base.pixels import pixel_fault
 from dislab.errors import InputError
 from dislab.functional.runtime import gather_rows
@@ -95,6 +95,7 @@ def first_batch(
     dtype, pixels outside of [0, 1], or an error in a part of another distribution.
     """
     _check_batch(type(method).__name__, accepted, data, batch)
+    _check_likelihood(method, batch)
     hooks = [
         part.register_forward_hook(_checking(name, check))
         for name, part in method.named_modules()
@@ -149,7 +150,8 @@ def _check_images(source: str, name: str, image: Tensor, shape: ImageShape | Non
     numbers = torch.zeros(1) if image.is_complex() else image.detach().float()
     ends = gather_rows(torch.stack(torch.aminmax(numbers))[None])
     low, high = float(ends[:, 0].min()), float(ends[:, 1].max())
-    if fault := pixel_fault(image.dtype, low, high, len(image)):
+    vector = is_vector(image.shape)
+    if fault := pixel_fault(image.dtype, low, high, len(image), vector):
         raise InputError(f"{source} delivers {name} whose pixels {fault}")
     if not image.is_floating_point():
         raise InputError(
@@ -157,6 +159,22 @@ def _check_images(source: str, name: str, image: Tensor, shape: ImageShape | Non
             "booleans by image.float(), divide bytes by 255, or return uint8 from the data set's "
             "images, which are divided for you"
         )
+
+
+def _check_likelihood(method: nn.Module, batch: Any) -> None:
+    """Refuses a likelihood of pixels for vectors that leave [0, 1]."""
+    image = _fields(batch).get("image")
+    if image is None or not is_vector(image.shape) or not image.numel():
+        return
+    low, high = torch.aminmax(image.detach().float())
+    if low >= 0 and high <= 1:
+        return
+    for part in method.modules():
+        if (likelihood := getattr(part, "likelihood", "gaussian")) != "gaussian":
+            raise InputError(
+                f"likelihood {likelihood} describes pixels in [0, 1], and the vectors of the first "
+                f"batch run from {float(low):g} to {float(high):g}; set likelihood to gaussian"
+            )
 
 
 def _check_factors(source: str, factors: Tensor, columns: int | None) -> None:

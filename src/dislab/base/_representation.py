@@ -13,7 +13,7 @@ from jaxtyping import Float, Int
 from lightning.pytorch.trainer.states import TrainerStatus
 from torch import Tensor
 
-from dislab.base.parts import Posterior
+from dislab.base.parts import Posterior, is_vector
 from dislab.base.pixels import check_pixels
 from dislab.errors import InputError
 from dislab.functional.streams import Stream
@@ -38,7 +38,7 @@ def taking_arrays(method: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(method)
     def taking(self: Any, image: Any) -> Any:
         if isinstance(image, np.ndarray):
-            check_pixels("images", [image])
+            check_pixels("images", [image], is_vector(image.shape))
             with torch.no_grad():
                 return method(self, _converted(image, self))
         if not hasattr(image, "ndim"):
@@ -71,7 +71,7 @@ def _check_range(model: pl.LightningModule, image: Tensor) -> None:
     if not checked or torch.compiler.is_compiling() or _is_in_trainer(model):
         return
     try:
-        check_pixels("images", [image])
+        check_pixels("images", [image], is_vector(image.shape))
     except RuntimeError:  # within torch's transformations, such as vmap, tensors have no values
         return
 

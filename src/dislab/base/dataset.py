@@ -14,7 +14,19 @@ from dislab.base.parts import ImageShape
 from dislab.factors import FactorSpace, Indices
 from dislab.naming.settings import Part
 
+Rows = UInt8[Tensor, "batch channel height width"] | Float[Tensor, "batch feature 1 1"]
+"""Images as bytes, or vectors as float32 of any range."""
+
 Item = tuple[Float[Tensor, "channel height width"], Int[Tensor, " factor"]]
+
+
+def fractions(rows: Rows) -> Float[Tensor, "batch channel height width"]:
+    """Pixels in [0, 1] from pixels of 0 to 255; vectors, which are floats, unchanged.
+
+    Args:
+        rows: Images or vectors.
+    """
+    return rows if rows.is_floating_point() else rows.float().div_(255)
 
 
 class TorchImages(torch.utils.data.Dataset[Item]):
@@ -61,7 +73,7 @@ class TorchImages(torch.utils.data.Dataset[Item]):
 
 
 class Dataset(Part, ABC):
-    """Images with known factors. The constructor touches no file.
+    """Images, or vectors, with known factors. The constructor touches no file.
 
     An image is a function of its number and of *tables*: arrays on disk that are memory-mapped on
     the host, or copied to an accelerator once. A batch is gathered on the device of the tables.
@@ -109,10 +121,8 @@ class Dataset(Part, ABC):
         """
 
     @abstractmethod
-    def gather(
-        self, tables: dict[str, Tensor], index: Int[Tensor, " batch"]
-    ) -> UInt8[Tensor, "batch channel height width"]:
-        """Images by number, on the device of tables and index.
+    def gather(self, tables: dict[str, Tensor], index: Int[Tensor, " batch"]) -> Rows:
+        """Images by number, on the device of tables and index; of vectors, finite floats.
 
         Args:
             tables: Result of `tables`, moved to the device of `index`.
@@ -124,13 +134,14 @@ class Dataset(Part, ABC):
     ) -> Float[Tensor, "batch channel height width"]:
         """Images by number as a network receives them, pixels in [0, 1] as float32.
 
-        Override it if a direct computation is faster than converting the bytes of `gather`.
+        Vectors keep their numbers. Override it if a direct computation is faster than converting
+        the bytes of `gather`.
 
         Args:
             tables: Result of `tables`, moved to the device of `index`.
             index: State numbers.
         """
-        return self.gather(tables, index).float().div_(255)
+        return fractions(self.gather(tables, index))
 
     @abstractmethod
     def provenance(self) -> dict[str, str]:
@@ -168,7 +179,7 @@ class Dataset(Part, ABC):
         """
         return self.factors.values(self.factors.positions(index))
 
-    def images(self, index: Int[Tensor, " batch"]) -> UInt8[Tensor, "batch channel height width"]:
+    def images(self, index: Int[Tensor, " batch"]) -> Rows:
         """Images by number, on the host; call `prepare` first.
 
         Args:

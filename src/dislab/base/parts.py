@@ -1,7 +1,7 @@
 """Contracts of the parts of an objective."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from jaxtyping import Float, Int
@@ -13,7 +13,7 @@ from dislab.functional.streams import Stream
 from dislab.naming.settings import Part
 
 ImageShape = tuple[int, int, int]
-"""Channels, height and width of an image."""
+"""Channels, height and width of an image; (features, 1, 1) of a vector."""
 
 Draws = dict[str, Tensor]
 """Random numbers of one step by name; the first axis of each follows the batch."""
@@ -138,6 +138,15 @@ DecoderBuilder = Callable[[int, ImageShape], Decoder]
 
 RegularizerBuilder = Callable[[int, int], Regularizer]
 """Makes a regulariser from a number of latents and the size of the training set."""
+
+
+def is_vector(shape: Sequence[int]) -> bool:
+    """Whether rows of a shape are vectors, of any range, instead of images with pixels in [0, 1].
+
+    Args:
+        shape: Sizes of which the last two are height and width; both are 1 for vectors.
+    """
+    return tuple(shape[-2:]) == (1, 1)
 
 
 def make_encoder(build: EncoderBuilder, image_shape: ImageShape, outputs: int) -> Encoder:

@@ -28,7 +28,11 @@ class PixelWarning(UserWarning):
 
 
 def pixel_fault(
-    dtype: np.dtype[Any] | torch.dtype, low: float, high: float, count: int = _SOME
+    dtype: np.dtype[Any] | torch.dtype,
+    low: float,
+    high: float,
+    count: int = _SOME,
+    vector: bool = False,
 ) -> str:
     """Describes why pixels cannot be used, and a remedy; empty if they can be used.
 
@@ -37,8 +41,12 @@ def pixel_fault(
         low: Their smallest value.
         high: Their largest value.
         count: Number of images; a few may be almost black, but not all of a batch.
+        vector: Whether they are entries of vectors, which are finite floats of any range.
     """
     kind = _kind(dtype)
+    if vector and kind == "f":
+        finite = math.isfinite(low) and math.isfinite(high)
+        return "" if finite else "are NaN or infinite in places: fill or leave out such rows"
     if kind not in "biuf":
         return f"are {dtype}; give pixels from 0 to 255 as uint8, or fractions in [0, 1] as floats"
     is_byte = str(dtype).endswith("uint8")
@@ -50,12 +58,15 @@ def pixel_fault(
     return f"are {dtype} from {low:g} to {high:g}: {_remedy(dtype, low, high, count)}"
 
 
-def check_pixels(images: str, blocks: Iterable[npt.NDArray[Any] | Tensor]) -> None:
+def check_pixels(
+    images: str, blocks: Iterable[npt.NDArray[Any] | Tensor], vector: bool = False
+) -> None:
     """Refuses pixels that are neither bytes, nor booleans, nor fractions in [0, 1].
 
     Args:
         images: Noun for the images, such as `images of FILE`.
         blocks: The images in parts of one type, with one row per image.
+        vector: Whether they are vectors, which are finite floats of any range.
 
     Raises:
         InputError: The type or range is another one, or pixels are masked.
@@ -71,7 +82,7 @@ def check_pixels(images: str, blocks: Iterable[npt.NDArray[Any] | Tensor]) -> No
     if not ends:
         return
     low, high = float(np.min(ends)), float(np.max(ends))  # NaN if one is
-    if fault := pixel_fault(dtype, low, high, count):
+    if fault := pixel_fault(dtype, low, high, count, vector):
         raise InputError(f"{images} {fault}")
 
 

@@ -10,7 +10,7 @@ import lightning.pytorch as pl
 from lightning.pytorch.utilities import rank_zero_info
 from tqdm import tqdm
 
-from dislab.base import DataModule, Objective
+from dislab.base import DataModule, Objective, is_vector
 from dislab.base.trainer_counters import logs_now
 from dislab.callbacks._trainer import is_rehearsal, run_folder
 from dislab.functional.checks import check_choice, check_count
@@ -226,9 +226,10 @@ def _headline(
     text = f"Training {_method(module)} ({count:,} parameters)"
     data = getattr(trainer, "datamodule", None)
     if isinstance(data, DataModule) and isinstance(module, Objective):
-        shape = "×".join(map(str, data.image_shape))
-        images = len(data.indices("train"))
-        text += f" on {type(data.dataset).__name__} ({images:,} training images of {shape})"
+        sizes = data.image_shape[:1] if is_vector(data.image_shape) else data.image_shape
+        shape, noun = "×".join(map(str, sizes)), "images" if sizes[1:] else "vectors"
+        count = len(data.indices("train"))
+        text += f" on {type(data.dataset).__name__} ({count:,} training {noun} of {shape})"
     device = trainer.strategy.root_device
     several = f"{trainer.world_size} processes on " if trainer.world_size > 1 else ""
     steps = f", steps {first:,} to {total:,}" if total is not None else ""

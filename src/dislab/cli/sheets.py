@@ -7,7 +7,7 @@ import torch
 from matplotlib.figure import Figure
 
 from dislab import plots
-from dislab.base import Dataset
+from dislab.base import Dataset, is_vector
 from dislab.errors import InputError
 from dislab.factors import Factor, FactorSpace, Indices
 from dislab.functional.checks import check_at_least
@@ -102,6 +102,8 @@ def _label(factor: Factor) -> str:
 
 def _figure(dataset: Dataset, rows: list[Indices], labels: list[str] | tuple[()]) -> Figure:
     channels, height, width = dataset.image_shape
+    if is_vector(dataset.image_shape):
+        raise InputError("the data are vectors, of which there are no pictures")
     if channels not in (1, 3):
         raise InputError(f"images of {channels} channels cannot be shown; one or three can")
     sheet = np.ones((len(rows), max(map(len, rows)), channels, height, width))

@@ -151,8 +151,10 @@ def discretized_log_probability(
 def mean_image(
     output: Float[Tensor, "batch channel height width"], likelihood: Likelihood
 ) -> Float[Tensor, "batch channel height width"]:
-    """The mean of p(x|z) as pixels in [0, 1]."""
-    return output.sigmoid() if likelihood == "bernoulli" else output.clamp(0.0, 1.0)
+    """The mean of p(x|z) as pixels in [0, 1]; Gaussian means of vectors are not bounded."""
+    if likelihood == "bernoulli":
+        return output.sigmoid()
+    return output if output.shape[-2:] == (1, 1) else output.clamp(0.0, 1.0)
 
 
 def linear_ramp(

@@ -6,12 +6,12 @@ from typing import Final, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 import torch
-from jaxtyping import Float, Int, UInt8
+from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn import functional as F
 
-from dislab.base.dataset import Dataset
-from dislab.base.parts import ImageShape
+from dislab.base.dataset import Dataset, Rows, fractions
+from dislab.base.parts import ImageShape, is_vector
 from dislab.errors import InputError
 from dislab.factors import Indices
 from dislab.functional.checks import check_choice, check_count
@@ -34,6 +34,8 @@ def transformed_shape(shape: ImageShape, resize: int | None, colour: Colour) -> 
     """Channels, height and width after `transform`; impossible settings are refused."""
     check_choice("colour", colour, get_args(Colour))
     channels, height, width = shape
+    if is_vector(shape) and (resize is not None or colour != "keep"):
+        raise InputError("the data are vectors, not images; leave out resize and colour")
     if resize is not None:
         check_count("resize", resize, 1, most=4096)
     if colour != "keep" and channels not in (1, 3):
@@ -44,13 +46,6 @@ def transformed_shape(shape: ImageShape, resize: int | None, colour: Colour) -> 
     if colour != "keep":
         channels = 1 if colour == "grey" else 3
     return (channels, resize or height, resize or width)
-
-
-def fractions(
-    image: UInt8[Tensor, "batch channel height width"],
-) -> Float[Tensor, "batch channel height width"]:
-    """Images in [0, 1] from pixels of 0 to 255."""
-    return image.float().div_(255)
 
 
 def transform(
@@ -144,10 +139,8 @@ class Gathering:
             return self._gathered(index)
         return self.received(self._dataset.images(index).to(index.device))
 
-    def received(
-        self, image: UInt8[Tensor, "batch channel height width"]
-    ) -> Float[Tensor, "batch channels rows columns"]:
-        """Network inputs from a loader's pixels of 0 to 255."""
+    def received(self, image: Rows) -> Float[Tensor, "batch channels rows columns"]:
+        """Network inputs from a loader's pixels of 0 to 255, or from its vectors."""
         return transform(fractions(image), self._resize, self._colour)
 
     def _gathered(

@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from dislab.base import DataModule, Objective
+from dislab.base import DataModule, Objective, is_vector
 from dislab.base.inference import lacks
 from dislab.base.state_draws import draw_states
 from dislab.codes.latent_order import LatentOrder, order_by_kl, order_by_spread
@@ -59,6 +59,8 @@ def explorer_of(module: Objective, data: DataModule) -> Record:
         InputError: The method has no decoder, or its images cannot be shown.
     """
     channels = data.image_shape[0]
+    if is_vector(data.image_shape):
+        raise InputError("the data are vectors, of which there are no pictures")
     if channels not in (1, 3):
         raise InputError(f"images of {channels} channels cannot be shown; one or three can")
     states = draw_states(data, "test", POINTS, 0)

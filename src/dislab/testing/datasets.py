@@ -5,7 +5,8 @@ from typing import Final
 
 import torch
 
-from dislab.base import Dataset
+from dislab.base import Dataset, is_vector
+from dislab.base.dataset import fractions
 from dislab.functional.random import device_generator
 from dislab.plugins import available
 from dislab.testing._claims import CPU, must
@@ -49,12 +50,15 @@ def check_dataset(dataset: Dataset, images: int = 5) -> None:
     dataset.prepare()
     index = torch.randint(len(space), (images,), generator=device_generator(CPU, 0))
     gathered = dataset.images(index)
-    must(gathered.dtype == torch.uint8, "images are uint8")
+    vector = is_vector(shape) and gathered.is_floating_point()
+    kind = torch.float32 if vector else torch.uint8
+    must(gathered.dtype == kind, "images are uint8, vectors float32")
+    must(not vector or bool(gathered.isfinite().all()), "vectors are finite")
     must(tuple(gathered.shape) == (images, *shape), f"images have shape {(images, *shape)}")
     must(torch.equal(gathered[2:], dataset.images(index[2:])), "an image depends on its number")
     scaled = dataset.scaled(dataset.tables(), index)
     must(scaled.dtype == torch.float32, "scaled images are float32")
-    must(torch.equal(scaled, gathered.float() / 255), "scaled images are the bytes over 255")
+    must(torch.equal(scaled, fractions(gathered)), "scaled images are the bytes over 255")
     same = torch.from_numpy(dataset.canonical(index.numpy()))
     must(torch.equal(gathered, dataset.images(same)), "canonical states show the same image")
     must(bool(dataset.provenance()), "provenance says where images come from")

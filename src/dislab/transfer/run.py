@@ -10,7 +10,7 @@ from lightning.pytorch.plugins import Precision
 from torch import Tensor
 
 from dislab import plots, runs
-from dislab.base import DataModule, Objective, PredictorBuilder
+from dislab.base import DataModule, Objective, PredictorBuilder, is_vector
 from dislab.base.inference import evaluating, images_of, lacks
 from dislab.errors import InputError
 from dislab.factors import Indices
@@ -157,12 +157,14 @@ def plot_reconstructions(
 ) -> None:
     """Draws images of both distributions of each scenario above their reconstructions.
 
-    Draws nothing for a model without reconstructions, or for images that are neither grey nor RGB.
+    Draws nothing for a model without reconstructions, nor for vectors, nor for images that are
+    neither grey nor RGB.
     """
     unable = lacks(model, "encode") or lacks(model, "decode")
     if not count or (unable and lacks(model, "reconstruct")):
         return
-    if shifts.data.image_shape[0] not in (1, 3):
+    shape = shifts.data.image_shape
+    if is_vector(shape) or shape[0] not in (1, 3):
         return
     for scenario_images in shifts.images:
         columns = min(count, len(scenario_images.held_back), len(scenario_images.test))

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from dislab import plots
-from dislab.base import DataModule, Objective
+from dislab.base import DataModule, Objective, is_vector
 from dislab.callbacks._trainer import data_of, is_rehearsal, objective_of, run_folder
 from dislab.storage import atomic
 
@@ -27,7 +27,7 @@ class Picture(pl.Callback, ABC):
     (TensorBoard, and those with a `log_image` such as Weights & Biases) get all of them under the
     number of optimiser steps; MLflow gets the files. If the model has not changed since the last
     picture of the same data, the file is copied instead of drawn again. A method without a required
-    part is skipped, with one line in the log.
+    part, and data that are vectors, are skipped, with one line in the log.
     """
 
     name: ClassVar[str]
@@ -48,6 +48,9 @@ class Picture(pl.Callback, ABC):
     def setup(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
         """Prints one line if the method lacks a required part."""
         module = objective_of(pl_module, type(self).__name__)
+        if stage in ("fit", "validate", "test") and _of_vectors(trainer):
+            rank_zero_info(f"{type(self).__name__}: nothing to draw, as the data are vectors")
+            return
         missing = self.missing(module)
         if missing and stage in ("fit", "validate", "test"):
             owner = type(module).__name__
@@ -71,7 +74,7 @@ class Picture(pl.Callback, ABC):
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, in_training: bool = False
     ) -> None:
         module = objective_of(pl_module, type(self).__name__)
-        if is_rehearsal(trainer) or self.missing(module):
+        if is_rehearsal(trainer) or _of_vectors(trainer) or self.missing(module):
             return
         data, folder = data_of(trainer, type(self).__name__), run_folder(trainer)
         if not trainer.is_global_zero:
@@ -113,3 +116,9 @@ class Picture(pl.Callback, ABC):
                 logger.experiment.add_image(key, pixels(), steps, dataformats="HWC")
             elif callable(show := getattr(logger, "log_image", None)):  # as of Weights & Biases
                 show(key=key, images=[pixels()], step=steps)
+
+
+def _of_vectors(trainer: pl.Trainer) -> bool:
+    """Whether the data are vectors, of which there are no pictures."""
+    data = getattr(trainer, "datamodule", None)
+    return isinstance(data, DataModule) and is_vector(data.image_shape)
