@@ -90,6 +90,10 @@ def test_every_configuration_is_on_a_page() -> None:
     assert [name for name in METHODS if f"configs/{name}.yaml" not in pages] == []
 
 
+def test_every_configuration_names_its_method() -> None:
+    assert [name for name in METHODS if not load(name).get("method")] == []
+
+
 def stand_in(name: str, folder: Path) -> list[str]:
     """The option that puts a small data set in place of a large one, if need be."""
     dataset = load(name)["data"]["init_args"]["dataset"]

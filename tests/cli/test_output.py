@@ -53,8 +53,8 @@ def test_off_a_terminal_a_fit_prints_few_lines_and_ends_with_the_scores(folder: 
     done = subprocess.run(FIT, cwd=folder, capture_output=True, text=True, check=True)
     lines = done.stderr.splitlines()
     assert re.fullmatch(
-        r"Training VAE with KL \([\d,]+ parameters\) on GaussianBlob \(\d+ training images of "
-        r"1×16×16\), device cpu, precision 32-true, steps 0 to 20, in runs/small/version_0",
+        r"Training small: VAE with KL \([\d,]+ parameters\) on GaussianBlob \(\d+ training images "
+        r"of 1×16×16\), device cpu, precision 32-true, steps 0 to 20, in runs/small/version_0",
         lines[0],
     )
     numbers = r"loss [\d.e+-]+, [\d.e+]+ steps/s, \d\d:\d\d left"
@@ -73,6 +73,16 @@ def test_off_a_terminal_a_fit_prints_few_lines_and_ends_with_the_scores(folder: 
         "MIG",
         "Active units",
     ]
+
+
+def test_a_name_of_a_method_is_a_line(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(folder)
+    for name in ("a\nb", " ", "x" * 61):
+        assert main(["fit", "--config=small.yaml", f"--method={name}"]) == 2
+        assert "name it in one line of 1 to 60 characters" in capsys.readouterr().err
+    assert not (folder / "runs").exists()
 
 
 def test_on_a_terminal_a_bar_shows_the_loss_and_the_time_left(folder: Path) -> None:

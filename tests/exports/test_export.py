@@ -157,7 +157,8 @@ def test_the_card_says_what_a_user_needs(tmp_path: Path) -> None:
     assert head["library_name"] == "dislab"
     for expected in (
         "images (VAE + KL + TotalCorrelation), trained by",
-        "| method | VAE |",
+        "| method | old |",
+        "| objective | VAE |",
         "| data set | GaussianBlob",
         "| mig | 0.250 |",
         "| torch | 2.13.0 |",

@@ -9,11 +9,12 @@ from dislab.metrics import MIG
 from dislab.plugins import available
 from dislab.report.blind_spots import blind_spot
 from dislab.report.figures import sheet_figure
-from dislab.report.run_record import Table, read_run
+from dislab.report.run_record import Table, facts_of, read_run
 
 BLIND = "what it cannot see"
 FACTS = {
-    "method": "VAE",
+    "method": "small",
+    "objective": "VAE",
     "regularizers": "KL (beta 4.0)",
     "decoder": "MLPDecoder",
     "latents": "3",
@@ -49,6 +50,21 @@ def test_facts_scores_and_transfer_of_a_run(tmp_path: Path) -> None:
     assert [one.name for one in [*found.curves, *found.pictures]] == [
         *("curves", "score sheet", "traversals")
     ]
+
+
+@pytest.mark.parametrize(
+    ("settings", "method"),
+    [
+        ({"method": "FactorVAE", "name": "mine"}, "FactorVAE"),
+        ({"method": None, "name": "mine"}, "mine"),
+        ({"name": "run"}, "VAE"),
+        ({"name": "0123456789ab"}, "VAE"),  # the identity of a run of a study
+    ],
+)
+def test_a_run_is_called_by_its_method(settings: dict[str, Any], method: str) -> None:
+    facts = facts_of({"model": {"class_path": "dislab.objectives.VAE"}, **settings}, {})
+    assert facts["method"] == method
+    assert facts.get("objective", method) == "VAE"
 
 
 @pytest.mark.parametrize("path", ["/home/somebody/x.npz", "C:\\Users\\me\\x.npz", "~/x.npz"])

@@ -52,6 +52,8 @@ class Progress(pl.Callback):
         self.steps = steps
         self.changes = ""
         """What differs from the configuration that the run started from; set by the command."""
+        self.method = ""
+        """Name of the method; set by the command."""
         self._bar: tqdm[Any] | None = None
         self._began = 0.0
         self._first = self._last = 0
@@ -68,7 +70,8 @@ class Progress(pl.Callback):
             return
         location = f", in {folder}" if folder else ""
         changes = f": {self.changes}" if self.changes else ""
-        headline = _headline(trainer, pl_module, self._first, self._total)
+        method = _method(pl_module, self.method)
+        headline = _headline(trainer, pl_module, method, self._first, self._total)
         rank_zero_info(headline + location + changes)
         if display == "bar":
             self._open("training", self._total, self._first, " steps")
@@ -219,11 +222,11 @@ class Progress(pl.Callback):
 
 
 def _headline(
-    trainer: pl.Trainer, module: pl.LightningModule, first: int, total: int | None
+    trainer: pl.Trainer, module: pl.LightningModule, method: str, first: int, total: int | None
 ) -> str:
     """One line with the method, its parameters, data, device, precision and steps."""
     count = sum(parameter.numel() for parameter in module.parameters())
-    text = f"Training {_method(module)} ({count:,} parameters)"
+    text = f"Training {method} ({count:,} parameters)"
     data = getattr(trainer, "datamodule", None)
     if isinstance(data, DataModule) and isinstance(module, Objective):
         sizes = data.image_shape[:1] if is_vector(data.image_shape) else data.image_shape
@@ -236,11 +239,13 @@ def _headline(
     return f"{text}, device {several}{device}, precision {trainer.precision}{steps}"
 
 
-def _method(module: pl.LightningModule) -> str:
-    """The class of a method, with its regularisers, which make a VAE a FactorVAE."""
+def _method(module: pl.LightningModule, name: str) -> str:
+    """The name of a method, with its class and regularisers, which make a VAE a FactorVAE."""
     parts = getattr(module, "regularizers", None) or {}
     names = " and ".join(type(part).__name__ for part in parts.values())
-    return f"{type(module).__name__} with {names}" if names else type(module).__name__
+    objective = type(module).__name__
+    described = f"{objective} with {names}" if names else objective
+    return described if name in ("", objective) else f"{name}: {described}"
 
 
 def _total(trainer: pl.Trainer) -> int | None:

@@ -27,6 +27,8 @@ _LARGEST: Final = 2**31 - 1
 _MOST_DEVICES: Final = 4096
 """Largest allowed number of processes; larger ones are typing errors and could fill the memory."""
 
+_LONGEST: Final = 60
+"""Characters of the name of a method."""
 _LEAST: Final = {
     "num_nodes": 1,
     "max_epochs": -1,
@@ -59,6 +61,15 @@ _PATH: Final = re.compile(r"(\.|_)(dir|dirpath|directory|folder|location|path)$"
 
 _INTERVALS: Final = (int, float, str, timedelta)
 """Types of `val_check_interval`: batches, a share of an epoch, a time."""
+
+
+def check_method(method: str | None) -> None:
+    """Rejects a name of a method that does not fit into a table."""
+    if method is not None and not (method.isprintable() and 0 < len(method.strip()) <= _LONGEST):
+        raise InputError(
+            f"method is {method!r:.80}; name it in one line of 1 to {_LONGEST} characters, such as "
+            "FactorVAE"
+        )
 
 
 def check_trainer_settings(trainer: Mapping[str, Any], checkpoint: Mapping[str, Any]) -> None:

@@ -45,6 +45,7 @@ SECTIONS: Final = (
 
 CHANGEABLE: Final = (
     *SECTIONS,
+    "method",
     "pictures",
     "logger",
     "representations",

@@ -35,6 +35,7 @@ from dislab.callbacks._trainer import RunFolder
 from dislab.callbacks.pictures import Picture
 from dislab.cli.checks import (
     check_epoch,
+    check_method,
     check_optimizer,
     check_trainer_settings,
     paths_outside,
@@ -58,6 +59,7 @@ from dislab.cli.training_parser import DEFAULTS, Parser, add_arguments, check_of
 from dislab.cli.yaml_input import ConfigFile, differences
 from dislab.errors import DivergenceError, InputError, TrainingError, one_line
 from dislab.functional.runtime import check_precision
+from dislab.naming.classes import method_of
 from dislab.naming.parsed import check_parsed
 from dislab.runs import (
     CONFIG,
@@ -260,6 +262,7 @@ class TrainingCLI(LightningCLI):
                 callback.asked = self._asks_for_scores()
             if isinstance(callback, Progress):
                 callback.changes = self._changes_of_parts()
+                callback.method = method_of(self.config[self.subcommand].as_dict())
         channels_last = self.config[self.subcommand]["channels_last"]
         if self._on_cpu() if channels_last is None else channels_last:
             # changes only the memory layout, not the order of values in a checkpoint
@@ -584,6 +587,7 @@ def check_settings(config: Namespace) -> None:
             invalid.
     """
     check_parsed(config)
+    check_method(config["method"])
     check_offers(config)
     check_trainer_settings(config["trainer"].as_dict(), config["checkpoint"].as_dict())
     check_monitors(config.as_dict())

@@ -164,6 +164,12 @@ class Parser(LightningArgumentParser):
 def add_arguments(parser: LightningArgumentParser) -> None:
     """Adds the settings and callbacks of every run, and the links between data and model."""
     parser.add_argument("--name", type=str, default="run", help="name of the run's folder")
+    parser.add_argument(
+        "--method",
+        type=str | None,
+        default=None,
+        help="what tables and pages call the method, such as FactorVAE; the run's name unless set",
+    )
     parser.add_argument("--runs", type=str, default="runs", help="folder of all runs")
     parser.add_argument(
         "--run", type=str | None, default=None, help="folder of a run to score or encode"

@@ -1,5 +1,6 @@
 """Model cards: training data, inputs and outputs, and scores of a file of weights."""
 
+import re
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
@@ -23,7 +24,7 @@ class About(NamedTuple):
 
     Attributes:
         name: Title of the card.
-        method: Class of the method.
+        method: Name of the method.
         penalties: Classes of its regularisers.
         facts: Names and values: method, data, steps and the like.
         scores: The table of scores; None if the run was not scored.
@@ -59,6 +60,7 @@ def described(run: Path, model: Objective) -> About:
         return About(run.stem or method, method, penalties, facts, None, [], "", versions())
     record = read_run(run, draw=False)
     facts = {"method": method, **record.facts}
+    method = facts["method"]
     # the versions at the time of scoring, else the current ones
     used = record.versions or versions()
     return About(
@@ -90,10 +92,16 @@ def card(
     )
     environment.filters["cell"] = markdown_text
     environment.filters["shape"] = _shape
+    environment.filters["tag"] = _tag
     template = environment.from_string(_TEMPLATE.read_text(encoding="utf-8"))
     return template.render(
         about=about, networks=networks, contents=contents, half=half, config=CONFIG
     )
+
+
+def _tag(method: str) -> str:
+    """The name of a method as a tag of the Hub, which is plain YAML."""
+    return re.sub(r"[^\w-]+", "-", method).strip("-") or "dislab"
 
 
 def _shape(shape: Sequence[int]) -> str:

@@ -5,6 +5,7 @@ lightning and the installed plugins. No other module is imported, and nothing is
 """
 
 import importlib
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -16,6 +17,8 @@ from dislab.errors import InputError
 from dislab.naming.settings import Part
 
 _PACKAGES: Final = ("dislab", "torch", "lightning")
+_UNNAMED: Final = re.compile(r"run|[0-9a-f]{12}")
+"""Names of runs that say nothing about the method: the default, and the identity in a study."""
 
 
 class ForeignNameError(InputError):
@@ -28,6 +31,19 @@ class ForeignNameError(InputError):
         super().__init__(message)
         self.key_path = key_path
         self.exists = exists
+
+
+def class_name(part: Any) -> str:
+    """The class name of a part as settings name it; empty for none."""
+    path = part.get("class_path") if isinstance(part, Mapping) else part
+    return str(path).rpartition(".")[2] if path else ""
+
+
+def method_of(settings: Mapping[str, Any]) -> str:
+    """The method's name in a run's configuration: its `method`, else its `name`, else its class."""
+    name = str(settings.get("name") or "run")
+    chosen = settings.get("method") or ("" if _UNNAMED.fullmatch(name) else name)
+    return str(chosen) or class_name(settings.get("model"))
 
 
 def packages() -> list[str]:

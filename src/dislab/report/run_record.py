@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from dislab.errors import InputError
+from dislab.naming.classes import class_name, method_of
 from dislab.report.blind_spots import blind_spot
 from dislab.report.figures import curves_figure, drawing, picture, sheet_figure
 from dislab.runs import CONFIG, SCORES, read_scores
@@ -131,10 +132,11 @@ def facts_of(settings: Mapping[str, Any], scored: Mapping[str, Any]) -> dict[str
         scored: Its record of scores; empty for none.
     """
     arguments = _mapping(_mapping(settings, "model"), "init_args")
-    data = _mapping(settings, "data")
+    data, objective = _mapping(settings, "data"), class_name(settings.get("model"))
     steps = _mapping(scored, "checkpoint").get("steps")
     facts = {
-        "method": _short(settings.get("model")),
+        "method": method_of(settings),
+        "objective": "" if method_of(settings) == objective else objective,
         "regularizers": ", ".join(
             _described(fact) for fact in _mapping(arguments, "regularizers").values()
         ),
@@ -143,7 +145,7 @@ def facts_of(settings: Mapping[str, Any], scored: Mapping[str, Any]) -> dict[str
         "latents": _text(arguments.get("latent_dim")),
         "likelihood": _text(arguments.get("likelihood")),
         "data set": _described(_mapping(data, "init_args").get("dataset")),
-        "supervision": _short(data),
+        "supervision": class_name(data),
         "steps": f"{steps:,}" if isinstance(steps, int) else "",
         "seed": _text(settings.get("seed_everything")),
     }
@@ -154,19 +156,13 @@ def _text(value: Any) -> str:
     return "" if value is None else str(value)
 
 
-def _short(part: Any) -> str:
-    """The class name of a part."""
-    path = part.get("class_path") if isinstance(part, Mapping) else part
-    return str(path).rpartition(".")[2] if path else ""
-
-
 def _described(part: Any) -> str:
     """The class name of a part with its settings that are numbers, strings or booleans."""
-    if not _short(part):
+    if not class_name(part):
         return ""
     arguments = _mapping(part, "init_args") if isinstance(part, Mapping) else {}
     settings = [f"{name} {value}" for name, value in arguments.items() if _is_plain(value)]
-    return f"{_short(part)} ({', '.join(settings)})" if settings else _short(part)
+    return f"{class_name(part)} ({', '.join(settings)})" if settings else class_name(part)
 
 
 def _is_plain(value: Any) -> bool:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final, Literal, NamedTuple, Protocol, cast, runtime_checkable
 
 from dislab.errors import InputError, TrainingError
+from dislab.naming.classes import method_of
 from dislab.storage import atomic, check_inside
 from dislab.study.claims import BEAT, STALE, Claim, Claims
 from dislab.study.results import (
@@ -222,7 +223,8 @@ class Worker:
             for old in here.iterdir():
                 if old.name != STAGES:
                     shutil.rmtree(old) if old.is_dir() else old.unlink()
-        config = {**run.config, "name": run.id, "runs": str(here.parent), "then_test": False}
+        own = {"name": run.id, "method": method_of(run.config), "runs": str(here.parent)}
+        config = {**run.config, **own, "then_test": False}
         with atomic(stage_folder / SETTINGS) as temporary:
             temporary.write_text(yaml_text(config), encoding="utf-8")
 
