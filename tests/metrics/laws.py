@@ -1,7 +1,8 @@
 """Twelve laws, the codes that try them, and which score breaks which.
 
 `benchmarks/laws.py` tries every score by every law and writes `docs/laws.md`; `test_laws.py` tries
-them in short form and compares the page with this table. A new score gets a line in `SCORES`.
+them in short form and compares the page with this table. Codes and their changes are those of
+`dislab.testing.constructions`. A new score gets a line in `SCORES`.
 """
 
 import math
@@ -18,7 +19,7 @@ from hypothesis.errors import NoSuchExample
 from torch import Tensor
 
 from dislab.base import Metric
-from dislab.factors import Factor, FactorSpace
+from dislab.factors import FactorSpace
 from dislab.metrics import (
     DCI,
     DCIES,
@@ -40,6 +41,20 @@ from dislab.metrics import (
     Modularity,
     WassersteinCorrelation,
 )
+from dislab.testing.constructions import (
+    Case,
+    alternating,
+    codes_of,
+    factors_of,
+    monotone,
+    noise,
+    permuted,
+    rotated,
+    scaled,
+    signed,
+    space_of,
+    with_columns,
+)
 
 MOVES: Final = 0.01
 """By how much a score may move and count as unchanged."""
@@ -48,42 +63,6 @@ CLEAR: Final = 0.05
 
 IMAGES_OF: Final = {"small": (60, 90, 150), "few": (60, 150, 300), "large": (1_000,)}
 """Numbers of images of the cases that are drawn."""
-
-
-class Case(NamedTuple):
-    """Images and their codes: each latent is a factor, with a share of the next one and noise.
-
-    Attributes:
-        images: How many.
-        sizes: Number of values of each factor.
-        noise: Standard deviation of the noise in each latent, in that of a factor.
-        mix: Share of the next factor that each latent has on top of its own.
-        idle: Number of further latents, which are noise.
-        seed: Decides factors and noise.
-        band: Standard deviation of the difference of the first two factors, in shares of their
-            range; infinite where they are independent.
-        tied: Whether one more latent is a finer version of the first: each of its codes moved a
-            little by a coin, so that both latents have the same information about each factor.
-    """
-
-    images: int = 60
-    sizes: tuple[int, ...] = (2, 2)
-    noise: float = 0.0
-    mix: float = 0.0
-    idle: int = 0
-    seed: int = 0
-    band: float = math.inf
-    tied: bool = False
-
-    def __str__(self) -> str:
-        """The case in words."""
-        extras = [f"noise {self.noise:g}"] * bool(self.noise) + [f"mix {self.mix:g}"] * bool(
-            self.mix
-        )
-        extras += ["a tied latent"] * self.tied
-        extras += [f"{self.idle} idle"] * bool(self.idle) + [f"seed {self.seed}"] * bool(self.seed)
-        values = "×".join(map(str, self.sizes))
-        return ", ".join([f"{self.images:,} images of {values} values", *extras])
 
 
 class Law(NamedTuple):
@@ -126,59 +105,6 @@ class Score(NamedTuple):
     draws: int = 25
     slow: bool = False
     discrete: bool = False
-
-
-def space_of(sizes: tuple[int, ...]) -> FactorSpace:
-    factors = [
-        Factor("abcdefg"[number], tuple(map(float, range(size))))
-        for number, size in enumerate(sizes)
-    ]
-    return FactorSpace(tuple(factors))
-
-
-def noise(images: int, latents: int, seed: int) -> Tensor:
-    generator = torch.Generator().manual_seed(seed)
-    return torch.randn(images, latents, generator=generator, dtype=torch.float64)
-
-
-def factors_of(case: Case) -> Tensor:
-    """Value numbers, all of them equally likely; with a band, those of the first two agree."""
-    generator = torch.Generator().manual_seed(case.seed)
-    count = case.images if math.isinf(case.band) else 20 * case.images
-    columns = [torch.randint(size, (count,), generator=generator) for size in case.sizes]
-    if not math.isinf(case.band):
-        first, second = (columns[one] / (case.sizes[one] - 1) for one in (0, 1))
-        often = torch.exp(-((first - second) ** 2) / (2 * case.band**2))
-        kept = torch.rand(count, generator=generator) < often
-        columns = [column[kept][: case.images] for column in columns]
-    return torch.stack(columns, dim=1)
-
-
-def codes_of(case: Case, factors: Tensor) -> Tensor:
-    sizes = torch.tensor(case.sizes).double()
-    own = (factors - (sizes - 1) / 2) / ((sizes**2 - 1) / 12).sqrt()
-    mixed = own + case.mix * own.roll(1, dims=1)
-    random = noise(case.images, len(case.sizes) + case.idle, case.seed + 1000)
-    disturbed = mixed + case.noise * random[:, : len(case.sizes)]
-    codes = torch.cat([disturbed, random[:, len(case.sizes) :]], dim=1)
-    coin = noise(case.images, 1, case.seed + 4000) > 0
-    return with_columns(codes, codes[:, :1] + 0.2 * coin) if case.tied else codes
-
-
-def alternating(latents: int, first: float, second: float) -> Tensor:
-    return torch.tensor([first, second] * latents).double()[:latents]
-
-
-def rotated(codes: Tensor, factors: Tensor) -> Tensor:
-    """The first two latents turned by 45 degrees."""
-    half = math.sqrt(0.5)
-    turn = torch.eye(codes.shape[1], dtype=torch.float64)
-    turn[:2, :2] = torch.tensor([[half, -half], [half, half]]).double()
-    return codes @ turn
-
-
-def with_columns(codes: Tensor, columns: Tensor) -> Tensor:
-    return torch.cat([codes, columns], dim=1)
 
 
 INDEPENDENT: Final = st.just(math.inf)
@@ -225,20 +151,20 @@ LAWS: Final = {
     "permutation": Law(
         "The order of the latents does not matter.",
         "stays",
-        lambda codes, _: codes.flip(1),
+        lambda codes, _: permuted(codes),
         SMALL,
         fixed=tuple(Case(images=150, sizes=sizes, tied=True) for sizes in ((2, 2), (2, 3, 5))),
     ),
     "sign": Law(
         "The sign of a latent does not matter; every second one is turned.",
         "stays",
-        lambda codes, _: codes * alternating(codes.shape[1], -1.0, 1.0),
+        lambda codes, _: signed(codes),
         SMALL,
     ),
     "scale": Law(
         "The unit of a latent does not matter; every second one is multiplied by 10.",
         "stays",
-        lambda codes, _: codes * alternating(codes.shape[1], 10.0, 1.0),
+        lambda codes, _: scaled(codes),
         SMALL,
     ),
     "shift": Law(
@@ -250,7 +176,7 @@ LAWS: Final = {
     "monotone": Law(
         "A monotone map does not matter; z becomes z + z³.",
         "stays",
-        lambda codes, _: codes * (1 + codes.square()),  # equal codes stay equal
+        lambda codes, _: monotone(codes),
         SMALL,
     ),
     "duplicate": Law(
@@ -301,7 +227,7 @@ LAWS: Final = {
     "rotation": Law(
         "Two perfect latents, turned into each other by 45°, get a worse value.",
         "worsens",
-        rotated,
+        lambda codes, _: rotated(codes),
         CLEAN,
         IMAGES_OF["large"],
         CLEAR,

@@ -16,11 +16,11 @@ from tests.metrics.laws import (
     movements,
     plain,
     results,
-    space_of,
     tried,
 )
 
 from dislab.plugins import available
+from dislab.testing.constructions import space_of
 
 ROOT = Path(__file__).parents[2]
 REPORT: dict[str, Any] = json.loads((ROOT / "benchmarks/results/laws.json").read_text())["results"]

@@ -8,7 +8,8 @@ Call them from a test, with the class or a `functools.partial` of it:
     def test_l1_conforms() -> None:
         check_regularizer(L1)
 
-Each raises `AssertionError` with one sentence that names the broken rule.
+Each raises `AssertionError` with one sentence that names the broken rule. `stress` tries a score on
+codes of known quality.
 """
 
 from dislab.testing._claims import check_declared
@@ -19,8 +20,12 @@ from dislab.testing.networks import check_decoder, check_encoder
 from dislab.testing.objectives import check_compiles, check_objective
 from dislab.testing.predictors import check_predictor
 from dislab.testing.regularizers import check_regularizer
+from dislab.testing.situations import Cell, Situation, Stress, stress
 
 __all__ = [
+    "Cell",
+    "Situation",
+    "Stress",
     "check_compiles",
     "check_datamodule",
     "check_dataset",
@@ -31,4 +36,5 @@ __all__ = [
     "check_objective",
     "check_predictor",
     "check_regularizer",
+    "stress",
 ]

@@ -1,0 +1,130 @@
+"""Situations of `dislab.testing.stress`: their codes are as said, and a score is tried in each."""
+
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from dislab.base import Metric
+from dislab.codes.bank import CodeBank
+from dislab.errors import InputError
+from dislab.metrics import MCC, MIG
+from dislab.testing import Situation, stress
+from dislab.testing.constructions import ENCODERS, WORLDS, gaussian_factors
+from dislab.testing.situations import FEW, MAP, MISSING, SITUATIONS
+
+
+def test_factors_depend_as_their_world_says() -> None:
+    correlations = {
+        world: torch.corrcoef(gaussian_factors(world, 20_000, seed=1).T) for world in WORLDS
+    }
+    torch.testing.assert_close(
+        correlations["independent"], torch.eye(5).double(), atol=0.03, rtol=0
+    )
+    others = correlations["correlated"][~torch.eye(5, dtype=torch.bool)]
+    torch.testing.assert_close(others, torch.full((20,), 0.8).double(), atol=0.03, rtol=0)
+    assert correlations["copied"][0, 4].item() == pytest.approx(1.0)
+    torch.testing.assert_close(
+        correlations["summed"][:4, 4], torch.full((4,), 0.5).double(), atol=0.03, rtol=0
+    )
+    for world in WORLDS:
+        deviations = gaussian_factors(world, 20_000, seed=1).std(0)
+        torch.testing.assert_close(deviations, torch.ones(5).double(), atol=0.03, rtol=0)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"world": "dependent"}, r"world is 'dependent'; the worlds are independent, "),
+        ({"world": "copied", "factors": 1}, "factors is 1; a world has at least two"),
+        ({"world": "correlated", "correlation": 1.0}, "correlation is 1.0; it must be from 0"),
+    ],
+)
+def test_impossible_factors_are_refused(settings: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        gaussian_factors(images=10, **settings)
+
+
+def test_codes_are_as_their_encoder_says() -> None:
+    factors = gaussian_factors("independent", 2000)
+    codes = {name: encoder.encode(factors, 0) for name, encoder in ENCODERS.items()}
+    widths = {name: encoded.shape[1] for name, encoded in codes.items()}
+    doubled = ("copies", "halves", "overcomplete", "angles")
+    assert widths == {
+        name: 3 if name == "dropped" else 5 * (1 + (name in doubled)) for name in codes
+    }
+    for name in ("linear", "curved", "overcomplete", "halves", "angles"):  # nothing is lost
+        assert torch.linalg.matrix_rank(codes[name]).item() >= 5, name
+    positive, negative = codes["halves"].chunk(2, dim=1)
+    torch.testing.assert_close(positive - negative, factors)
+    sine, cosine = codes["angles"].chunk(2, dim=1)
+    torch.testing.assert_close(sine.square() + cosine.square(), torch.ones_like(factors))
+    joint = torch.corrcoef(torch.cat([codes["noise"], factors], dim=1).T)[:5, 5:]
+    assert joint.abs().max().item() < 0.1
+
+
+def test_situations_differ_in_their_names() -> None:
+    assert len({str(situation) for situation in SITUATIONS}) == len(set(SITUATIONS))
+    assert len(MAP) == len(WORLDS) * len(ENCODERS)
+    assert str(FEW[0]) == "independent, scaled, 50 images"
+    assert str(MISSING[-1]) == "independent, dropped, 10 factors, 1 latents"
+
+
+def test_known_answers() -> None:
+    """Perfect codes, missing factors, which count 0, and noise."""
+    tried = stress(MCC, [Situation(), *MISSING, Situation(encoder="noise")], draws=2)
+    cells = tried.cells["mcc_pearson"]
+    assert cells[Situation()].value == pytest.approx(1.0)
+    assert [cells[one].value for one in MISSING] == pytest.approx([1.0, 0.7, 0.5, 0.3, 0.1])
+    noise = cells[Situation(encoder="noise")]
+    assert noise.chance is not None
+    assert noise.value == pytest.approx(noise.chance, abs=0.03)
+    assert 0 < noise.spread < 0.02
+    assert tried.bounded
+    assert tried.refused == {}
+
+
+class Sign(Metric):
+    """Share of images in which the first latent has the sign of the first factor's deviation."""
+
+    higher_is_better = True
+    plot_lower_bound = 0.0
+    plot_upper_bound = 1.0
+    least = 100
+
+    def score(self, bank: CodeBank) -> dict[str, Tensor]:
+        deviations = bank.numbers - bank.numbers.mean(0)
+        agree = (bank.codes[:, 0] > 0) == (deviations[:, 0] > 0)
+        return {"sign": agree.double().mean()}
+
+
+def test_a_score_of_ones_own_gets_a_table_and_findings() -> None:
+    tried = stress(Sign)
+    assert set(tried.refused) == {one for one in FEW if one.images == 50}
+    text = str(tried)
+    assert text.startswith("sign ")
+    for encoder in ENCODERS:
+        assert f"\n{encoder} " in text
+    findings = tried.findings("sign")
+    assert any(clause.startswith("gives perfect codes 0.") for clause in findings)  # reversed order
+    assert any(clause.startswith("gives noise of 1,000 images 0.") for clause in findings)
+    assert all(f"- {clause}" in text for clause in findings)
+    assert "overlooks two missing factors of five" in text
+
+
+def test_an_unbounded_score_gets_no_findings() -> None:
+    from dislab.metrics import GaussianTotalCorrelation
+
+    tried = stress(GaussianTotalCorrelation, [Situation(), Situation(encoder="copies")])
+    assert tried.findings("gaussian_total_correlation") == []
+    assert {cell.chance for cell in tried.cells["gaussian_total_correlation"].values()} == {None}
+
+
+def test_a_score_that_refuses_everything_says_why() -> None:
+    with pytest.raises(InputError, match="the score refuses every situation: "):
+        stress(Sign, [Situation(images=50)])
+    with pytest.raises(InputError, match="draws is 0; it must be at least 1"):
+        stress(MIG, draws=0)
+    with pytest.raises(InputError, match="'rotated' is no encoder"):
+        stress(MIG, [Situation(encoder="rotated")])
