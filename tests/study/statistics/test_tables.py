@@ -207,6 +207,11 @@ def test_seeds_needed(deviation: float, difference: float, seeds: int) -> None:
     assert seeds_needed(deviation, difference) == seeds
 
 
+@pytest.mark.parametrize("exponent", range(2, 320, 3))
+def test_differences_that_are_equal_but_for_rounding_need_no_more_seeds(exponent: int) -> None:
+    assert seeds_needed(10.0**-exponent) == 6
+
+
 def power_of_t_test(seeds: int, units: float) -> float:
     """P(|T| > t) as an integral over the variance of the differences."""
     bound, shift = stats.t.ppf(0.975, seeds - 1), math.sqrt(seeds) / units

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from itertools import combinations
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -250,6 +250,10 @@ def seeds_needed(
     return max(to_pass, _seeds_of_t_test(deviation / difference, power, level))
 
 
+_FAR: Final = 1e6
+"""Noncentrality beyond which scipy's distributions are NaN; a test has full power long before."""
+
+
 def _seeds_of_t_test(units: float, power: float, level: float) -> int:
     """Number of seeds at which a t test has the power; `units` is deviation / difference."""
     from scipy.stats import ncf, norm, t
@@ -257,7 +261,7 @@ def _seeds_of_t_test(units: float, power: float, level: float) -> int:
     # the t test needs at least as many seeds as the normal approximation, and only a few more
     seeds = max(2, math.floor(float((norm.ppf(1 - level / 2) + norm.ppf(power)) * units) ** 2))
     while units:
-        bound, shift = t.ppf(1 - level / 2, seeds - 1), math.sqrt(seeds) / units
+        bound, shift = t.ppf(1 - level / 2, seeds - 1), min(math.sqrt(seeds) / units, _FAR)
         # of T², because the two tails of the noncentral t are NaN far out
         if ncf.sf(bound**2, 1, seeds - 1, shift**2) >= power:
             break
