@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from dislab.cli import main
-from dislab.cli.configs import find, resolved
+from dislab.cli.configs import find_study, resolved
 
 CONFIGS = Path(__file__).parents[2] / "configs"
 
@@ -27,16 +27,16 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("factorvae.yaml", "factorvae.yaml"),
         ("configs/factorvae.yaml", "factorvae.yaml"),
         ("studies/quick", "studies/quick.yaml"),
-        ("quick", "quick.yaml"),
+        ("quick", "studies/quick.yaml"),
     ],
 )
-def test_a_name_finds_a_configuration(name: str, file: str) -> None:
-    assert find(name) == CONFIGS / file
+def test_a_name_finds_a_study_before_a_configuration(name: str, file: str) -> None:
+    assert find_study(name) == CONFIGS / file
 
 
 @pytest.mark.parametrize("name", ["mine.yaml", "/nowhere/factorvae.yaml", ""])
 def test_other_words_stay_paths(name: str) -> None:
-    assert find(name) == Path(name)
+    assert find_study(name) == Path(name)
 
 
 def test_a_file_of_the_user_comes_first() -> None:

@@ -14,12 +14,14 @@ from pathlib import Path
 import filelock
 import pytest
 from tests.processes import Started
-from tests.study.conftest import SCORE, TINY, planned
+from tests.study.conftest import SCORE, TINY, planned, scored
 
 from dislab.cli import main
 from dislab.errors import InputError
-from dislab.study.results import Done, Failed, StudyFolder
+from dislab.study.results import Failed, StudyFolder
 from dislab.study.schedule import Schedule
+from dislab.study.status import Progress
+from dislab.study.study import Study
 
 Command = Callable[..., Started]
 STUDY = f"base: [base.yaml]\nstages: {{train: {{}}, score: {SCORE}}}\n"
@@ -150,27 +152,46 @@ def test_a_plan_says_how_many_hours_training_takes(
     assert "at 0.5 steps a second: 2.0 hours of one worker; without score\n" in said
 
 
-def test_a_study_ends_with_means_and_rank_correlations(
+def test_a_study_ends_with_means_a_verdict_and_the_next_commands(
     folder: StudyFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     text = "base: [base.yaml]\naxes: {model.b: [1, 2]}\nseeds: 2\nstages: {train: {}, score: {}}\n"
     plan = planned(tmp_path, text)
-    plan.write(folder.path)
-    for number, run in enumerate(plan.runs):
-        found: dict[str, dict[str, float | None]]
-        found = {"train": {}, "score": {"mig": number / 4, "sap": -number / 4, "same": 0.5}}
-        for stage, scores in found.items():
-            digest = run.group.stages[stage].digest
-            folder.write_done(run, stage, Done(digest, "done", scores, 1.0, {"dislab": "1"}))
+    scored(
+        folder,
+        plan,
+        {"mig": [0.0, 0.25, 0.5, 0.75], "sap": [0.3, 0.2, 0.1, 0.0], "same": [0.5] * 4},
+    )
     assert main(["study", "run", str(folder.path)]) == 0
-    said = capsys.readouterr().out
-    assert "4 runs: 4 finished" in said
-    assert "| model.b | score.mig | score.sap | runs |" in said
+    lines = capsys.readouterr().out.splitlines()
+    assert "4 runs: 4 finished" in lines
     # of 0 and 1/4: mean 1/8, standard deviation 1/(4√2)
-    assert re.search(r"\| 1 \| 0\.125 ± 0\.177 \[0\.000, 0\.250\] \|", said), said
-    assert "rank correlations (Spearman) over 4 runs" in said
-    assert "| score.mig | 1.000 | -1.000 |" in said
-    assert "score.same" not in said  # which is the same everywhere
+    table = [line.split("  ") for line in lines if re.match("(model.b|1|2) ", line)]
+    rows = [[cell.strip() for cell in row if cell.strip()] for row in table]
+    assert rows == [
+        ["model.b", "runs", "MIG", "SAP", "best run"],
+        ["1", "2", "0.125 ± 0.177", "0.250 ± 0.071*", plan.runs[1].id],
+        ["2", "2", "0.625 ± 0.177*", "0.050 ± 0.071", plan.runs[3].id],
+    ]
+    verdict = "The difference in MIG: model.b 2 is 0.500 above 1, 95 % interval 0.500 to 0.500"
+    assert any(line.startswith(verdict) for line in lines), lines
+    assert f"  dislab report {folder.path}  # one interactive page" in lines
+    assert max(map(len, lines[: lines.index("Next:")])) < 200
+
+
+def test_each_run_that_ends_gets_a_line(
+    folder: StudyFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan = planned(tmp_path, "base: [base.yaml]\naxes: {model.b: [1, 2]}\n")
+    first, second = plan.runs
+    scored(folder, plan, {"mig": [0.25, None]})
+    progress = Progress(Study.of(folder.path, plan))
+    scored(folder, plan, {"mig": [0.25, 0.5]})
+    progress.tick()
+    progress.close()
+    lines = capsys.readouterr().out.splitlines()
+    assert lines == [f"{second.id}: b 2, seed 0, mig 0.500 (3 min)"]
+    assert first.id not in str(lines)  # it had ended before
 
 
 @pytest.mark.parametrize(

@@ -177,3 +177,16 @@ def test_exclusions(read: Read, exclude: str, message: str | None) -> None:
         return
     with pytest.raises(InputError, match=message):
         study.groups()
+
+
+def test_configurations_are_files_or_names(tmp_path: Path) -> None:
+    (tmp_path / "vae.yaml").write_text("name: mine\n")
+    path = tmp_path / "mine.yaml"
+    path.write_text("base: [vae.yaml, quick]\naxes: {method: {b: {config: betavae}}}\n")
+    configs = Path(__file__).parents[2] / "configs"
+    (group,) = read_study_file(path).groups()
+    files = [tmp_path / "vae.yaml", configs / "quick.yaml", configs / "betavae.yaml"]
+    assert list(group.arguments) == [f"--config={file}" for file in files]
+    path.write_text("base: [betavea]\n")
+    with pytest.raises(InputError, match=r"no configuration \(did you mean betavae\?\)"):
+        read_study_file(path)

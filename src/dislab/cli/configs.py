@@ -5,13 +5,13 @@ import shutil
 import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
-from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
 from dislab.cli.arguments import Parser
 from dislab.errors import InputError, one_line, suggestion
 from dislab.storage import folders_above, text_table
+from dislab.yaml_files import configuration_folder, configurations
 
 _NAME: Final = re.compile(r"(configs/)?(studies/)?[\w-]{1,100}(\.yaml)?")
 """Matches words that are meant as names of configurations rather than as paths."""
@@ -64,18 +64,24 @@ def resolved(args: Sequence[str]) -> list[str]:
     return arguments
 
 
-def find(name: str) -> Path:
-    """The existing file with a name, else dislab's configuration with that name, if any.
+def find_study(name: str) -> Path:
+    """The existing file or folder with a name, else dislab's study file with that name, if any.
 
     Args:
-        name: A path, or a name such as `factorvae`, `studies/quick` or `configs/factorvae.yaml`.
+        name: A path, or a name such as `quick`, `studies/quick` or `configs/studies/quick.yaml`.
+
+    Raises:
+        InputError: Nothing has the name, but a configuration has a similar one.
     """
+    study = configurations().get(f"studies/{_short(name).removeprefix('studies/')}")
+    if study is not None and not Path(name).exists():
+        return study
     return _path_of_name(name) or Path(name)
 
 
 def names() -> list[str]:
     """The names of all configurations, such as `factorvae` and `studies/quick`."""
-    return list(_all())
+    return list(configurations())
 
 
 def _path_of_name(name: str, needs_suffix: bool = False) -> Path | None:
@@ -91,7 +97,7 @@ def _path_of_name(name: str, needs_suffix: bool = False) -> Path | None:
     path = _shipped(name)
     if path is not None or not _NAME.fullmatch(name):
         return path
-    hint = suggestion(_short(name), _all())
+    hint = suggestion(_short(name), configurations())
     if hint or (needs_suffix and "." not in name):
         raise InputError(
             f"no file and no configuration is named {name!r}{hint}; `dislab configs list` shows "
@@ -101,7 +107,7 @@ def _path_of_name(name: str, needs_suffix: bool = False) -> Path | None:
 
 
 def _shipped(name: str) -> Path | None:
-    return _all().get(_short(name))
+    return configurations().get(_short(name))
 
 
 def _short(name: str) -> str:
@@ -112,27 +118,14 @@ def _required(name: str) -> Path:
     path = _shipped(name)
     if path is None:
         raise InputError(
-            f"no configuration is named {name!r}{suggestion(name, _all())}; `dislab configs list` "
-            "shows their names"
+            f"no configuration is named {name!r}{suggestion(name, configurations())}; "
+            "`dislab configs list` shows their names"
         )
     return path
 
 
-def _folder() -> Path:
-    """Folder of the configurations in the installed package, else in its source checkout."""
-    inside = Path(str(files("dislab"))) / "configs"
-    return inside if inside.is_dir() else inside.parents[2] / "configs"
-
-
-def _all() -> dict[str, Path]:
-    """Configuration files by name."""
-    folder = _folder()
-    paths = sorted(folder.rglob("*.yaml"), key=lambda path: (len(path.parts), path))
-    return {path.relative_to(folder).with_suffix("").as_posix(): path for path in paths}
-
-
 def _rows() -> list[str]:
-    return text_table((name, _first_line(path)) for name, path in _all().items())
+    return text_table((name, _first_line(path)) for name, path in configurations().items())
 
 
 def _first_line(path: Path) -> str:
@@ -143,7 +136,7 @@ def _first_line(path: Path) -> str:
 
 def _copied(name: str, folder: Path) -> Path:
     """Copies one configuration or all of them, atomically; returns the path of the copy."""
-    source = _folder() if name == "all" else _required(name)
+    source = configuration_folder() if name == "all" else _required(name)
     target = folder / source.name
     if target.exists():
         raise InputError(f"{target} exists already; choose another folder")

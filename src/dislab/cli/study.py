@@ -6,15 +6,14 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from dislab.cli.arguments import Parser
-from dislab.cli.configs import find
+from dislab.cli.configs import find_study
 from dislab.cli.messages import own_warnings_in_one_line, print_warning
 from dislab.cli.tables import (
     add_table_options,
     check_table_options,
-    print_results,
     put_table,
 )
 from dislab.errors import InputError, suggestion
@@ -34,8 +33,11 @@ from dislab.study.schedule import (
 from dislab.study.status import Progress, duration, estimate, lines, training_steps, versions_of
 from dislab.study.study import STUDIES, Study, folder_of
 from dislab.study.study_file import StudyFile, read_study_file
-from dislab.study.tables import PICTURES
+from dislab.study.tables import PICTURES, format_of, table_bytes
 from dislab.yaml_files import read_mapping
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 VERBS: Final = {
     "plan": "read a study file, check every run, and list the work to do",
@@ -220,12 +222,43 @@ def _table(parser: Parser, args: list[str]) -> int:
         action="store_true",
         help="add UDR and the alignment of latents with other seeds, of a study with stage codes",
     )
+    parser.add_argument(
+        "--means",
+        action="store_true",
+        help="mean ± standard deviation of the main scores for each value of the first axis "
+        "instead of one row a run; as LaTeX with the best in bold",
+    )
     options = parser.parse_args(args)
     check_table_options(options)
     study = Study(options.study, options.folder)
     table = study.table()
+    if options.means:
+        _put_means(study, table, options)
+        return 0
     put_table(table.join(study.agreement()) if options.agreement else table, options)
     return 0
+
+
+def _put_means(study: Study, table: "pd.DataFrame", options: argparse.Namespace) -> None:
+    """Prints or writes the means of the main scores."""
+    from dislab.study.headline import headline_table, latex_means, text
+    from dislab.study.summary import measures_of
+
+    measures = measures_of(table, study.primary_scores())
+    if not measures:
+        raise InputError(f"{study.schedule.name}: no finished run has a score that varies")
+    means = headline_table(table, study.schedule.axes, measures)
+    form = options.format or (format_of(options.out) if options.out else None)
+    if form == "latex":
+        content = latex_means(means).encode()
+    else:
+        content = table_bytes(means, form) if form else "\n".join([*text(means), ""]).encode()
+    if options.out:
+        with atomic(options.out) as temporary:
+            temporary.write_bytes(content)
+        print(options.out)
+    else:
+        sys.stdout.write(content.decode())
 
 
 def _summary(parser: Parser, args: list[str]) -> int:
@@ -284,7 +317,7 @@ def _add_study(parser: Parser) -> None:
 
 def _path_of(text: str) -> Path:
     try:
-        return find(text)
+        return find_study(text)
     except InputError as error:
         raise argparse.ArgumentTypeError(str(error)) from error
 
@@ -378,9 +411,28 @@ def _show_end(study: Study) -> int:
         print(line)
     took = sum(status.seconds.values())
     print(f"work done: {duration(took)} of one worker")
-    print_results(study.table())
-    print(f"\nAll numbers: dislab study table {study.path} --out table.csv")
+    if "finished" in status.counts():
+        _print_results(study)
     return int("failed" in status.counts())
+
+
+def _print_results(study: Study) -> None:
+    """Prints the means of the main scores, the verdict, and the commands for more."""
+    from dislab.study.headline import headline_table, text, verdict
+    from dislab.study.summary import measures_of
+
+    table, axes = study.table(), study.schedule.axes
+    if measures := measures_of(table, study.primary_scores()):
+        print("\nmean ± standard deviation; * is the best mean, and the best run goes by the first")
+        print("\n".join(text(headline_table(table, axes, measures))))
+        print(f"\n{verdict(table, axes, measures)}")
+    print("\nNext:")
+    for line in (
+        f"dislab study summary {study.path} --out {study.path / 'summary'}  # tables and pictures",
+        f"dislab report {study.path}  # one interactive page",
+        f"dislab study table {study.path} --out table.csv  # all numbers",
+    ):
+        print(f"  {line}")
 
 
 def _warn_of_versions(schedule: Schedule) -> None:

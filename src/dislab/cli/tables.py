@@ -3,7 +3,7 @@
 import argparse
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from dislab.cli.arguments import Parser
 from dislab.cli.messages import own_warnings_in_one_line
@@ -21,9 +21,6 @@ from dislab.study.tables import (
 if TYPE_CHECKING:
     import pandas as pd
 
-_SHOWN: Final = 8
-"""Maximum number of scores in the printed rank correlations; a study may have hundreds."""
-
 
 def add_table_options(parser: Parser) -> None:
     """Adds the options for the file and the format of a table."""
@@ -31,7 +28,7 @@ def add_table_options(parser: Parser) -> None:
     parser.add_argument(
         "--format",
         choices=FORMATS,
-        help=f"of the table; goes by the file's suffix ({', '.join(SUFFIXES)}), csv on a terminal",
+        help=f"of the table, with all columns; goes by the file's suffix ({', '.join(SUFFIXES)})",
     )
 
 
@@ -46,40 +43,20 @@ def check_table_options(options: argparse.Namespace) -> None:
 
 
 def put_table(table: "pd.DataFrame", options: argparse.Namespace) -> None:
-    """Writes a table into its file, or prints it."""
+    """Writes a table into its file, or prints it: in brief unless a format is given."""
     if options.out:
         write_table(table, options.out, options.format)
         print(options.out)
+    elif options.format:
+        sys.stdout.write(table_bytes(table, options.format).decode())
     else:
-        sys.stdout.write(table_bytes(table, options.format or "csv").decode())
+        from dislab.study.headline import narrow_table, text
+        from dislab.study.statistics._frames import setting_columns
+        from dislab.study.summary import measures_of
 
-
-def print_results(table: "pd.DataFrame") -> None:
-    """Prints means over seeds and rank correlations."""
-    from dislab.study.statistics import (
-        correlation_table,
-        markdown,
-        rank_correlations,
-        summary,
-        summary_table,
-    )
-    from dislab.study.statistics._frames import is_chance
-
-    results = [
-        column
-        for column in map(str, table)
-        if column.startswith("score.") and not is_chance(column)
-    ]
-    of_test = [name for name in results if not name.endswith(("_train", "_validation"))]
-    columns = [name for name in of_test if table[name].nunique() > 1][:_SHOWN]
-    if not columns:
-        return
-    print("\nmean ± standard deviation over seeds [95 % interval]\n")
-    print(markdown(summary_table(summary(table, columns))), end="")
-    if len(columns) > 1 and len(table) > 2:
-        print(f"\nrank correlations (Spearman) over {len(table)} runs\n")
-        correlations = rank_correlations(table, columns, by=[])
-        print(markdown(correlation_table(correlations).rename_axis("score")), end="")
+        brief = narrow_table(table, setting_columns(table), measures_of(table))
+        print("\n".join(text(brief)))
+        print(f"\n* best; all {table.shape[1]} columns: --format csv, or --out FILE")
 
 
 def compare(args: list[str]) -> int:

@@ -183,6 +183,9 @@ def estimate(schedule: Schedule, steps_per_second: float | None = None) -> Itera
     yield f"at {steps_per_second:g} steps a second: {hours:,.1f} hours of one worker{cards}{stages}"
 
 
+MAIN: Final = ("mig", "dci_", "factor_vae_score")
+"""Beginnings of the names of the scores that are shown first, if a study has them."""
+_ENDED: Final[tuple[State, ...]] = ("finished", "diverged", "failed")
 _LEAST: Final = 2.0
 """Seconds between two reads of the folder."""
 _SHARE: Final = 0.02
@@ -191,7 +194,7 @@ _FORMAT: Final = "{desc}: {bar:20} {n_fmt}/{total_fmt} runs{postfix}"
 
 
 class Progress:
-    """Shows the number of ended runs and the remaining time; does nothing outside a terminal.
+    """Prints a line for each run that ends; on a terminal also a bar with the remaining time.
 
     `workers` is the number of simultaneous workers, as far as known.
     """
@@ -200,19 +203,22 @@ class Progress:
         self._study = study
         self._workers = workers
         self._due = 0.0
+        self._ended = {run.run.id for run in study.status().runs if run.state in _ENDED}
         total = len(study.schedule.runs)
         self._bar = tqdm(desc=study.schedule.name, total=total, bar_format=_FORMAT, disable=None)
 
     def tick(self) -> None:
-        """Updates the bar from the folder, unless it was read a moment ago."""
-        if self._bar.disable or time.monotonic() < self._due:
+        """Reads the folder and shows what is new, unless it was read a moment ago."""
+        if time.monotonic() < self._due:
             return
         began = time.monotonic()
         status = self._study.status()
+        for run in status.runs:
+            if run.state in _ENDED and run.run.id not in self._ended:
+                self._ended.add(run.run.id)
+                self._bar.write(ended_line(run))
         counts = status.counts()
-        self._bar.n = (
-            counts.get("finished", 0) + counts.get("diverged", 0) + counts.get("failed", 0)
-        )
+        self._bar.n = sum(counts.get(state, 0) for state in _ENDED)
         working = max(1, min(self._workers, counts.get("running", 0) or self._workers))
         parts = [f"{counts[s]} {s}" for s in ("running", "diverged", "failed") if s in counts]
         if status.remaining is not None:
@@ -225,3 +231,15 @@ class Progress:
         self._due = 0.0
         self.tick()
         self._bar.close()
+
+
+def ended_line(status: RunStatus) -> str:
+    """One line about a run that ended: name, settings, its first main score, and its time."""
+    run, scores = status.run, status.done["score"].scores if "score" in status.done else {}
+    settings = [f"{axis.rpartition('.')[2]} {label}" for axis, label in run.group.axes.items()]
+    name = next((score for start in MAIN for score in scores if score.startswith(start)), None)
+    result = "" if status.state == "finished" else f", {status.state}"
+    if name is not None and (score := scores[name]) is not None:
+        result += f", {name} {score:.3f}"
+    seconds = sum(done.seconds for done in status.done.values())
+    return f"{run.id}: {', '.join([*settings, f'seed {run.seed}'])}{result} ({duration(seconds)})"

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 from dislab.errors import InputError, suggestion
 from dislab.storage import is_component
 from dislab.study.stages import checked_stages, option
-from dislab.yaml_files import parse_mapping, read_text
+from dislab.yaml_files import configurations, parse_mapping, read_text
 
 SEED: Final = "seed_everything"
 """The setting that the seeds of a study set."""
@@ -190,7 +190,7 @@ class _Reader:
         raise self._wrong("name", value, allowed)
 
     def files(self, value: object, key: str) -> tuple[Path, ...]:
-        """Configuration files, whose paths are relative to the study file."""
+        """Configuration files: paths relative to the study file, or names of configurations."""
         paths = [value] if isinstance(value, str) else value
         if (
             not isinstance(paths, list)
@@ -198,14 +198,19 @@ class _Reader:
             or not all(isinstance(path, str) for path in paths)
         ):
             raise self._wrong(key, value, f"a list of configuration files, such as {_EXAMPLE}")
-        files = tuple(self._path.parent / path for path in paths)
-        for file in files:
-            if not file.is_file():
-                raise InputError(
-                    f"{self._path}: {key} names {file}, which is no file; paths are relative to "
-                    "the study file"
-                )
-        return files
+        return tuple(self._file(path, key) for path in paths)
+
+    def _file(self, path: str, key: str) -> Path:
+        file, shipped = self._path.parent / path, configurations()
+        if file.is_file():
+            return file
+        if path in shipped:
+            return shipped[path]
+        raise InputError(
+            f"{self._path}: {key} names {file}, which is no file, and {path!r} is no configuration"
+            f"{suggestion(path, shipped)}; give a path relative to the study file, or a name that "
+            "`dislab configs list` shows"
+        )
 
     def axes(self, value: object) -> dict[str, tuple[Setting, ...]]:
         axes = self.mapping(value, "axes")

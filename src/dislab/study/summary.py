@@ -244,7 +244,7 @@ def _compared(
     position = axes.index(axis)
     inner = [name for name in axes[position + 1 :] if nested(runs, name, axis)]
     outer = [name for name in axes[:position] if nested(runs, axis, name)]
-    scores = [name for name in measures if not _is_bound(name)]
+    scores = [name for name in measures if not is_bound(name)]
     if not scores:
         raise InputError("there is no score besides bounds to compare")
     if target not in scores:
@@ -345,7 +345,7 @@ def _selected(
     correlations = None if correlated is None else correlated.table
     parts = []
     for goal, end in measures.items():
-        if _is_bound(goal) and goal != target:
+        if is_bound(goal) and goal != target:
             continue
         others = {**agreement, **{name: best for name, best in measures.items() if name != goal}}
         if others:
@@ -397,7 +397,7 @@ def _agreement_of(runs: pd.DataFrame) -> list[str]:
     return [str(column) for column in runs if str(column).startswith(AGREEMENT)]
 
 
-def _is_bound(column: str) -> bool:
+def is_bound(column: str) -> bool:
     """Whether a column is in nats, in which any two runs differ by more than 0.05."""
     return any(column.startswith(f"score.{name}_") for name in _BOUNDS)
 

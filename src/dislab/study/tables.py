@@ -53,7 +53,7 @@ def write_table(table: "pd.DataFrame", path: Path, form: TableFormat | None = No
 
 
 def is_table(path: Path) -> bool:
-    """Whether a file is a table of runs in any of the formats, by its columns."""
+    """Whether a file is a table of runs or of means in any of the formats, by its columns."""
     size = path.stat().st_size
     with path.open("rb") as file:
         if file.read(4) == b"PAR1":
@@ -62,7 +62,10 @@ def is_table(path: Path) -> bool:
         file.seek(0)
         lines = file.read(_HEAD).decode("utf-8", errors="ignore").splitlines()[:_HEAD_LINES]
     rows = ([cell.strip(' |\\"') for cell in re.split("[,|&]", line.strip("| "))] for line in lines)
-    return any(row[0] == "run" and {"seed", "state"} <= set(row) for row in rows)
+    return any(
+        (row[0] == "run" and {"seed", "state"} <= set(row)) or {"runs", "best run"} <= set(row)
+        for row in rows
+    )
 
 
 def format_of(path: Path) -> TableFormat:

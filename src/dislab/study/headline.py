@@ -1,0 +1,205 @@
+"""The results of a study in a few lines: means of its main scores by method, and a verdict."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import pandas as pd
+
+from dislab.errors import InputError
+from dislab.metrics.score_table import label as words
+from dislab.storage import text_table
+from dislab.study.stages.score import CHANCE
+from dislab.study.statistics import comparisons, latex
+from dislab.study.statistics.selection import Best
+from dislab.study.status import MAIN
+from dislab.study.summary import is_bound, nested
+
+_COLUMNS: Final = 3
+_SETTINGS: Final = 4
+_BOLD: Final = "\ue000"
+_END: Final = "\ue001"
+"""Characters of no language, which stand for bold text while the rest is escaped."""
+LEVEL: Final = 0.05
+"""The corrected p below which a difference counts as supported."""
+
+
+def headline_measures(measures: Mapping[str, Best]) -> list[str]:
+    """The three measures to show first: MIG, DCI disentanglement and the FactorVAE score if there.
+
+    Args:
+        measures: Result of `measures_of`.
+    """
+    scores = [name for name in measures if not is_bound(name)]
+    main = [
+        next(
+            (name for name in scores if name.startswith(f"score.{start}") and _is_main(name)), None
+        )
+        for start in MAIN
+    ]
+    return list(dict.fromkeys([*filter(None, main), *scores]))[:_COLUMNS]
+
+
+def _is_main(name: str) -> bool:
+    return "dci_" not in name or name.endswith("_disentanglement")
+
+
+def readable(column: str) -> str:
+    """The name of a column as words.
+
+    >>> readable("score.dci_hgbt_disentanglement"), readable("model.regularizers.kl.beta")
+    ('DCI hgbt disentanglement', 'kl.beta')
+    """
+    prefix, _, name = column.partition(".")
+    if prefix == "score":
+        return words(name)
+    if prefix in ("transfer", "generalisation", "agreement"):
+        return f"{prefix} {words(name)}"
+    return ".".join(column.split(".")[-2:])
+
+
+def headline_table(
+    runs: pd.DataFrame, axes: Sequence[str], measures: Mapping[str, Best]
+) -> pd.DataFrame:
+    """Mean ± standard deviation of the headline measures for each value of the first axis.
+
+    One row for each value, with the number of scored runs and the best run by the first measure,
+    and one for the chance level where scores have one. `*` marks the best mean.
+
+    Args:
+        runs: Result of `Study.table`.
+        axes: Names of the columns that are axes; the first one that varies makes the rows.
+        measures: Result of `measures_of`.
+    """
+    columns = headline_measures(measures)
+    scored = runs[runs[columns].notna().any(axis=1)]
+    axis = next(iter(_varying(scored, axes)), None)
+    groups = {"all": scored} if axis is None else dict(list(scored.groupby(axis, sort=False)))
+    table = pd.DataFrame(index=pd.Index(map(str, groups), name=readable(axis) if axis else "runs"))
+    table["runs"] = [str(len(group)) for group in groups.values()]
+    for name in columns:
+        means = [group[name].mean() for group in groups.values()]
+        best = (max if measures[name] == "highest" else min)(means)
+        table[readable(name)] = [
+            f"{_spread(group[name])}{'*' if mean == best and len(groups) > 1 else ' '}"
+            for group, mean in zip(groups.values(), means, strict=True)
+        ]
+    if columns:
+        table["best run"] = [_best(group[columns[0]], measures) for group in groups.values()]
+    chance = {
+        readable(name): f"{scored[level].mean():.3f} "
+        for name in columns
+        if (level := f"{name}{CHANCE}") in scored and scored[level].notna().any()
+    }
+    if chance:
+        table.loc["chance"] = [chance.get(name, "") for name in table.columns]
+    return table
+
+
+def narrow_table(
+    runs: pd.DataFrame, axes: Sequence[str], measures: Mapping[str, Best]
+) -> pd.DataFrame:
+    """Runs with the settings in which they differ and their headline measures, as text.
+
+    Args:
+        runs: Result of `Study.table` or `compare`.
+        axes: Names of the columns that are settings; at most four are shown.
+        measures: Result of `measures_of`; `*` marks the best run of each.
+    """
+    settings = _varying(runs, axes)[:_SETTINGS]
+    table = pd.DataFrame(index=runs.index.map(str))
+    for name in [*settings, *(name for name in ("seed", "state") if _varying(runs, [name]))]:
+        table[readable(name)] = runs[name].map(str).to_numpy()
+    for name in headline_measures(measures):
+        best = runs[name].max() if measures[name] == "highest" else runs[name].min()
+        table[readable(name)] = [
+            "–" if pd.isna(score) else f"{score:.3f}{'*' if score == best else ' '}"
+            for score in runs[name]
+        ]
+    return table
+
+
+def text(table: pd.DataFrame) -> list[str]:
+    """Lines of a table of texts for a terminal, with its index."""
+    frame = table.reset_index()
+    return text_table([list(map(str, frame.columns)), *frame.to_numpy().tolist()])
+
+
+def latex_means(table: pd.DataFrame) -> str:
+    """The result of `headline_table` as a LaTeX `tabular` for booktabs, the best means in bold."""
+    marked = table.map(
+        lambda cell: f"{_BOLD}{cell[:-1]}{_END}" if cell[-1:] == "*" else cell.strip()
+    )
+    return latex(marked).replace(_BOLD, r"\textbf{").replace(_END, "}")
+
+
+def _spread(scores: "pd.Series[float]") -> str:
+    mean, deviation = scores.mean(), scores.std()
+    if math.isnan(mean):
+        return "–"
+    return f"{mean:.3f}" if math.isnan(deviation) else f"{mean:.3f} ± {deviation:.3f}"
+
+
+def _best(scores: "pd.Series[float]", measures: Mapping[str, Best]) -> str:
+    scores = scores.dropna()
+    if scores.empty:
+        return "–"
+    highest = measures[str(scores.name)] == "highest"
+    return str(scores.idxmax() if highest else scores.idxmin())
+
+
+def verdict(
+    runs: pd.DataFrame,
+    axes: Sequence[str],
+    measures: Mapping[str, Best],
+    target: str | None = None,
+) -> str:
+    """One sentence on the largest difference between two values of the first axis.
+
+    A difference is supported if its p value, of a permutation test that pairs runs by seed and
+    corrected for all pairs of values by Holm, is below 0.05.
+
+    Args:
+        runs: Result of `Study.table`.
+        axes: Names of the columns that are axes; the first one that varies is compared.
+        measures: Result of `measures_of`.
+        target: The measure to compare; the first headline measure unless given.
+    """
+    varying = _varying(runs, axes)
+    target = target or next(iter(headline_measures(measures)), None)
+    if not varying or target is None:
+        return "Nothing to compare: no axis has two values, or no score varies."
+    axis, *others = varying
+    inner = [name for name in others if nested(runs, name, axis)]
+    try:
+        pairs = comparisons(runs.drop(columns=inner), axis, [target], within=[])
+    except InputError as error:
+        return f"Nothing to compare: {error}."
+    rows = [row for row in pairs.to_dict("records") if not pd.isna(row["difference"])]
+    if not rows:
+        return f"Nothing to compare: no two values of {readable(axis)} have runs of one seed."
+    largest = max(rows, key=lambda row: abs(row["difference"]))
+    return _sentence(largest, readable(axis), readable(target), len(rows))
+
+
+def _sentence(row: Mapping[Any, Any], axis: str, target: str, count: int) -> str:
+    difference, low, high = row["difference"], row["low"], row["high"]
+    first, second = row["first"], row["second"]
+    if difference < 0:
+        first, second, difference, low, high = second, first, -difference, -high, -low
+    largest = f"The largest of {count} differences" if count > 1 else "The difference"
+    seeds, p = row["seeds"], row["p_holm"]
+    if p < LEVEL:
+        support = f"it is supported (corrected p {p:.2g})"
+    elif row["least_p"] * count >= LEVEL:
+        support = f"it is not supported, as {seeds} seed{'s' * (seeds != 1)} cannot support one"
+    else:
+        support = f"it is not supported (corrected p {p:.2g})"
+    return (
+        f"{largest} in {target}: {axis} {first} is {difference:.3f} above {second}, 95 % interval "
+        f"{low:.3f} to {high:.3f} over {seeds} seed{'s' * (seeds != 1)}; {support}."
+    )
+
+
+def _varying(runs: pd.DataFrame, axes: Sequence[str]) -> list[str]:
+    return [axis for axis in axes if runs[axis].map(repr).nunique() > 1]

@@ -1,0 +1,93 @@
+"""Means, verdict and narrow tables of a study."""
+
+import re
+
+import pandas as pd
+import pytest
+
+from dislab.study.headline import (
+    headline_measures,
+    headline_table,
+    latex_means,
+    narrow_table,
+    verdict,
+)
+from dislab.study.statistics.selection import Best
+
+SCORES: dict[str, Best] = {"score.mig": "highest"}
+
+
+def runs(methods: int, seeds: int, effect: float, noise: float = 0.01) -> pd.DataFrame:
+    """Runs whose score rises by `effect` from method to method, and by `noise` with the seed."""
+    rows = [
+        {
+            "method": f"m{method}",
+            "strength": 10.0 * method + strength,
+            "seed": seed,
+            "state": "finished",
+            "score.mig": effect * method + noise * seed + 0.002 * strength,
+            "score.mig/chance": 0.02,
+        }
+        for method in range(methods)
+        for strength in (1, 2)
+        for seed in range(seeds)
+    ]
+    return pd.DataFrame(rows, index=pd.Index([f"r{row}" for row in range(len(rows))], name="run"))
+
+
+def test_main_scores_come_first_and_bounds_never() -> None:
+    names = ["elbo_sample_test", "sap_r2", "dci_hgbt_completeness", "factor_vae_score", "mig"]
+    measures: dict[str, Best] = {f"score.{name}": "highest" for name in names}
+    assert headline_measures(measures) == [
+        "score.mig",
+        "score.factor_vae_score",
+        "score.sap_r2",
+    ]
+    measures["score.dci_hgbt_disentanglement"] = "highest"
+    assert headline_measures(measures)[1] == "score.dci_hgbt_disentanglement"
+
+
+@pytest.mark.parametrize(
+    ("methods", "seeds", "effect", "sentence"),
+    [
+        (2, 8, 0.3, r"method m1 is 0\.300 above m0, .* it is supported \(corrected p 0\.0078\)\."),
+        (3, 8, 0.3, r"largest of 3 differences .* method m2 is 0\.600 above m0, .* supported"),
+        (2, 3, 0.3, "it is not supported, as 3 seeds cannot support one"),
+        (2, 1, 0.3, "it is not supported, as 1 seed cannot support one"),
+        (1, 8, 0.3, "Nothing to compare: no axis has two values"),
+    ],
+)
+def test_a_verdict_claims_what_the_corrected_p_supports(
+    methods: int, seeds: int, effect: float, sentence: str
+) -> None:
+    axes = ["method"] if methods == 1 else ["method", "strength"]
+    text = verdict(runs(methods, seeds, effect), axes, SCORES)
+    assert re.search(sentence, text), text
+
+
+def test_a_difference_within_noise_is_not_supported() -> None:
+    table = runs(2, 8, 0.0)
+    table.loc[table.method == "m1", "score.mig"] += [0.1, -0.1] * 8
+    text = verdict(table, ["method", "strength"], SCORES)
+    assert "it is not supported (corrected p " in text
+
+
+def test_means_stand_beside_chance() -> None:
+    table = headline_table(runs(2, 2, 0.3), ["method", "strength"], SCORES)
+    assert list(table.index) == ["m0", "m1", "chance"]
+    assert table.loc["m1", "MIG"] == "0.308 ± 0.006*"
+    assert str(table.loc["chance", "MIG"]).strip() == "0.020"
+    assert table.loc["m1", "best run"] == "r7"
+
+
+def test_a_narrow_table_has_what_differs_and_marks_the_best() -> None:
+    table = narrow_table(runs(2, 1, 0.3), ["method", "strength"], SCORES)
+    assert list(table.columns) == ["method", "strength", "MIG"]
+    assert [text.strip() for text in table["MIG"]] == ["0.002", "0.004", "0.302", "0.304*"]
+
+
+def test_latex_has_the_best_mean_in_bold() -> None:
+    lines = latex_means(headline_table(runs(2, 2, 0.3), ["method"], SCORES)).splitlines()
+    assert lines[1] == r"\toprule"
+    assert r"m0 & 4 & 0.008 $\pm$ 0.006 & r3 \\" in lines
+    assert r"m1 & 4 & \textbf{0.308 $\pm$ 0.006} & r7 \\" in lines
