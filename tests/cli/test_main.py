@@ -73,6 +73,27 @@ def test_data_sets_are_listed_without_torch() -> None:
     assert "DSprites " in without_heavy_imports("data", "list")
 
 
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["plugins", "--jso"],
+        ["plugins", "new", "sparse", "--grou", "metrics"],
+        ["data", "list", "--jso"],
+        ["data", "show", "GaussianBlob", "--imag", "3"],
+        ["encode", "nowhere", "--batch_siz", "3"],
+        ["score", "codes.npz", "--metric", "MIG"],
+        ["study", "plan", "quick", "--fold", "x"],
+    ],
+)
+def test_no_command_takes_abbreviated_options(
+    args: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(args) == 2
+    error = capsys.readouterr().err
+    option = next(arg for arg in args[::-1] if arg.startswith("--"))
+    assert f"unrecognized arguments: {option}" in error or "has no setting 'imag'" in error
+
+
 def test_plugins_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plugins", "regularizers", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)

@@ -1,13 +1,16 @@
 """The parser of dislab's own commands."""
 
 import argparse
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from dislab.errors import InputError
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that reports an error in one message, without the usage text."""
+    """A parser that takes whole options only, and reports an error without the usage text."""
+
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        super().__init__(*args, **{"allow_abbrev": False, **settings})
 
     def error(self, message: str) -> NoReturn:
         """Raises the error as an `InputError`.

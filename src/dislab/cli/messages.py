@@ -50,6 +50,8 @@ _NOISE: Final = re.compile(
 _GROUP_OF: Final = {"model": "objectives", "data": "datamodules"}
 _NAMED_PARTS: Final = ("regularizers", "metrics", "predictors")
 _GIVEN: Final = {"encoders": 2, "decoders": 2, "regularizers": 2, "metrics": 1, "predictors": 2}
+_LINKED: Final = ("image_shape", "train_size")
+"""Arguments that the data give."""
 _TYPE_NAMES: Final = {
     "float": "a number",
     "int": "a whole number",
@@ -58,6 +60,24 @@ _TYPE_NAMES: Final = {
     "dict": "a mapping of names to values",
     "list": "a list",
 }
+
+
+_ELSEWHERE: Final = {
+    "beta": "model.regularizers.kl.beta",
+    "gamma": "model.regularizers.tc.gamma",
+    "lr": "model.optimizer.lr",
+    "learning_rate": "model.optimizer.lr",
+    "epochs": "trainer.max_epochs",
+    "steps": "trainer.max_steps",
+    "iterations": "trainer.max_steps",
+    "gpus": "trainer.devices",
+    "batchsize": "data.batch_size",
+    "latents": "model.latent_dim",
+    "latent_size": "model.latent_dim",
+    "z_dim": "model.latent_dim",
+    "seed": "seed_everything",
+}
+"""Settings by the names that other programs give them."""
 
 
 def explain(message: str, top_level: Sequence[str] = ()) -> str:
@@ -272,11 +292,7 @@ def _unknown_option(name: str, class_path: str, setting: str) -> str:
     except (ImportError, AttributeError, ValueError):
         return f"no setting is named {name!r}"
     count = _GIVEN.get(_group_of(setting) or "", 0)  # leading arguments that the owner fills in
-    names = [
-        parameter
-        for parameter in parameters[count:]
-        if parameter not in ("image_shape", "train_size")
-    ]
+    names = [parameter for parameter in parameters[count:] if parameter not in _LINKED]
     return (
         f"{attribute} has no setting {name!r}{suggestion(name, names)}; it has {', '.join(names)}"
     )
@@ -300,11 +316,32 @@ def _unknown_key(written: str, top_level: Sequence[str]) -> str:
         hint = suggestion(setting, inside) or f"; it has {', '.join(inside)}"
         return f"{section} has no setting {setting!r}{hint}"
     sections = list(dict.fromkeys(key.partition(".")[0] for key in top_level))
-    listing = ", ".join(sections)
-    return (
-        f"no setting at the top level is named {section!r}{suggestion(section, sections)}; "
-        f"the settings are {listing}"
-    )
+    fault = f"no setting at the top level is named {section!r}"
+    if elsewhere := _elsewhere(section, top_level):
+        options = " or ".join(f"--{key}{setting and '.'}{setting}" for key in elsewhere)
+        return f"{fault}; use {options}"
+    return f"{fault}{suggestion(section, sections)}; the settings are {', '.join(sections)}"
+
+
+def _elsewhere(name: str, top_level: Sequence[str]) -> list[str]:
+    """The settings of sections that have a name, or its meaning in other programs."""
+    name = name.lower().replace("-", "_")
+    if (key := _ELSEWHERE.get(name)) and key.partition(".")[0] in {"data", "model", *top_level}:
+        return [key]
+    return [key for key in _inner(top_level) if key.rpartition(".")[2] == name][:3]
+
+
+def _inner(top_level: Sequence[str]) -> list[str]:
+    """Dotted settings: those of the parser, of a VAE and of single images."""
+    usual = {"model": load("objectives", "VAE"), "data": load("datamodules", "SingleData")}
+    parts = [
+        f"{section}.{name}"
+        for section, cls in usual.items()
+        if section in top_level
+        for name in _parameters(cls)
+        if name not in _LINKED
+    ]
+    return parts + [key for key in top_level if "." in key]
 
 
 def _required(names: str, prefix: str) -> str:

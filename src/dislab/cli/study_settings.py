@@ -38,8 +38,7 @@ class _Settings(TrainingCLI):
 
     def __init__(self, builds: bool) -> None:
         self._builds = builds
-        # abbreviated names are errors
-        super().__init__([_COMMAND], ExitStack(), allow_abbrev=False)
+        super().__init__([_COMMAND], ExitStack())
 
     def parse_arguments(self, parser: LightningArgumentParser, args: ArgsType) -> None:
         """Does nothing: `resolve` parses the arguments."""

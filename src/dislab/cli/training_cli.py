@@ -144,7 +144,7 @@ class TrainingCLI(LightningCLI):
 
     def init_parser(self, **settings: Any) -> LightningArgumentParser:
         """Builds a parser whose configuration files merge named parts."""
-        parser = Parser(**settings)
+        parser = Parser(**{**settings, "allow_abbrev": False})
         parser.origin, parser.section = self._origin, self._section
         parser.add_argument("-c", "--config", action=ConfigFile, help="Path of a YAML file.")
         return parser
