@@ -1,0 +1,397 @@
+"""Tables of claims of a paper and what comes out in a finished study of the rooms.
+
+python benchmarks/study_claims.py locatello studies/locatello_rooms
+
+Writes benchmarks/results/NAME_rooms.json, whose tables docs/results/NAME.md shows after
+`make docs-tables`. A verdict follows from a rule on intervals and corrected p-values alone:
+*yes* if every test of the claim supports it, *no* if none does, else *partly*.
+"""
+
+import argparse
+import json
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from dislab.runs import versions
+from dislab.storage import atomic
+from dislab.study import Study
+from dislab.study.statistics import (
+    correlation_table,
+    holm,
+    model_selection,
+    rank_correlations,
+    variance_shares,
+)
+from dislab.study.statistics.selection import Best
+
+ROOT: Final = Path(__file__).parents[1]
+SHUFFLES: Final = 2000
+ORDERS: Final = 20_000
+LEVEL: Final = 0.05
+METHODS: Final = {
+    "betavae": "β-VAE",
+    "annealedvae": "AnnealedVAE",
+    "factorvae": "FactorVAE",
+    "dipvae1": "DIP-VAE-I",
+    "dipvae2": "DIP-VAE-II",
+    "betatcvae": "β-TCVAE",
+}
+SCORES: Final = {
+    "score.beta_vae_score": "β-VAE score",
+    "score.factor_vae_score": "FactorVAE score",
+    "score.mig": "MIG",
+    "score.sap_r2": "SAP",
+    "score.modularity": "Modularity",
+    "score.dci_hgbt_disentanglement": "DCI D",
+}
+SHARES: Final = ("method", "strength", "seed")
+MODULARITY: Final = "score.modularity"
+DCI: Final = "score.dci_hgbt_disentanglement"
+SELECTORS: Final = {
+    "score.elbo_sample_test": "ELBO",
+    "score.reconstruction_sample_test": "reconstruction",
+    "agreement.udr_lasso_pooled": "UDR",
+}
+BEST: Final[dict[str, Best]] = {
+    "score.elbo_sample_test": "highest",
+    "score.reconstruction_sample_test": "lowest",
+    "agreement.udr_lasso_pooled": "highest",
+}
+MEAN_TC: Final = "score.gaussian_total_correlation"
+SAMPLED_TC: Final = "score.sampled/gaussian_total_correlation"
+
+Table = dict[str, Any]
+Numbers = npt.NDArray[np.float64]
+
+
+class Claim(NamedTuple):
+    """One row of the table of claims.
+
+    Attributes:
+        claim: What the paper says.
+        there: Where it stands there, and the figure there.
+        here: The figure of this study, with chance beside it.
+        supported: Outcome of each test of the claim; none if it was not tried.
+    """
+
+    claim: str
+    there: str
+    here: str
+    supported: Sequence[bool]
+
+    def cells(self) -> list[str]:
+        """The cells of the row."""
+        if not self.supported:
+            return [self.claim, self.there, self.here, "not tried"]
+        counts = sum(self.supported)
+        verdict = "yes" if counts == len(self.supported) else "partly" if counts else "no"
+        return [self.claim, self.there, self.here, verdict]
+
+
+def locatello(study: Study, runs: pd.DataFrame) -> dict[str, Table]:
+    """Claims of Locatello et al. (2019) on methods, strengths, seeds and selection."""
+    runs = runs.join(study.agreement())
+    # the capacity of AnnealedVAE weakens the penalty
+    weaker = np.where(runs["method"] == "annealedvae", -1.0, 1.0)
+    runs["penalty"] = runs["strength"].astype(float) * weaker
+    claims: list[Claim] = []
+    tables: dict[str, Table] = {}
+    for part in (_shares, _agreement, _overlap, _strength, _selection, _codes):
+        found, tables[part.__name__.strip("_")] = part(runs)
+        claims += found
+    claims.append(
+        Claim(
+            "Disentangled codes need no fewer labels for downstream tasks",
+            "section 5.5",
+            "the study has no downstream tasks",
+            (),
+        )
+    )
+    return {"claims": _claims(claims), **tables}
+
+
+def _claims(claims: Sequence[Claim]) -> Table:
+    header = ["claim of the paper", "there", "here", "comes out"]
+    return {"header": header, "rows": [claim.cells() for claim in claims]}
+
+
+def _shares(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
+    """Shares of variance with intervals over seeds, beside those of shuffled scores."""
+    chance = _shuffled_shares(runs)
+
+    def shares(some: pd.DataFrame) -> Numbers:
+        found = variance_shares(some, "method", list(SCORES), settings=["strength"])
+        values: Numbers = found[["method", "setting", "seed"]].to_numpy(dtype=float)
+        # whether method outweighs the rest, and whether the seed outweighs method
+        differences = [values[:, 0] - values[:, 1:].sum(1), values[:, 2] - values[:, 0]]
+        return np.column_stack([values, *differences])
+
+    value, low, high = jackknife(runs, shares)
+    rows = [
+        [title, *(_interval(value[row, k], low[row, k], high[row, k]) for k in range(3))]
+        for row, title in enumerate(SCORES.values())
+    ]
+    rows.append(["by chance below (shuffled scores)", *(f"{level:.2f}" for level in chance)])
+    spread = [f"{name} {_range(value[:, k])}" for k, name in enumerate(SHARES)]
+    levels = ", ".join(f"{level:.2f}" for level in chance)
+    # what is left over is the seed only if it is more than shuffled scores leave
+    more = (low[:, 4] > 0) & (value[:, 2] > chance[2])
+    claims = [
+        Claim(
+            "Strength and seed together matter more than the method",
+            "section 5.3",
+            f"shares of variance of six scores: {', '.join(spread)} (by chance below {levels})",
+            list((high[:, 3] < 0) & (value[:, 1] > chance[1])),
+        ),
+        Claim(
+            "The seed alone matters more than the method",
+            "section 5.3",
+            f"more for {more.sum()} of six scores, less for {(high[:, 4] < 0).sum()}, by intervals",
+            list(more),
+        ),
+    ]
+    return claims, {"header": ["score", *SHARES], "rows": rows}
+
+
+def _shuffled_shares(runs: pd.DataFrame) -> Numbers:
+    """Shares that shuffled scores exceed in one of twenty studies with as many scores."""
+    generator = np.random.default_rng(0)
+    methods = runs.groupby("method").ngroup().to_numpy()
+    settings = runs.groupby(["method", "strength"]).ngroup().to_numpy()
+    score = runs[DCI].to_numpy(dtype=float)
+    score = score - score.mean()
+    shares = []
+    for _ in range(SHUFFLES):
+        shuffled = generator.permutation(score)
+        by_method, by_setting = (
+            float((np.bincount(kinds, shuffled) ** 2 / np.bincount(kinds)).sum() / (score**2).sum())
+            for kinds in (methods, settings)
+        )
+        shares.append([by_method, by_setting - by_method, 1 - by_setting])
+    quantiles: Numbers = np.quantile(shares, 1 - LEVEL / len(SCORES), axis=0)
+    return quantiles
+
+
+def _agreement(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
+    """Rank correlations of the six scores over all runs."""
+    pairs = rank_correlations(runs, list(SCORES), orders=ORDERS)
+    chance = f"{_rho_by_chance(runs):.2f}"
+    matrix = correlation_table(pairs).rename(index=SCORES, columns=SCORES)
+    rows = [[name, *(f"{rho:.2f}" for rho in values)] for name, values in matrix.iterrows()]
+    rows.append(["by chance below (shuffled scores)", *[chance] * len(SCORES)])
+    odd = (pairs["left"] == MODULARITY) | (pairs["right"] == MODULARITY)
+    others, with_odd = pairs[~odd], pairs[odd]
+    agree = (others["low"] > 0) & (others["p_holm"] < LEVEL)
+    here = (
+        f"ρ {_range(others['rho'])} ({agree.sum()} of {len(others)} pairs corrected p < .05); with "
+        f"Modularity {_range(with_odd['rho'])}; by chance below {chance}"
+    )
+    supported = [*agree, bool(with_odd["rho"].max() < others["rho"].min())]
+    claim = Claim("All scores but Modularity rank models alike", "section 5.2", here, supported)
+    return [claim], {"header": ["ρ", *SCORES.values()], "rows": rows}
+
+
+def _rho_by_chance(runs: pd.DataFrame) -> float:
+    """The |rank correlation| that 95 % of shuffled scores do not exceed."""
+    generator = np.random.default_rng(0)
+    ranks = np.arange(len(runs), dtype=float)
+    rho = [np.corrcoef(ranks, generator.permutation(ranks))[0, 1] for _ in range(SHUFFLES)]
+    return float(np.quantile(np.abs(rho), 1 - LEVEL))
+
+
+def _overlap(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
+    """How often a run of the worst method beats one of the best."""
+    rows, overlaps, shares = [], [], []
+    for column, title in SCORES.items():
+        means = runs.groupby("method")[column].mean()
+        best, worst = str(means.idxmax()), str(means.idxmin())
+        share = jackknife(runs, partial(_beaten, column=column, best=best, worst=worst))
+        good, bad = (runs.loc[runs["method"] == name, column] for name in (best, worst))
+        overlaps.append(bool(bad.max() > good.min()))
+        shares.append(float(share[0][0]))
+        ends = [
+            f"{METHODS[name]}, {part.mean():.2f} ({part.min():.2f} to {part.max():.2f})"
+            for name, part in ((best, good), (worst, bad))
+        ]
+        rows.append([title, *ends, _interval(*(float(end[0]) for end in share))])
+    here = (
+        f"some run of the worst method beats some run of the best one for {sum(overlaps)} of six "
+        f"scores, in {_range(shares)} of all pairs of runs (.5 by chance)"
+    )
+    claim = Claim("The scores of the methods overlap", "section 5.3", here, overlaps)
+    ends = ["best method, mean (range)", "worst method, mean (range)"]
+    return [claim], {"header": ["score", *ends, "worst beats best"], "rows": rows}
+
+
+def _beaten(runs: pd.DataFrame, column: str, best: str, worst: str) -> Numbers:
+    """Share of pairs in which the run of the worst method has the higher score."""
+    good, bad = (runs.loc[runs["method"] == name, column].to_numpy() for name in (best, worst))
+    beats = np.sign(bad[:, None] - good[None, :])
+    return np.array([(beats + 1).mean() / 2])
+
+
+def _strength(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
+    """Rank correlation of the penalty's strength with each score, within each method."""
+    found = _within(runs, list(SCORES))
+    rows = []
+    for method in runs["method"].unique():
+        part = found[found["method"] == method].set_index("right")
+        rows.append([METHODS[method], *(_marked(part.loc[column]) for column in SCORES)])
+    clear = found["p_holm"] < LEVEL
+    rising, falling = (clear & (found["rho"] > 0)).sum(), (clear & (found["rho"] < 0)).sum()
+    here = (
+        f"of {len(found)} pairs of method and score, {rising} rise and {falling} fall with the "
+        f"strength (corrected p < .05), {(~clear).sum()} show no trend"
+    )
+    supported = [bool(rising and falling), bool((~clear).any())]
+    text = "No strength is good for all methods and scores: trends differ"
+    claim = Claim(text, "section 5.3", here, supported)
+    return [claim], {"header": ["ρ with the strength", *SCORES.values()], "rows": rows}
+
+
+def _within(runs: pd.DataFrame, columns: list[str]) -> pd.DataFrame:
+    """Rank correlations with the penalty within each method, corrected for all of these rows."""
+    parts = [
+        rank_correlations(part, "penalty", columns, orders=ORDERS).assign(method=method)
+        for method, part in runs.groupby("method", sort=False)
+    ]
+    found = pd.concat(parts, ignore_index=True)
+    return found.assign(p_holm=holm(found["p"].to_numpy()))
+
+
+def _selection(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
+    """Runs chosen without labels for each score, beside a random choice."""
+    pairs = rank_correlations(runs, list(SELECTORS), list(SCORES), orders=ORDERS)
+    corrected = pairs[pairs["group"] == "all"].set_index(["left", "right"])["p_holm"]
+    rows, chosen = [], []
+    for column, title in SCORES.items():
+        found = model_selection(runs, column, BEST).set_index("selector")
+        at_random = float(found.loc["random", "regret"])
+        for name, selector in SELECTORS.items():
+            row, p = found.loc[name], float(corrected[name, column])
+            helps = p < LEVEL and row["rho"] > 0 and row["regret"] < at_random
+            chosen.append((selector, float(row["rho"]), bool(helps)))
+            figures = [f"{p:.3f}", f"{row['regret']:.2f}", f"{at_random:.2f}"]
+            rows.append([title, selector, _interval(row["rho"], row["low"], row["high"]), *figures])
+    figures = ["p (Holm)", "regret", "regret of a random choice"]
+    table = {"header": ["score", "chosen by", "ρ", *figures], "rows": rows}
+    return [_chosen(runs, selector, chosen) for selector in SELECTORS.values()], table
+
+
+def _chosen(runs: pd.DataFrame, selector: str, chosen: list[tuple[str, float, bool]]) -> Claim:
+    """The claim on one selector."""
+    helps = [good for name, _, good in chosen if name == selector]
+    here = (
+        f"ρ with six scores {_range([rho for name, rho, _ in chosen if name == selector])} (by "
+        f"chance below {_rho_by_chance(runs):.2f}); a corrected p < .05 and less regret than a "
+        f"random choice for {sum(helps)} of six"
+    )
+    if selector == "UDR":
+        text = "UDR selects good models without labels"
+        return Claim(text, "Duan et al. (2020), section 5", here, helps)
+    text = f"{selector[0].upper()}{selector[1:]} does not select good models"
+    return Claim(text, "section 5.4", here, [not good for good in helps])
+
+
+def _codes(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
+    """Total correlation of sampled and of mean codes against the strength, within each method."""
+    names = [SAMPLED_TC, MEAN_TC]
+    found = _within(runs, names)
+    rows = []
+    for method in runs["method"].unique():
+        part = found[found["method"] == method].set_index("right")
+        nats = runs[runs["method"] == method][names].mean()
+        cells = [
+            *(f"{nats[name]:.2f}" for name in names),
+            *(_marked(part.loc[name]) for name in names),
+        ]
+        rows.append([METHODS[method], *cells])
+    falls = (found["p_holm"] < LEVEL) & (found["rho"] < 0)
+    sampled, mean = (falls[found["right"] == name] for name in names)
+    larger = (runs[MEAN_TC] > runs[SAMPLED_TC]).sum()
+    claims = [
+        Claim(
+            "The total correlation of sampled codes falls with the strength",
+            "section 5.1",
+            f"falls for {sampled.sum()} of {len(sampled)} methods (corrected p < .05)",
+            list(sampled),
+        ),
+        Claim(
+            "That of mean codes does not fall",
+            "section 5.1",
+            f"falls for {mean.sum()} of {len(mean)} methods; larger than that of sampled codes for "
+            f"{larger} of {len(runs)} runs",
+            list(~mean),
+        ),
+    ]
+    kinds = ["sampled codes", "mean codes"]
+    header = ["method", *(f"{kind}, nats" for kind in kinds), *(f"ρ, {kind}" for kind in kinds)]
+    return claims, {"header": header, "rows": rows}
+
+
+def jackknife(
+    runs: pd.DataFrame, statistic: Callable[[pd.DataFrame], Numbers]
+) -> tuple[Numbers, Numbers, Numbers]:
+    """A statistic with its 95 % interval by leaving out one seed at a time."""
+    from scipy.stats import t
+
+    seeds = runs["seed"].unique()
+    without = np.stack([statistic(runs[runs["seed"] != seed]) for seed in seeds])
+    count = len(seeds)
+    error = np.sqrt((count - 1) / count * ((without - without.mean(0)) ** 2).sum(0))
+    value = statistic(runs)
+    reach = t.ppf(1 - LEVEL / 2, count - 1) * error
+    return value, value - reach, value + reach
+
+
+def _range(values: Iterable[float]) -> str:
+    numbers = list(values)
+    return f"{min(numbers):.2f} to {max(numbers):.2f}"
+
+
+def _interval(value: float, low: float, high: float) -> str:
+    return f"{value:.2f} [{low:.2f}, {high:.2f}]"
+
+
+def _marked(row: Any) -> str:
+    """A correlation, with a star if its corrected p is below .05."""
+    if row["rho"] != row["rho"]:
+        return "–"
+    return f"{row['rho']:.2f}" + ("\\*" if row["p_holm"] < LEVEL else "")
+
+
+CLAIMS: Final = {"locatello": locatello}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("name", choices=tuple(CLAIMS))
+    parser.add_argument("study", type=Path, help="the folder of the finished study")
+    parser.add_argument("--unfinished", action="store_true", help="use the runs that are finished")
+    arguments = parser.parse_args()
+    study = Study(arguments.study)
+    runs = study.table()
+    finished = runs["state"] == "finished"
+    if not (finished.all() or arguments.unfinished):
+        waiting = (~finished).sum()
+        parser.error(f"{waiting} runs of {arguments.study} are not finished: finish the study")
+    name = f"{arguments.name}_rooms"
+    content = {
+        "command": f"python benchmarks/study_claims.py {arguments.name} studies/{name}",
+        "runs": f"{finished.sum()} of {len(runs)}",
+        "versions": versions(),
+        "tables": CLAIMS[arguments.name](study, runs[finished]),
+    }
+    with atomic(ROOT / "benchmarks" / "results" / f"{name}.json") as temporary:
+        text = json.dumps(content, indent=1, ensure_ascii=False)
+        temporary.write_text(text + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
