@@ -27,6 +27,9 @@ RUNS = {
     "dittadi_rooms": 96,
     "montero_rooms": 84,
     "correlated_rooms": 54,
+    "chen_tradeoff": 72,
+    "kim_tradeoff": 75,
+    "higgins_surface": 72,
 }
 IDS = {
     "quick": "1a42741c3146",
@@ -38,6 +41,9 @@ IDS = {
     "dittadi_rooms": "9fe6e9eca359",
     "montero_rooms": "f314f50bed89",
     "correlated_rooms": "efc74344d2b6",
+    "chen_tradeoff": "c242673bee30",
+    "kim_tradeoff": "d11a7ee5546c",
+    "higgins_surface": "5155652efd3f",
 }
 """Digests of the names of all runs. Results that lie in a folder belong to these names: stages,
 scores and new options of dislab must not change them."""
@@ -65,7 +71,9 @@ def each_value_once(study: StudyFile) -> Iterator[StudyFile]:
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(name, marks=pytest.mark.slow) if name.endswith("_rooms") else name
+        pytest.param(name, marks=pytest.mark.slow)
+        if name.endswith(("_rooms", "_tradeoff", "_surface"))
+        else name
         for name in IDS
     ],
 )
