@@ -1,12 +1,13 @@
 """Settings that every test shares."""
 
 import os
+import shutil
 import sys
 from pathlib import Path
 
 os.environ.setdefault("MPLBACKEND", "Agg")
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 import torch
@@ -48,3 +49,23 @@ def _parsers_of_its_own() -> Iterator[None]:
     yield
     _common.parsing_settings.clear()
     _common.parsing_settings.update(before)
+
+
+@pytest.fixture
+def small_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[..., Path]:
+    """Copies the finished run of a configuration's text into the folder of the test.
+
+    The run is trained once a session for each text and options, and lies in `RUN`, with its
+    configuration in `small.yaml`.
+    """
+    from tests.small_runs import RUN, trained_once  # imports the command
+
+    def copied(text: str, *options: str) -> Path:
+        monkeypatch.chdir(tmp_path)
+        workplace = trained_once(tmp_path_factory.getbasetemp(), text, *options)
+        shutil.copytree(workplace, tmp_path, dirs_exist_ok=True)
+        return RUN
+
+    return copied

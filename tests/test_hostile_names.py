@@ -11,6 +11,7 @@ import lightning.pytorch as pl
 import pytest
 import torch
 import yaml
+from tests.small_runs import small_config
 
 from dislab.base import Objective
 from dislab.cli import main
@@ -22,23 +23,7 @@ from dislab.regularizers import KL
 from dislab.runs import from_settings, load_run, settings_of
 
 SHAPE = (1, 64, 64)
-CONFIG = """
-name: small
-seed_everything: 3
-report: false
-model:
-  class_path: VAE
-  init_args:
-    latent_dim: 3
-    encoder: {class_path: MLPEncoder, init_args: {hidden: [5]}}
-    decoder: {class_path: MLPDecoder, init_args: {hidden: [4]}}
-    regularizers: {kl: {class_path: KL}}
-data:
-  class_path: SingleData
-  init_args: {dataset: GaussianBlob, batch_size: 8}
-trainer: {max_steps: 2, accelerator: cpu, devices: 1}
-evaluate: {metrics: null}
-"""
+CONFIG = small_config("blob", "{trainer: {max_steps: 2}, evaluate: {metrics: null}}")
 
 
 class Scene:

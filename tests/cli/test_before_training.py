@@ -6,28 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 from PIL import Image
+from tests.small_runs import small_config
 
 from dislab.cli import main
 from dislab.runs import read_scores
 
-SMALL = """
-name: small
-seed_everything: 3
-report: false
-model:
-  class_path: VAE
-  init_args:
-    latent_dim: {latents}
-    encoder: {{class_path: MLPEncoder, init_args: {{hidden: [16]}}}}
-    decoder: {{class_path: MLPDecoder, init_args: {{hidden: [16]}}}}
-    regularizers: {{kl: {{class_path: KL}}}}
-data:
-  class_path: SingleData
-  init_args: {{dataset: {dataset}, batch_size: 8, validation: 0.1, test: 0.2}}
-trainer: {{max_steps: 2, log_every_n_steps: 1, accelerator: cpu, devices: 1}}
-traversals: {{images: 1, steps: 3, points: 20}}
-"""
 UNLABELLED = "{class_path: FolderDataset, init_args: {folder: pictures, table: null}}"
 ONE_FACTOR = "{class_path: FolderDataset, init_args: {folder: pictures}}"
 
@@ -54,7 +39,15 @@ def dislab(
     def run(dataset: str, *args: str, latents: int = 3) -> tuple[int, str, str]:
         if dataset == ONE_FACTOR:
             (tmp_path / "table.csv").rename(tmp_path / "pictures/factors.csv")
-        (tmp_path / "small.yaml").write_text(SMALL.format(dataset=dataset, latents=latents))
+        changes = f"""
+            model: {{init_args: {{latent_dim: {latents}}}}}
+            data: {{init_args: {{dataset: {dataset}, validation: 0.1, test: 0.2}}}}
+            trainer: {{max_steps: 2}}
+            evaluate: null
+        """
+        settings = yaml.safe_load(small_config("blob", changes))
+        del settings["evaluate"]  # the default scores
+        (tmp_path / "small.yaml").write_text(yaml.safe_dump(settings))
         try:
             status = main(["fit", "--config=small.yaml", *args])
         except SystemExit as ended:

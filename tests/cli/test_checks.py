@@ -8,33 +8,18 @@ from pathlib import Path
 
 import pytest
 import torch
+from tests.small_runs import small_config
 
 from dislab.cli import main
 
-CONFIG = """
-name: small
-seed_everything: 3
-report: false
-model:
-  class_path: VAE
-  init_args:
-    latent_dim: 3
-    encoder: {class_path: MLPEncoder, init_args: {hidden: [16]}}
-    decoder: {class_path: MLPDecoder, init_args: {hidden: [16]}}
-    regularizers: {kl: {class_path: KL}}
-data:
-  class_path: SingleData
-  init_args:
-    dataset: DSprites
-    batch_size: 8
-    include: {scale: [0.5, 1.0], orientation: {max: 1.0}, posX: {max: 0.2}, posY: {max: 0.2}}
-    steps_per_epoch: 4
-    validation: 0.05
-    test: 0.1
-trainer: {max_steps: 8, log_every_n_steps: 2, accelerator: cpu, devices: 1}
-evaluate: {metrics: null}
-traversals: {images: 1, steps: 3, points: 50}
-"""
+CONFIG = small_config(
+    "dsprites",
+    """
+    data: {init_args: {steps_per_epoch: 4}}
+    trainer: {max_steps: 8, log_every_n_steps: 2}
+    evaluate: {metrics: null}
+    """,
+)
 
 Dislab = Callable[..., int]
 

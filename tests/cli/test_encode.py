@@ -1,55 +1,32 @@
 """`dislab encode` as a user types it."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+import yaml
 from PIL import Image
+from tests.small_runs import RUN, small_config
 
 from dislab.cli import main
 from dislab.errors import InputError
 from dislab.runs import load_run
 from dislab.runs.codes import read_codes
 
-SMALL = """
-seed_everything: 3
-report: false
-model: {model}
-data:
-  class_path: SingleData
-  init_args: {{dataset: GaussianBlob, batch_size: 8, validation: 0.05, test: 0.1}}
-trainer: {{max_steps: 2, accelerator: cpu, devices: 1, limit_val_batches: 1}}
-then_test: false
-traversals: {{images: 1, steps: 3, points: 50}}
-"""
-DECODER = "{class_path: MLPDecoder, init_args: {hidden: [8]}}"
-VAE = f"""
-  class_path: VAE
-  init_args:
-    latent_dim: 3
-    encoder: {{class_path: MLPEncoder, init_args: {{hidden: [8]}}}}
-    decoder: {DECODER}
-    regularizers: {{kl: {{class_path: KL}}}}
-"""
-WITHOUT_CODES = f"""
+SmallRun = Callable[..., Path]
+
+SMALL = small_config("blob", "{trainer: {max_steps: 2}, then_test: false}")
+WITHOUT_CODES = """
   class_path: GroundTruthDecoder
-  init_args: {{decoder: {DECODER}}}
+  init_args: {decoder: {class_path: MLPDecoder, init_args: {hidden: [8]}}}
 """
 
 
-def trained(model: str, name: str) -> Path:
-    Path(f"{name}.yaml").write_text(SMALL.format(model=model))
-    assert main(["fit", f"--config={name}.yaml", f"--name={name}"]) == 0
-    return Path("runs", name, "version_0")
-
-
-def test_codes_of_a_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    run = trained(VAE, "small")
+def test_codes_of_a_run(small_run: SmallRun, capsys: pytest.CaptureFixture[str]) -> None:
+    run = small_run(SMALL)
     capsys.readouterr()
     assert main(["encode", str(run), "--images=90", "--batch_size=40"]) == 0
     assert capsys.readouterr().out == f"{run}/codes.npz\n"
@@ -84,9 +61,11 @@ def test_codes_of_own_images_name_their_files(
     Path("images").mkdir()
     for number in range(40):
         Image.new("L", (8, 8), 6 * number).save(f"images/{number}.png")
-    own = "{{class_path: FolderDataset, init_args: {{folder: images, table: null}}}}"
-    monkeypatch.setattr(f"{__name__}.SMALL", SMALL.replace("GaussianBlob", own))
-    run = trained(VAE, "own")
+    Path("small.yaml").write_text(SMALL)
+    own = ["--data.dataset=FolderDataset", "--data.dataset.folder=images"]
+    own += ["--data.dataset.table=null", "--evaluate.metrics={}"]
+    assert main(["fit", "--config=small.yaml", *own]) == 0
+    run = RUN
     for _ in range(2):  # also over the first file
         assert main(["encode", str(run), f"--out={run}/codes.npz"]) == 0
     assert main(["predict", "--run", str(run)]) == 0
@@ -104,7 +83,10 @@ def test_a_method_without_codes_writes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    run = trained(WITHOUT_CODES, "truth")
+    settings = yaml.safe_load(SMALL) | {"model": yaml.safe_load(WITHOUT_CODES)}
+    Path("small.yaml").write_text(yaml.safe_dump(settings))
+    assert main(["fit", "--config=small.yaml"]) == 0
+    run = RUN
     capsys.readouterr()
     assert main(["encode", str(run)]) == 0
     assert capsys.readouterr().out == "nothing to encode, as GroundTruthDecoder has no codes\n"

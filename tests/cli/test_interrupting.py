@@ -3,52 +3,35 @@
 import fcntl
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
 import termios
 import time
 from collections.abc import Callable
+from itertools import cycle
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 from tests.processes import Started, start
+from tests.small_runs import small_config
 
 from dislab.cli import main
 
 ROOT = Path(__file__).parents[2]
 HEARTS = str(ROOT / "configs" / "scenarios" / "dsprites_hearts.yaml")
-CONFIG = """
-name: long
-seed_everything: 5
-report: false
-model:
-  class_path: VAE
-  init_args:
-    latent_dim: 3
-    encoder: {class_path: MLPEncoder, init_args: {hidden: [16]}}
-    decoder: {class_path: MLPDecoder, init_args: {hidden: [16]}}
-    regularizers: {kl: {class_path: KL}}
-data:
-  class_path: SingleData
-  init_args:
-    dataset: DSprites
-    batch_size: 8
-    include: {scale: [0.5, 1.0], orientation: {max: 1.0}, posX: {max: 0.2}, posY: {max: 0.2}}
-    validation: 0.05
-    test: 0.1
-trainer: {max_steps: 4, log_every_n_steps: 1, accelerator: cpu, devices: 1}
-evaluate: {metrics: {mig: {class_path: MIG}}, points: 300}
-traversals: {images: 1, steps: 3, points: 50}
-"""
+CONFIG = small_config("dsprites", "{name: long, seed_everything: 5}")
 FOR_EVER = "--evaluate.untrained=1000"
 MANY = [
     *("--predictors", "GradientBoosting", "RandomForest", "MLP"),
     *("--baselines", "untrained", "pixels", "pca"),
 ]
 """So much to predict that a fast machine is still at it when the signal comes."""
+LIMIT = 600
+"""Seconds until a test gives up waiting, of which a busy machine needs many."""
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 RUN = "runs/long/version_0"
 
@@ -68,11 +51,25 @@ def start_afresh(folder: Path, *args: str, **settings: object) -> subprocess.Pop
 
 
 def wait_until(done: Callable[[], object], process: subprocess.Popen[str] | Started) -> None:
-    limit = time.monotonic() + 120
+    limit = time.monotonic() + LIMIT
     while not done():
         assert process.poll() is None
         assert time.monotonic() < limit
         time.sleep(0.05)
+
+
+def work(process: subprocess.Popen[str] | Started, seconds: float) -> None:
+    """Lets a process compute for some seconds of processor time, however busy the machine is."""
+    end = processor_seconds(process.pid) + seconds
+    wait_until(lambda: processor_seconds(process.pid) >= end, process)
+
+
+def processor_seconds(process: int) -> int:
+    command = ["ps", "-o", "time=", "-p", str(process)]
+    shown = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+    parts = re.split(r"[-:]", shown.partition(".")[0] or "0")
+    units = (1, 60, 3600, 86400)
+    return sum(int(part) * unit for part, unit in zip(reversed(parts), units, strict=False))
 
 
 def contents(folder: Path) -> dict[Path, bytes]:
@@ -100,9 +97,9 @@ def test_scoring_after_training_ends_and_leaves_a_whole_run(
     several = [f"--trainer.devices={processes}", "--trainer.strategy=ddp"] if processes > 1 else []
     process = start(folder, "fit", "--config=long.yaml", FOR_EVER, *several)
     wait_until(lambda: scoring(folder), process)
-    time.sleep(0.5)
+    work(process, 1)
     process.send_signal(order)
-    output, _ = process.communicate(timeout=60)
+    output, _ = process.communicate(timeout=LIMIT)
     assert process.returncode == 130, output
     assert "Traceback" not in output
     last = f"Stopped. Training is finished and saved; score it with: dislab test --run {RUN}"
@@ -112,7 +109,7 @@ def test_scoring_after_training_ends_and_leaves_a_whole_run(
     stored = torch.load(folder / RUN / "checkpoints/last.ckpt", weights_only=True)
     assert stored["global_step"] == 4
     again = start(folder, "test", "--run", RUN, "--evaluate.untrained=0")
-    output, _ = again.communicate(timeout=120)
+    output, _ = again.communicate(timeout=LIMIT)
     assert again.returncode == 0, output
     assert (folder / RUN / "scores.json").is_file()
 
@@ -134,12 +131,12 @@ def test_scoring_by_a_command_of_its_own_ends_and_says_what_to_run(
         ["transfer", RUN, "--scenarios", HEARTS, "--labels", "1000", *MANY],
     ]
     before = contents(folder)
-    for number, command in enumerate(commands):
+    for command, order in zip(commands, cycle(SIGNALS), strict=False):
         afresh = command[-2:] == several
         process = start_afresh(folder, *command) if afresh else start(folder, *command)
-        time.sleep(10 if afresh else 3)  # whenever it comes, the outcome is the same
-        process.send_signal(SIGNALS[number % len(SIGNALS)])
-        output, _ = process.communicate(timeout=60)
+        work(process, 6 if afresh else 2)  # whenever it comes, the outcome is the same
+        process.send_signal(order)
+        output, _ = process.communicate(timeout=LIMIT)
         # an interrupt in an import ends Python by SIGINT itself, which a shell shows as 130 as well
         assert process.returncode in (130, -signal.SIGINT), output
         assert "Traceback" not in output
@@ -182,13 +179,13 @@ def test_a_closed_terminal_ends_training_between_two_steps(folder: Path) -> None
 
     wait_until(saved, process)
     os.close(terminal)
-    assert process.wait(timeout=60) == 130
+    assert process.wait(timeout=LIMIT) == 130
     steps = torch.load(last, weights_only=True)["global_step"]
     assert steps >= 50
     resumed = start(
         folder, "fit", f"--resume={RUN}", f"--trainer.max_steps={steps + 5}", "--evaluate.points=50"
     )
-    output, _ = resumed.communicate(timeout=120)
+    output, _ = resumed.communicate(timeout=LIMIT)
     assert resumed.returncode == 0, output
     assert torch.load(last, weights_only=True)["global_step"] == steps + 5
 
@@ -207,6 +204,6 @@ def test_a_run_under_nohup_goes_on(folder: Path) -> None:
     last = folder / RUN / "checkpoints/last.ckpt"
     wait_until(last.is_file, process)
     process.send_signal(signal.SIGHUP)
-    output, _ = process.communicate(timeout=120)
+    output, _ = process.communicate(timeout=LIMIT)
     assert process.returncode == 0, output
     assert torch.load(last, weights_only=True)["global_step"] == 300

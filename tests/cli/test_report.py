@@ -2,48 +2,27 @@ from pathlib import Path
 
 import pytest
 import yaml
+from tests.small_runs import small_config
 
 from dislab.cli import main
 from dislab.report import EXPLORER, PAGE
 
-SMALL = {
-    "name": "small",
-    "seed_everything": 3,
-    "model": {
-        "class_path": "VAE",
-        "init_args": {
-            "latent_dim": 3,
-            "encoder": {"class_path": "MLPEncoder", "init_args": {"hidden": [8]}},
-            "decoder": {"class_path": "MLPDecoder", "init_args": {"hidden": [8]}},
-            "regularizers": {"kl": {"class_path": "KL"}},
-        },
-    },
-    "data": {
-        "class_path": "SingleData",
-        "init_args": {"dataset": "GaussianBlob", "batch_size": 8, "test": 0.1, "resize": 16},
-    },
-    "trainer": {
-        "max_steps": 4,
-        "accelerator": "cpu",
-        "devices": 1,
-        "log_every_n_steps": 1,
-        "enable_model_summary": False,
-    },
-    "evaluate": {
-        "metrics": {"mig": {"class_path": "MIG"}},
-        "points": 100,
-        "sheet": False,
-        "bound_points": 0,
-    },
-    "traversals": {"images": 1, "steps": 3, "points": 50},
-}
+SMALL = small_config(
+    "blob",
+    """
+    report: true
+    data: {init_args: {validation: 0.05, resize: 16}}
+    trainer: {log_every_n_steps: 1}
+    evaluate: {bound_points: 0}
+    """,
+)
 RUN = "runs/small/version_0"
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "small.yaml").write_text(yaml.safe_dump(SMALL))
+    (tmp_path / "small.yaml").write_text(SMALL)
     return tmp_path
 
 
@@ -140,7 +119,7 @@ def test_mistakes_end_with_one_line(
     args: list[str], message: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     Path("run").mkdir()
-    Path("run", "config.yaml").write_text(yaml.safe_dump(SMALL))
+    Path("run", "config.yaml").write_text(SMALL)
     assert main(["report", *args]) == 2
     error = capsys.readouterr().err
     assert error.startswith(f"dislab: error: {message}")

@@ -10,35 +10,22 @@ from typing import Any
 import pytest
 import torch
 from tests.processes import Started, start
+from tests.small_runs import small_config
 
 from dislab.cli import main
 
-CONFIG = """
-name: long
-seed_everything: 5
-report: false
-model:
-  class_path: VAE
-  init_args:
-    latent_dim: 3
-    encoder: {class_path: MLPEncoder, init_args: {hidden: [16]}}
-    decoder: {class_path: MLPDecoder, init_args: {hidden: [16]}}
-    regularizers:
-      kl: {class_path: KL, init_args: {warmup_steps: 300}}
-      tc: {class_path: TotalCorrelation, init_args: {width: 8, depth: 1}}
-data:
-  class_path: SingleData
-  init_args:
-    dataset: DSprites
-    batch_size: 8
-    include: {scale: [0.5, 1.0], orientation: {max: 1.0}, posX: {max: 0.2}, posY: {max: 0.2}}
-    validation: 0.05
-    test: 0.1
-trainer: {max_steps: 500, log_every_n_steps: 10, accelerator: cpu, devices: 1}
-checkpoint: {every_n_train_steps: 30}
-evaluate: {metrics: {mig: {class_path: MIG}}, points: 300}
-traversals: {images: 1, steps: 3, points: 50}
-"""
+CONFIG = small_config(
+    "dsprites",
+    """
+    name: long
+    seed_everything: 5
+    model: {init_args: {regularizers: {
+      kl: {init_args: {warmup_steps: 300}},
+      tc: {class_path: TotalCorrelation, init_args: {width: 8, depth: 1}}}}}
+    trainer: {max_steps: 500, log_every_n_steps: 10}
+    checkpoint: {every_n_train_steps: 30}
+    """,
+)
 
 
 def finish(process: Started, status: int = 0) -> str:
@@ -177,24 +164,16 @@ def test_nothing_starts_afresh_by_mistake(
     assert not (tmp_path / "runs").exists()
 
 
-SMALL = """
-seed_everything: 0
-report: false
-pictures: false
-then_test: false
-model:
-  class_path: VAE
-  init_args:
-    latent_dim: 2
-    encoder: {class_path: MLPEncoder, init_args: {hidden: [8]}}
-    decoder: {class_path: MLPDecoder, init_args: {hidden: [8]}}
-    regularizers: {kl: {class_path: KL}}
-data:
-  class_path: SingleData
-  init_args: {dataset: GaussianBlob, batch_size: 8, steps_per_epoch: 10}
-trainer: {max_steps: 50, log_every_n_steps: 5, accelerator: cpu, devices: 1}
-checkpoint: {every_n_train_steps: 5}
-"""
+SMALL = small_config(
+    "blob",
+    """
+    pictures: false
+    then_test: false
+    data: {init_args: {steps_per_epoch: 10}}
+    trainer: {max_steps: 50, log_every_n_steps: 5}
+    checkpoint: {every_n_train_steps: 5}
+    """,
+)
 AVERAGES = """
 trainer:
   callbacks:

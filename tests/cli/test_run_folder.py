@@ -3,7 +3,6 @@
 import csv
 import json
 import re
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,43 +13,14 @@ import torch
 import yaml
 from PIL import Image
 from tests.processes import obey, start, start_several
+from tests.small_runs import small_config
 
 from dislab.cli import dispatch, main
 from dislab.cli.study_settings import resolver
 from dislab.errors import InputError
 from dislab.runs import trained_alone
 
-SMALL = """
-name: small
-seed_everything: 3
-report: false
-model:
-  class_path: VAE
-  init_args:
-    latent_dim: 3
-    encoder: {class_path: MLPEncoder, init_args: {hidden: [8]}}
-    decoder: {class_path: MLPDecoder, init_args: {hidden: [8]}}
-    regularizers: {kl: {class_path: KL}}
-data:
-  class_path: SingleData
-  init_args:
-    dataset: GaussianBlob
-    batch_size: 8
-    validation: 0.05
-    test: 0.1
-trainer:
-  max_steps: 4
-  log_every_n_steps: 2
-  val_check_interval: 2
-  check_val_every_n_epoch: null
-  accelerator: cpu
-  devices: 1
-  enable_model_summary: false
-checkpoint: {every_n_train_steps: 2}
-evaluate: {metrics: {mig: {class_path: MIG}}, points: 100, sheet: false}
-traversals: {images: 1, steps: 3, points: 50}
-"""
-
+SMALL = small_config("blob", "trainer: {val_check_interval: 2, check_val_every_n_epoch: null}")
 RUN = "runs/small/version_0"
 BEYOND_AN_EPOCH = (
     "--trainer.val_check_interval=1000000",
@@ -59,6 +29,7 @@ BEYOND_AN_EPOCH = (
 )
 
 Dislab = Callable[..., int]
+SmallRun = Callable[..., Path]
 
 
 @pytest.fixture
@@ -95,9 +66,13 @@ LOGGERS = {
 
 @pytest.mark.parametrize("loggers", LOGGERS)
 def test_loggers_are_added_to_the_run_folder(
-    loggers: str, dislab: Dislab, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    loggers: str,
+    dislab: Dislab,
+    small_run: SmallRun,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert dislab("fit", "--config=small.yaml", "--name=plain", "--trainer.max_steps=6") == 0
+    small_run(SMALL, "--name=plain", "--trainer.max_steps=6")
     plain = rows("runs/plain/version_0")
     (tmp_path / "logger.yaml").write_text(f"trainer: {{logger: {LOGGERS[loggers]}}}")
     assert dislab("fit", "--config=small.yaml", "--config=logger.yaml") == 0
@@ -140,29 +115,18 @@ HOSTILE = {
 """Values of the settings above that are no texts."""
 
 
-@pytest.fixture(scope="module")
-def foreign(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a finished run of somebody else."""
-    folder = tmp_path_factory.mktemp("foreign")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder)
-        Path("small.yaml").write_text(SMALL)
-        assert main(["fit", "--config=small.yaml", "--then_test=false"]) == 0
-    return folder
-
-
 @pytest.mark.parametrize("name", OUTSIDE)
 @pytest.mark.parametrize("door", ["resume", "test", "study", "worker"])
 def test_a_foreign_configuration_writes_nothing_outside_its_folder(
     name: str,
     door: str,
-    foreign: Path,
     dislab: Dislab,
+    small_run: SmallRun,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    shutil.copytree(foreign, tmp_path, dirs_exist_ok=True)
+    small_run(SMALL)
     config = yaml.safe_load(Path(RUN, "config.yaml").read_text())
     section, key = name.split(".")[:2]
     value = json.dumps(HOSTILE.get(f"{section}.{key}", OUTSIDE[name]))
@@ -189,8 +153,8 @@ def test_a_foreign_configuration_writes_nothing_outside_its_folder(
 KEPT = ("metrics.csv", "config.yaml", "checkpoints/last.ckpt")
 
 
-def test_a_finished_run_that_goes_on_changes_nothing(dislab: Dislab) -> None:
-    assert dislab("fit", "--config=small.yaml") == 0
+def test_a_finished_run_that_goes_on_changes_nothing(dislab: Dislab, small_run: SmallRun) -> None:
+    small_run(SMALL)
     kept = {name: Path(RUN, name).read_bytes() for name in KEPT}
     scores = json.loads(Path(RUN, "scores.json").read_text())["test"]["scores"]
     assert dislab("fit", f"--resume={RUN}") == 0
@@ -214,8 +178,10 @@ def test_pictures_go_to_every_logger_that_takes_them(
     assert {("images/traversals", 2, 3), ("images/reconstructions", 4, 3)} <= set(taken)
 
 
-def test_only_one_process_trains_a_run(dislab: Dislab, capsys: pytest.CaptureFixture[str]) -> None:
-    assert dislab("fit", "--config=small.yaml") == 0
+def test_only_one_process_trains_a_run(
+    dislab: Dislab, small_run: SmallRun, capsys: pytest.CaptureFixture[str]
+) -> None:
+    small_run(SMALL)
     before = Path(RUN, "metrics.csv").read_bytes()
     capsys.readouterr()
     with trained_alone(Path(RUN)):
@@ -228,8 +194,10 @@ def test_only_one_process_trains_a_run(dislab: Dislab, capsys: pytest.CaptureFix
 
 
 @pytest.mark.slow
-def test_of_two_processes_that_resume_a_run_one_is_refused(dislab: Dislab, tmp_path: Path) -> None:
-    assert dislab("fit", "--config=small.yaml") == 0
+def test_of_two_processes_that_resume_a_run_one_is_refused(
+    dislab: Dislab, small_run: SmallRun, tmp_path: Path
+) -> None:
+    small_run(SMALL)
     command = ["fit", f"--resume={RUN}", "--trainer.max_steps=60"]
     started = [start(Path.cwd(), *command) for _ in range(2)]
     said = [process.communicate()[0] for process in started]
@@ -250,9 +218,13 @@ def test_of_two_processes_that_resume_a_run_one_is_refused(dislab: Dislab, tmp_p
     ],
 )
 def test_what_a_resumed_run_cannot_change_is_refused(
-    setting: str, message: str, dislab: Dislab, capsys: pytest.CaptureFixture[str]
+    setting: str,
+    message: str,
+    dislab: Dislab,
+    small_run: SmallRun,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert dislab("fit", "--config=small.yaml") == 0
+    small_run(SMALL)
     capsys.readouterr()
     before = names(Path(RUN))
     assert dislab("fit", f"--resume={RUN}", setting) == 2
@@ -282,8 +254,10 @@ def test_own_images_of_another_folder_are_said_when_a_run_goes_on(
     assert message in capsys.readouterr().err
 
 
-def test_a_resume_with_unchanged_settings_leaves_config_yaml_alone(dislab: Dislab) -> None:
-    assert dislab("fit", "--config=small.yaml") == 0
+def test_a_resume_with_unchanged_settings_leaves_config_yaml_alone(
+    dislab: Dislab, small_run: SmallRun
+) -> None:
+    small_run(SMALL)
     config = Path(RUN, "config.yaml")
     # a class may be spelt by its name or by its path
     config.write_text(config.read_text().replace("dislab.objectives.VAE", "VAE"))
@@ -305,8 +279,8 @@ def test_a_refused_run_leaves_no_folder(
     assert not (tmp_path / "runs").exists() or not names(tmp_path / "runs")
 
 
-def test_a_refused_resume_leaves_the_run_as_it_was(dislab: Dislab) -> None:
-    assert dislab("fit", "--config=small.yaml") == 0
+def test_a_refused_resume_leaves_the_run_as_it_was(dislab: Dislab, small_run: SmallRun) -> None:
+    small_run(SMALL)
     before = {name: Path(RUN, name).stat() for name in names(Path(RUN))}
     assert dislab("fit", f"--resume={RUN}", *BEYOND_AN_EPOCH) == 2
     events = {name for name in names(Path(RUN)) if name.startswith("events.out.tfevents.")}
@@ -329,9 +303,9 @@ DAMAGES: dict[str, Callable[[dict[str, Any]], Any]] = {
 
 @pytest.mark.parametrize("named", DAMAGES)
 def test_a_checkpoint_with_missing_parts_is_refused_by_name(
-    named: str, dislab: Dislab, capsys: pytest.CaptureFixture[str]
+    named: str, dislab: Dislab, small_run: SmallRun, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert dislab("fit", "--config=small.yaml") == 0
+    small_run(SMALL)
     path = Path(RUN, "checkpoints/last.ckpt")
     stored = torch.load(path, weights_only=True)
     DAMAGES[named](stored)
@@ -344,9 +318,9 @@ def test_a_checkpoint_with_missing_parts_is_refused_by_name(
 
 
 def test_a_flipped_bit_is_refused_by_test_and_resume(
-    dislab: Dislab, capsys: pytest.CaptureFixture[str]
+    dislab: Dislab, small_run: SmallRun, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert dislab("fit", "--config=small.yaml") == 0
+    small_run(SMALL)
     path = Path(RUN, "checkpoints/last.ckpt")
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 4
@@ -391,27 +365,32 @@ def test_a_run_goes_on_with_as_many_processes_as_one_likes(dislab: Dislab, tmp_p
 
 
 @pytest.mark.parametrize(
-    ("command", "file"),
-    [("test", "scores.json"), ("validate", "scores.json"), ("predict", "representations.npz")],
+    ("command", "file", "origin"),
+    [
+        ("test", "scores.json", "option"),
+        ("validate", "scores.json", "file"),
+        ("predict", "representations.npz", "option"),
+        ("predict", "representations.npz", "file"),
+    ],
 )
-@pytest.mark.parametrize("given", ["option", "file"])
 def test_results_on_other_data_lie_beside_those_of_the_run(
     command: str,
     file: str,
-    given: str,
+    origin: str,
     dislab: Dislab,
+    small_run: SmallRun,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    assert dislab("fit", "--config=small.yaml", "--report=true") == 0
+    small_run(SMALL, "--report=true")
     assert dislab(command, f"--run={RUN}") == 0
     before = {path: path.read_bytes() for path in Path(RUN).rglob("*") if path.is_file()}
     images = np.random.default_rng(0).integers(0, 255, (90, 64, 64), "uint8")
     np.savez("other.npz", images=images, size=np.arange(90) % 9, colour=np.arange(90) // 9)
     other = "{class_path: NumpyDataset, init_args: {file: other.npz, factors: [size, colour]}}"
     (tmp_path / "o.yaml").write_text(f"data: {{init_args: {{dataset: {other}}}}}")
-    option = f"--data.dataset={other}" if given == "option" else "--config=o.yaml"
+    option = f"--data.dataset={other}" if origin == "option" else "--config=o.yaml"
     assert dislab(command, f"--run={RUN}", option) == 0
     assert "data.dataset is 'NumpyDataset' instead of 'GaussianBlob'" in caplog.text
     assert {path: path.read_bytes() for path in before} == before

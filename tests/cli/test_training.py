@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 import torch
 import yaml
+from tests.small_runs import small_config
 
 from dislab.cli import COMMANDS, main
 from dislab.cli.run_settings import SECTIONS
@@ -24,42 +25,19 @@ from dislab.plugins import available
 from dislab.regularizers import KL
 from dislab.runs import has_diverged, load_run, record_divergence
 
-SMALL = """
-name: small
-seed_everything: 3
-report: false
-model:
-  class_path: VAE
-  init_args:
-    latent_dim: 3
-    encoder: {class_path: MLPEncoder, init_args: {hidden: [16]}}
-    decoder: {class_path: MLPDecoder, init_args: {hidden: [16]}}
-    regularizers:
-      kl: {class_path: KL}
-      tc: {class_path: TotalCorrelation, init_args: {width: 8, depth: 1}}
-data:
-  class_path: SingleData
-  init_args:
-    dataset: DSprites
-    batch_size: 8
-    include: {scale: [0.5, 1.0], orientation: {max: 1.0}, posX: {max: 0.2}, posY: {max: 0.2}}
-    validation: 0.05
-    test: 0.1
-trainer:
-  max_steps: 6
-  val_check_interval: 3
-  check_val_every_n_epoch: null
-  log_every_n_steps: 2
-  accelerator: cpu
-  devices: 1
-evaluate:
-  metrics: {mig: {class_path: MIG}}
-  points: 300
-  untrained: 2
-traversals: {images: 1, steps: 3, points: 50}
-"""
+SMALL = small_config(
+    "dsprites",
+    """
+    model: {init_args: {regularizers: {
+      tc: {class_path: TotalCorrelation, init_args: {width: 8, depth: 1}}}}}
+    trainer:
+      {max_steps: 6, val_check_interval: 3, check_val_every_n_epoch: null, log_every_n_steps: 2}
+    evaluate: {untrained: 2}
+    """,
+)
 
 Dislab = Callable[..., int]
+SmallRun = Callable[..., Path]
 
 
 @pytest.mark.parametrize("command", ["validate", "test"])
@@ -126,8 +104,10 @@ def test_fit_leaves_a_complete_run_folder(
     assert "runs/small/version_0" in capsys.readouterr().out
 
 
-def test_a_second_run_leaves_the_first_alone(dislab: Dislab, tmp_path: Path) -> None:
-    assert dislab("fit", "--config=small.yaml") == 0
+def test_a_second_run_leaves_the_first_alone(
+    dislab: Dislab, small_run: SmallRun, tmp_path: Path
+) -> None:
+    small_run(SMALL)
     first = tmp_path / "runs/small/version_0"
     before = {path: path.stat().st_mtime_ns for path in first.rglob("*")}
     assert dislab("fit", "--config=small.yaml", "--seed_everything=4") == 0
@@ -135,8 +115,10 @@ def test_a_second_run_leaves_the_first_alone(dislab: Dislab, tmp_path: Path) -> 
     assert sorted(path.name for path in first.parent.iterdir()) == ["version_0", "version_1"]
 
 
-def test_the_saved_configuration_repeats_the_run_to_the_bit(dislab: Dislab) -> None:
-    assert dislab("fit", "--config=small.yaml") == 0
+def test_the_saved_configuration_repeats_the_run_to_the_bit(
+    dislab: Dislab, small_run: SmallRun
+) -> None:
+    small_run(SMALL)
     assert dislab("fit", "--config=runs/small/version_0/config.yaml") == 0
     first, second = weights("runs/small/version_0"), weights("runs/small/version_1")
     assert all(torch.equal(first[name], second[name]) for name in first)
@@ -164,9 +146,9 @@ def test_held_out_states_are_compared_by_fit_and_by_test(dislab: Dislab, tmp_pat
 
 
 def test_a_finished_run_is_scored_and_encoded_in_its_own_folder(
-    dislab: Dislab, tmp_path: Path
+    dislab: Dislab, small_run: SmallRun, tmp_path: Path
 ) -> None:
-    assert dislab("fit", "--config=small.yaml") == 0
+    small_run(SMALL)
     run = tmp_path / "runs/small/version_0"
     scores = json.loads((run / "scores.json").read_text())["test"]["scores"]
     curves = (run / "metrics.csv").read_text()
@@ -408,9 +390,9 @@ def test_the_help_of_a_class_shows_its_settings(
 
 
 def test_a_run_is_not_resumed_to_fewer_steps_than_it_has(
-    dislab: Dislab, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    dislab: Dislab, small_run: SmallRun, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert dislab("fit", "--config=small.yaml", "--then_test=false") == 0
+    small_run(SMALL)
     run = Path("runs/small/version_0")
     before = (run / "config.yaml").read_text()
     capsys.readouterr()
@@ -489,9 +471,9 @@ def test_an_optimiser_without_sense_leaves_no_run_folder(
 
 
 def test_settings_that_a_checkpoint_would_override_are_refused(
-    dislab: Dislab, capsys: pytest.CaptureFixture[str]
+    dislab: Dislab, small_run: SmallRun, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert dislab("fit", "--config=small.yaml") == 0
+    small_run(SMALL)
     run = "runs/small/version_0"
     for args, message in (
         (["fit", f"--resume={run}", "--model.latent_dim=4"], "latent_dim is 4 here and 3 in"),
@@ -535,9 +517,9 @@ def test_a_checkpoint_of_images_of_another_shape_is_refused(
 
 
 def test_an_older_configuration_says_which_version_wrote_it(
-    dislab: Dislab, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    dislab: Dislab, small_run: SmallRun, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert dislab("fit", "--config=small.yaml") == 0
+    small_run(SMALL)
     path = tmp_path / "runs/small/version_0/config.yaml"
     text = path.read_text()
     assert text.startswith(f"# dislab=={version('dislab')}\n")
@@ -570,8 +552,10 @@ def test_a_divergence_that_a_checkpoint_finds_is_no_mistake_in_the_checkpoint(
     assert capsys.readouterr().out.splitlines()[1].endswith(",diverged")
 
 
-def test_a_run_that_goes_on_has_not_diverged(dislab: Dislab, tmp_path: Path) -> None:
-    assert dislab("fit", "--config=small.yaml", "--then_test=false") == 0
+def test_a_run_that_goes_on_has_not_diverged(
+    dislab: Dislab, small_run: SmallRun, tmp_path: Path
+) -> None:
+    small_run(SMALL)
     run = tmp_path / "runs/small/version_0"
     record_divergence(run, "kl became NaN")
     assert dislab("fit", f"--resume={run}", "--then_test=false", "--trainer.max_steps=8") == 0
@@ -610,9 +594,9 @@ def test_training_alone_scores_nothing(dislab: Dislab, tmp_path: Path) -> None:
 
 
 def test_a_full_disk_ends_with_a_message_and_keeps_the_last_checkpoint(
-    dislab: Dislab, tmp_path: Path
+    dislab: Dislab, small_run: SmallRun, tmp_path: Path
 ) -> None:
-    assert dislab("fit", "--config=small.yaml") == 0
+    small_run(SMALL)
     last = tmp_path / "runs/small/version_0/checkpoints/last.ckpt"
     before = last.read_bytes()
     # files may grow to 64 KB, as on a disk that has no more room; a checkpoint has 1.6 MB

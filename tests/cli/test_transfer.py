@@ -3,12 +3,14 @@
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from tests.processes import start
+from tests.small_runs import small_config
 
 from dislab.cli import main
 from dislab.factors import Factor, FactorSpace
@@ -18,38 +20,15 @@ from dislab.transfer import Domain, Scenario, transfer_scores
 
 ROOT = Path(__file__).parents[2]
 HEARTS = str(ROOT / "configs" / "scenarios" / "dsprites_hearts.yaml")
-SMALL = """
-name: small
-seed_everything: 3
-report: false
-model:
-  class_path: VAE
-  init_args:
-    latent_dim: 3
-    encoder: {class_path: MLPEncoder, init_args: {hidden: [16]}}
-    decoder: {class_path: MLPDecoder, init_args: {hidden: [16]}}
-    regularizers: {kl: {class_path: KL}}
-data:
-  class_path: SingleData
-  init_args:
-    dataset: DSprites
-    batch_size: 8
-    include: {scale: [0.5, 1.0], orientation: {max: 1.0}, posX: {max: 0.2}, posY: {max: 0.2}}
-    validation: 0.05
-    test: 0.1
-trainer: {max_steps: 2, accelerator: cpu, devices: 1, limit_val_batches: 1}
-evaluate: {metrics: null}
-traversals: {images: 1, steps: 3, points: 50}
-"""
+SMALL = small_config(
+    "dsprites", "{trainer: {max_steps: 2, limit_val_batches: 1}, evaluate: {metrics: null}}"
+)
 
 
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+def run(small_run: Callable[..., Path]) -> str:
     """A run of two steps."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "small.yaml").write_text(SMALL)
-    assert main(["fit", "--config=small.yaml"]) == 0
-    return "runs/small/version_0"
+    return str(small_run(SMALL))
 
 
 SETTINGS = ["--predictors", "Ridge", "--labels", "200", "--tested", "100"]

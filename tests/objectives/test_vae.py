@@ -17,7 +17,7 @@ from dislab.errors import InputError, TrainingError
 from dislab.functional.losses import kl_per_latent, negative_log_likelihood, sample
 from dislab.functional.streams import Stream
 from dislab.objectives import VAE
-from dislab.regularizers import KL
+from dislab.regularizers import KL, TotalCorrelation
 from dislab.runs import load_run
 
 STEP = torch.tensor(5)
@@ -74,6 +74,13 @@ def test_draws_are_a_function_of_the_stream(make_vae: Any) -> None:
     assert all(torch.equal(first[name], again[name]) for name in first)
     other = vae.draw(6, Stream(2))
     assert not torch.equal(first["noise"], other["noise"])
+
+
+def test_regularizers_of_one_class_have_random_numbers_of_their_own() -> None:
+    twice = partial(TotalCorrelation, width=8, depth=1)
+    vae = VAE((1, 8, 8), 16, 3, MLPEncoder, MLPDecoder, {"near": twice, "far": twice})
+    draws = vae.draw(64, Stream(0))
+    assert not torch.equal(draws["near.permutation"], draws["far.permutation"])
 
 
 def test_one_batch_reaches_every_parameter(make_vae: Any, data: DataModule) -> None:

@@ -82,6 +82,16 @@ def test_the_penalty_gives_the_discriminator_no_gradient(posterior: Posterior) -
     assert all(gradient is None for gradient in to_discriminator)
 
 
+def test_permuted_codes_get_no_gradient(posterior: Posterior) -> None:
+    regularizer = small()
+    codes, permuted = posterior.mean, posterior.mean.detach().flip(0).requires_grad_()
+    judgement = judge(codes, permuted, list(regularizer.parameters()))
+    inputs = [codes, permuted]
+    to_codes, to_permuted = torch.autograd.grad(judgement.tc, inputs, allow_unused=True)
+    assert to_codes is not None
+    assert to_permuted is None
+
+
 def test_one_optimiser_with_two_groups_equals_two_optimisers() -> None:
     def train(single: bool) -> Tensor:
         regularizer = small()

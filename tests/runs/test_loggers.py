@@ -10,27 +10,11 @@ from pathlib import Path
 import pytest
 import yaml
 from tests.processes import start
+from tests.small_runs import small_config
 
 from dislab.cli import main
 
-SMALL = """
-name: small
-seed_everything: 3
-report: false
-model:
-  class_path: VAE
-  init_args:
-    latent_dim: 3
-    encoder: {class_path: MLPEncoder, init_args: {hidden: [8]}}
-    decoder: {class_path: MLPDecoder, init_args: {hidden: [8]}}
-    regularizers: {kl: {class_path: KL}}
-data: {class_path: SingleData, init_args: {dataset: GaussianBlob, batch_size: 8}}
-trainer: {max_steps: 4, log_every_n_steps: 2, accelerator: cpu, devices: 1}
-checkpoint: {every_n_train_steps: 2}
-evaluate: {metrics: {mig: {class_path: MIG}}, points: 100, sheet: false}
-score_curves: {steps: 2, points: 100}
-traversals: {images: 1, steps: 3, points: 50}
-"""
+SMALL = small_config("blob", "score_curves: {steps: 2, points: 100}")
 RUN = "runs/small/version_0"
 READ = """
 import json

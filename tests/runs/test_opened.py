@@ -3,6 +3,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from tests.small_runs import small_config
 
 from dislab.cli import main
 from dislab.datamodules import SingleData
@@ -10,24 +11,7 @@ from dislab.datasets import GaussianBlob
 from dislab.errors import InputError
 from dislab.runs import open_run
 
-CONFIG = """
-name: small
-seed_everything: 3
-report: false
-then_test: false
-model:
-  class_path: VAE
-  init_args:
-    latent_dim: 3
-    encoder: {class_path: MLPEncoder, init_args: {hidden: [8]}}
-    decoder: {class_path: MLPDecoder, init_args: {hidden: [8]}}
-    regularizers: {kl: {class_path: KL}}
-data:
-  class_path: SingleData
-  init_args: {dataset: GaussianBlob, batch_size: 8, validation: 0.05, test: 0.1}
-trainer: {max_steps: 2, accelerator: cpu, devices: 1, limit_val_batches: 1}
-pictures: false
-"""
+CONFIG = small_config("blob", "{then_test: false, pictures: false, trainer: {max_steps: 2}}")
 
 
 @pytest.mark.slow
