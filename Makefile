@@ -14,7 +14,7 @@ UNTYPED := --jaxtyping-packages=
 
 PLUGINS := $(sort $(dir $(wildcard plugins/*/pyproject.toml)))
 
-.PHONY: fit test part slow gpu timm plugins lowest lint docs docs-tables bench laws faults clean
+.PHONY: fit test part slow gpu timm plugins lowest lint docs docs-tables bench laws stress faults clean
 .DEFAULT_GOAL := test
 
 fit: .venv/.package
@@ -76,6 +76,10 @@ bench: .venv/.package
 # The page of laws, whole: some twenty minutes. Tests compare it with the scores in short form.
 laws: .venv/.dev
 	$(BIN)/python benchmarks/laws.py
+
+# What the stress test of scores lacks, and its pictures: the whole takes some twenty minutes.
+stress: .venv/.dev
+	$(BIN)/python benchmarks/stress.py
 
 # Kills, malformed inputs, damaged checkpoints and mutated records, whole: some hours. CI runs them in a short form.
 faults: .venv/.dev

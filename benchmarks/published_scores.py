@@ -61,6 +61,7 @@ from dislab.metrics import (
     JEMMIG,
     MCC,
     MIG,
+    RDC,
     SAP,
     BetaVAEScore,
     BlockMCC,
@@ -335,6 +336,24 @@ def mcc_spearman(codes: np.ndarray, factors: np.ndarray) -> float:
     return mcc(np.abs(correlations[: moving.shape[1], moving.shape[1] :]))
 
 
+def rdc(codes: np.ndarray, factors: np.ndarray) -> float:
+    """Lopez-Paz et al. (2013): sines of ranks and 1, with new weights for every pair."""
+    generator = np.random.default_rng(0)
+
+    def basis(column: np.ndarray) -> np.ndarray:
+        ranks = np.stack([rankdata(column) / len(column), np.ones(len(column))], axis=1)
+        waves = np.sin(1 / 6 / 2 * ranks @ generator.normal(size=(2, 20)))
+        left, triangle, _ = scipy.linalg.qr(waves - waves.mean(0), mode="economic", pivoting=True)
+        return left[:, np.abs(np.diag(triangle)) > 1e-7 * np.linalg.norm(waves, axis=0).max()]
+
+    moving = codes[:, codes.std(0) > 0]
+    table = [
+        [np.linalg.svd(basis(z).T @ basis(v), compute_uv=False)[0] for v in factors.T]
+        for z in moving.T
+    ]
+    return mcc(np.array(table))
+
+
 def shares_of(table: np.ndarray, factors: np.ndarray) -> np.ndarray:
     """Information of each factor (row) and latent in shares of the factor's entropy."""
     return table / np.array([[mutual_info_score(v, v)] for v in factors.T])
@@ -599,9 +618,11 @@ COMPARED: dict[str, tuple[Callable[..., object], Several]] = {
         partial(Explicitness, classifier="multinomial"),
         by_name("explicitness_multinomial", explicitness_multinomial),
     ),
+    "rdc": (RDC, by_name("rdc", rdc)),
     "sap_r2": (SAP, by_name("sap_r2", sap_r2)),
     "sap_svc": (partial(SAP, predictor="svc"), by_name("sap_svc", sap_svc)),
     "irs": (IRS, by_name("irs", irs)),
+    "mcc_pairs": (partial(MCC, average="pairs"), by_name("mcc_pairs_pearson", mcc_pearson)),
     "mcc_pearson": (MCC, by_name("mcc_pearson", mcc_pearson)),
     "mcc_spearman": (partial(MCC, correlation="spearman"), by_name("mcc_spearman", mcc_spearman)),
     "mcc_linear": (

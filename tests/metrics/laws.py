@@ -28,6 +28,7 @@ from dislab.metrics import (
     JEMMIG,
     MCC,
     MIG,
+    RDC,
     SAP,
     BetaVAEScore,
     BlockMCC,
@@ -397,6 +398,7 @@ SCORES: Final = {
         partial(MCC, correlation="spearman", alignment="linear"),
         breaking(mcc_linear_spearman="monotone few rotation"),
     ),
+    "mcc_pairs": Score(partial(MCC, average="pairs"), breaking(mcc_pairs_pearson="monotone")),
     "mcc_pearson": Score(MCC, breaking(mcc_pearson="monotone")),
     "mcc_spearman": Score(partial(MCC, correlation="spearman"), breaking(mcc_spearman="")),
     "mean_pairwise_mi": Score(
@@ -417,6 +419,7 @@ SCORES: Final = {
         partial(Modularity, active_only=True),
         breaking(modularity_active="monotone duplicate few rotation"),
     ),
+    "rdc": Score(RDC, breaking(rdc="random")),
     "sap_r2": Score(SAP, breaking(sap_r2="monotone duplicate")),
     "sap_svc": Score(
         partial(SAP, predictor="svc"),

@@ -44,6 +44,34 @@ def test_factors_without_a_latent_count_zero(graded: Any) -> None:
     assert metric.compute()["mcc_pearson"].item() == pytest.approx(1 / 3)
 
 
+@pytest.mark.parametrize("kept", [1, 2, 3])
+def test_an_average_over_pairs_leaves_missing_factors_out(kept: int, graded: Any) -> None:
+    codes = graded.factors[:, :kept].double()
+    metric = MCC(graded.space, average="pairs")
+    metric.update(codes, graded.factors)
+    result = metric.compute()
+    assert result["mcc_pairs_pearson"].item() == pytest.approx(1.0)
+    assert result["mcc_pairs_pearson_per_factor"][kept:].tolist() == [0.0] * (3 - kept)
+    if kept > 1:
+        assert linear_pairs(graded, codes) == pytest.approx(1.0)
+
+
+def linear_pairs(graded: Any, codes: torch.Tensor) -> float:
+    metric = MCC(graded.space, alignment="linear", average="pairs")
+    metric.update(codes, graded.factors)
+    return float(metric.compute()["mcc_linear_pairs_pearson"])
+
+
+def test_further_latents_are_no_pairs(graded: Any) -> None:
+    """With more latents than factors both averages are the same."""
+    averages = {}
+    for average in ("factors", "pairs"):
+        metric = MCC(graded.space, average=average)
+        metric.update(graded.codes, graded.factors)
+        averages[average] = next(iter(metric.compute().values())).item()
+    assert averages["factors"] == averages["pairs"]
+
+
 def test_ranks_see_through_monotone_maps(graded: Any) -> None:
     codes = torch.exp(3 * graded.factors.double())
     values = {}

@@ -1,9 +1,14 @@
 """Situations of `dislab.testing.stress`: their codes are as said, and a score is tried in each."""
 
+import json
+import sys
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from tests.metrics.laws import SCORES
 from torch import Tensor
 
 from dislab.base import Metric
@@ -13,6 +18,45 @@ from dislab.metrics import MCC, MIG
 from dislab.testing import Situation, stress
 from dislab.testing.constructions import ENCODERS, WORLDS, gaussian_factors
 from dislab.testing.situations import FEW, MAP, MISSING, SITUATIONS
+
+ROOT = Path(__file__).parents[2]
+REPORT: dict[str, Any] = json.loads((ROOT / "benchmarks/results/stress.json").read_text())
+CHECKED = (
+    Situation("copied"),
+    Situation(encoder="halves"),
+    Situation(encoder="overcomplete", images=1000),
+    Situation(encoder="noise", images=50),
+)
+"""Situations that are measured again; those of 50 images are quick for every score."""
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        pytest.param(key, marks=pytest.mark.slow) if SCORES[key].slow else key
+        for key in REPORT["results"]
+    ],
+)
+def test_the_page_has_the_values_of_the_scores(key: str) -> None:
+    record = REPORT["results"][key]
+    costly = record["draws"] == 1
+    situations = CHECKED[-1:] if costly else CHECKED
+    if str(CHECKED[-1]) in record["refused"]:
+        situations = CHECKED[:1]
+    tried = stress(SCORES[key].build, situations, record["draws"])
+    for result, stored in record["cells"].items():
+        for situation, cell in tried.cells[result].items():
+            value, _, chance = stored[str(situation)]
+            assert cell.value == pytest.approx(value, abs=0.02), (result, situation)
+            assert cell.chance == (chance and pytest.approx(chance, abs=0.02)), (result, situation)
+
+
+def test_tables_follow_from_the_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages have them by their marks."""
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")
+    script = import_module("stress")
+    monkeypatch.delitem(sys.modules, "stress")
+    assert script.tables(REPORT) == REPORT["tables"]
 
 
 def test_factors_depend_as_their_world_says() -> None:

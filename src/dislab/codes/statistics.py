@@ -1,4 +1,4 @@
-"""Statistics of the columns of codes: ranks, covariance, and principal components of groups."""
+"""Statistics of the columns of codes: ranks, assignments, covariance, principal components."""
 
 from collections.abc import Sequence
 
@@ -45,6 +45,16 @@ def _ascending_ranks(
     first = position.where(changes[:, :-1], 0.0).cummax(1).values
     last = position.where(changes[:, 1:], rows - 1.0).flip(1).cummin(1).values.flip(1)
     return (first + last) / 2 + 1, order
+
+
+def assigned(strength: Float[Tensor, "latent factor"]) -> Float[Tensor, " factor"]:
+    """The strength of each factor's latent, one to one, such that the sum is largest; else 0."""
+    from scipy.optimize import linear_sum_assignment
+
+    latents, factors = linear_sum_assignment(strength.cpu().numpy(), maximize=True)
+    matched = strength.new_zeros(strength.shape[1])
+    matched[factors] = strength[latents, factors]
+    return matched
 
 
 def covariance(codes: Float[Tensor, "image latent"]) -> Float[Tensor, "latent latent"]:

@@ -15,7 +15,7 @@ from dislab.codes.splits import (
     standardized,
     train_count,
 )
-from dislab.codes.statistics import average_ranks
+from dislab.codes.statistics import assigned, average_ranks
 from dislab.factors import FactorSpace
 
 Correlation = Literal["pearson", "spearman"]
@@ -23,6 +23,9 @@ Correlation = Literal["pearson", "spearman"]
 
 Alignment = Literal["none", "linear"]
 """Unchanged latents and factors, or linear combinations of them."""
+
+Average = Literal["factors", "pairs"]
+"""Mean over factors, 0 for a factor without a latent, or over pairs of a factor and a latent."""
 
 
 def pearson(
@@ -73,7 +76,8 @@ class MCC(Metric):
     """Mean absolute correlation of each factor with its assigned latent.
 
     Latents are assigned one to one to factors such that the sum of the absolute correlations is
-    largest. A factor without a latent, if there are fewer latents than factors, counts 0. The names
+    largest. A factor without a latent, if there are fewer latents than factors, counts 0; with an
+    average over `pairs` it does not count, so that codes without most factors may get 1. The names
     of all results contain the kind of correlation.
 
     With `linear` alignment, latents and factors are first replaced by their canonical variates, the
@@ -92,6 +96,8 @@ class MCC(Metric):
         correlation: `pearson`, or `spearman` for monotone instead of linear relations.
         alignment: `none`, or `linear` for canonical variates.
         test_fraction: Share of the images, the last ones, on which aligned latents are scored.
+        average: `factors`, or `pairs` for the mean over the assigned pairs, as many as there are
+            factors or latents, whichever are fewer.
 
     Raises:
         InputError: The kind of correlation or alignment is unknown, or the fraction is not between
@@ -120,31 +126,37 @@ class MCC(Metric):
         correlation: Correlation = "pearson",
         alignment: Alignment = "none",
         test_fraction: float = TEST_FRACTION,
+        average: Average = "factors",
     ) -> None:
         super().__init__(space)
         check_fraction(test_fraction)
         self.correlation: Correlation = correlation
         self.alignment: Alignment = alignment
         self.test_fraction = test_fraction
+        self.average: Average = average
         self.bootstraps = alignment == "none"  # repeated images would leak into the test part
 
     def score(self, bank: CodeBank) -> dict[str, Tensor]:
         """The score, `mcc_pearson` or `mcc_spearman`, and its parts.
 
-        Parts have the score's name as a prefix: `per_factor`, NaN for constant factors, and
+        Averages over pairs are `mcc_pairs_…` and `mcc_linear_pairs_…`. Parts have the score's name
+        as a prefix: `per_factor`, NaN for constant factors, 0 for those without a latent, and
         `correlation` (latent, factor), signed, 0 for constant factors. `mcc_linear_…` has no parts,
         because a canonical variate belongs to no single latent or factor.
         """
         varied = bank.varied.nonzero().flatten().tolist()
         codes, factors = bank.codes, bank.numbers[:, varied]
+        over_pairs = self.average == "pairs"
+        terms = min(codes.shape[1], len(varied)) if over_pairs else len(varied)
+        kind = f"pairs_{self.correlation}" if over_pairs else self.correlation
         if self.alignment == "linear":
-            matched = _assigned(self._correlations(*self._aligned(codes, factors)).abs())
-            return {f"mcc_linear_{self.correlation}": matched.sum() / len(varied)}
+            matched = assigned(self._correlations(*self._aligned(codes, factors)).abs())
+            return {f"mcc_linear_{kind}": matched.sum() / terms}
         signed = self._correlations(codes, factors)
-        matched = _assigned(signed.abs())
-        count, name = len(self.space.factors), f"mcc_{self.correlation}"
+        matched = assigned(signed.abs())
+        count, name = len(self.space.factors), f"mcc_{kind}"
         return {
-            name: matched.mean(),
+            name: matched.sum() / terms,
             f"{name}_per_factor": spread_columns(matched, varied, count, torch.nan),
             f"{name}_correlation": spread_columns(signed, varied, count, 0.0),
         }
@@ -164,12 +176,3 @@ class MCC(Metric):
         units = standardized(codes, cut), standardized(factors, cut)
         code_variates, factor_variates = canonical_variates(*units, cut)
         return code_variates[cut:], factor_variates[cut:]
-
-
-def _assigned(strength: Float[Tensor, "latent varied"]) -> Float[Tensor, " varied"]:
-    from scipy.optimize import linear_sum_assignment
-
-    latents, factors = linear_sum_assignment(strength.cpu().numpy(), maximize=True)
-    matched = strength.new_zeros(strength.shape[1])
-    matched[factors] = strength[latents, factors]
-    return matched

@@ -72,6 +72,12 @@ MISSING: Final = tuple(
 """Ten factors of which the first so many have a latent."""
 SITUATIONS: Final = (*MAP, *FEW, *DEPENDENT, *MISSING)
 """All of them."""
+SHORT: Final = (
+    *(Situation(encoder=encoder) for encoder in ENCODERS),
+    *(Situation(world) for world in WORLDS if world != PERFECT.world),
+    *(situation for situation in FEW if situation.images == 50),
+)
+"""The situations that findings follow from."""
 
 
 class Stress(NamedTuple):
