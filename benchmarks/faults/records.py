@@ -6,7 +6,8 @@
 The folders are as if they came from somebody else. Each value of each file is removed or replaced
 by values of other types, hostile numbers, names that lead to another folder, and classes that are
 no parts of dislab; a field of a later version is added; the bytes of the file are cut, replaced and
-nested. The commands that read the file then have to end with status 0 or 2 and at most three
+nested; a folder, a pipe or a link to nothing, to itself or to another file takes its place. The
+commands that read the file then have to end with status 0 or 2 and at most three
 lines, without a traceback; a refusal names the file, its folder or the setting; nothing outside the
 folder may change, and nothing may be executed. A record of one run may not keep `status`, `table`
 and a worker from the other runs.
@@ -17,6 +18,7 @@ import copy
 import json
 import os
 import shutil
+import signal
 import sys
 import tempfile
 import time
@@ -68,16 +70,26 @@ RESULTS: Final = {
     "train_config.model.random_seed": 3,
 }
 """A result of disentanglement_lib."""
+PATIENCE: Final = 300
+"""Seconds after which a reader counts as hung."""
 MARK: Final = "executed"
 SYSTEM: Final = {"class_path": "os.system", "init_args": {"command": f"touch {MARK}"}}
 
 
 class Case(NamedTuple):
-    """One mutation: the file, what was done, and the new bytes."""
+    """One mutation: the file, what was done, and its new bytes, or a function that replaces it."""
 
     file: Path
     name: str
-    content: bytes
+    content: bytes | Callable[[Path], object]
+
+    def apply(self) -> None:
+        """Mutates the file."""
+        if isinstance(self.content, bytes):
+            self.file.write_bytes(self.content)
+        else:
+            self.file.unlink()
+            self.content(self.file)
 
 
 # --- the folders ---------------------------------------------------------------------------------
@@ -210,6 +222,15 @@ def mutations(file: Path, home: Path, most: int) -> Iterator[Case]:
     }
     for name, damage in damages.items():
         yield Case(file, name, damage)
+    places: dict[str, Callable[[Path], object]] = {
+        "folder": Path.mkdir,
+        "pipe": os.mkfifo,
+        "link to nothing": lambda path: path.symlink_to("nothing"),
+        "link to itself": lambda path: path.symlink_to(path.name),
+        "link to another": lambda path: path.symlink_to(home / "thesis.txt"),
+    }
+    for name, place in places.items():
+        yield Case(file, name, place)
     yield Case(file, "later version", written({**content, "of a later version": [1, {"x": None}]}))
     changes: list[tuple[str, Any]] = []
     for path in nodes(content):
@@ -233,12 +254,15 @@ def command_answer(*args: str) -> Answer:
     out = StringIO()
     with redirect_stdout(out), redirect_stderr(out), warnings.catch_warnings():
         warnings.simplefilter("default")
+        signal.alarm(PATIENCE)
         try:
             status = dislab(args)
         except SystemExit as ended:
             status = int(ended.code or 0)
         except BaseException as error:
             return -1, f"Traceback: {type(error).__name__}: {error}"
+        finally:
+            signal.alarm(0)
     return status, out.getvalue()
 
 
@@ -264,12 +288,15 @@ def tried(deed: Callable[[], object]) -> Answer:
     """Status and message of a call of Python."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        signal.alarm(PATIENCE)
         try:
             deed()
         except InputError as error:
             return 2, f"dislab: error: {error}"
         except BaseException as error:
             return -1, f"Traceback: {type(error).__name__}: {error}"
+        finally:
+            signal.alarm(0)
     return 0, ""
 
 
@@ -372,6 +399,8 @@ def violation(case: Case, reader: str, answer: Answer, before: dict[str, bytes])
         return f"names neither file, folder nor setting: {text[:400]}"
     of_a_run = {"done.json", "failed.json", "scores.json"} & {case.file.name}
     others = reader in ("study status", "study table", "work")
+    if (reader, case.name) == ("work", "folder"):
+        return None  # a worker cannot write its record, and says so; only a person removes folders
     if (of_a_run or "claims" in case.file.parts) and others and status:
         return f"one damaged record ends the command: {text[:400]}"
     return None
@@ -399,8 +428,14 @@ def files() -> dict[Path, int]:
     }
 
 
-def campaign(every: int) -> dict[str, Any]:
+def hung(number: int, frame: object) -> None:
+    """Ends a reader that waits for ever."""
+    raise TimeoutError(f"it still waits after {PATIENCE} seconds")
+
+
+def campaign(every: int, only: str = "") -> dict[str, Any]:
     """Reads every mutation of every file; counts by file, and the violations."""
+    signal.signal(signal.SIGALRM, hung)
     prepare()
     table: dict[str, Counter[str]] = {}
     wrong: list[str] = []
@@ -414,10 +449,13 @@ def campaign(every: int) -> dict[str, Any]:
         for reader, read in readers(file, 0).items():
             if (usual := read())[0]:
                 raise RuntimeError(f"{reader} does not work on {file}: {usual}")
-        for index, case in enumerate([*mutations(file, Path("home").resolve(), most)][::every]):
+        cases = [*mutations(file, Path("home").resolve(), most)][::every]
+        for index, case in enumerate(case for case in cases if only in case.name):
             count["mutations"] += 1
             for reader, read in readers(file, index).items():
-                file.write_bytes(case.content)
+                if (reader, case.name) == ("fit", "pipe"):
+                    continue  # a configuration may come from a pipe, and is waited for
+                case.apply()
                 answer = read()
                 broken = violation(case, reader, answer, before)
                 count["refused" if answer[0] == 2 else "read"] += 1
@@ -437,6 +475,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--every", type=int, default=1, help="take every N-th mutation only")
+    parser.add_argument("--only", default="", help="mutations whose name holds this text")
     parser.add_argument("--json", type=Path, help="write the figures there")
     options = parser.parse_args()
     target = options.json.resolve() if options.json else None
@@ -444,7 +483,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="dislab-records-") as folder:
         os.chdir(folder)
         os.environ["DISLAB_CACHE"] = str(Path(folder, "cache"))
-        record = campaign(options.every)
+        record = campaign(options.every, options.only)
         os.chdir("/")
     columns = ("mutations", "refused", "read", "violations")
     print(f"{'file':<16}" + "".join(f"{column:>12}" for column in columns))

@@ -2,7 +2,6 @@
 
 import argparse
 import hashlib
-import inspect
 import json
 import re
 from collections.abc import Container, Mapping, Sequence
@@ -17,7 +16,6 @@ from dislab.callbacks._trainer import run_folder
 from dislab.cli.checkpoint_choice import check_no_choice, chosen, taken_out
 from dislab.cli.messages import print_warning
 from dislab.errors import InputError
-from dislab.naming.classes import find_class
 from dislab.runs import CONFIG, checkpoint_of
 from dislab.storage import atomic
 from dislab.study.comparison import flat_settings
@@ -217,14 +215,8 @@ def changed(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
 def images_of(section: Mapping[str, Any]) -> dict[str, Any]:
     """Flat settings of the section `data` that decide which images a command scores or encodes."""
     part = (section.get("init_args") or {}).get("dataset") or section
-    arguments = inspect.signature(find_class(part["class_path"], (object,), "data")).parameters
-    needed = {
-        f"dataset.{name}"
-        for name, parameter in arguments.items()
-        if parameter.default is parameter.empty
-    }
-    # the path of a data set that needs one is its content, not the place of published files
-    unused = {*_NOT_OF_IMAGES, *({"dataset.path", "dataset.folder"} - needed)}
+    places = () if path_is_data(part) else ("dataset.path", "dataset.folder")
+    unused = {*_NOT_OF_IMAGES, *places}
     return {
         name: parameter for name, parameter in flat_settings(section).items() if name not in unused
     }
