@@ -8,9 +8,11 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from dislab.cli import main
 from dislab.cli.configs import find_study, resolved
+from dislab.yaml_files import read_mapping
 
 CONFIGS = Path(__file__).parents[2] / "configs"
 
@@ -117,3 +119,65 @@ def test_a_wheel_brings_its_configurations(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "name: factorvae" in done.stdout
     assert "max_steps: 4000" in done.stdout
+
+
+@pytest.fixture
+def images(monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("DISLAB_CACHE", str(Path.cwd() / "cache"))
+    folder = Path("mine")
+    folder.mkdir()
+    for number in range(4):
+        Image.new("RGB", (64, 64), (60 * number, 0, 0)).save(folder / f"{number}.png")
+    return folder
+
+
+def test_a_configuration_for_own_images_is_written_once(
+    images: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (images / "t.csv").write_text("image,x\n0.png,1\n1.png,2\n2.png,3\n3.png,4\n")
+    command = ["configs", "new", "--data", "mine", "--method", "adagvae"]
+    assert main(command) == 0
+    assert "next: dislab fit --config mine_adagvae.yaml --config quick" in capsys.readouterr().out
+    config = read_mapping(Path("mine_adagvae.yaml"), "")
+    original = read_mapping(CONFIGS / "adagvae.yaml", "")
+    settings = {"folder": "mine", "table": "t.csv", "file": "image"}
+    assert config.pop("data") == {
+        "class_path": "PairedData",
+        "init_args": {
+            "dataset": {"class_path": "FolderDataset", "init_args": settings},
+            "batch_size": 64,
+            "scheme": "changed",
+            "k": 1,
+            "validation": 0.1,
+            "test": 0.1,
+        },
+    }
+    original.pop("data")
+    assert config == original
+    before = Path("mine_adagvae.yaml").read_bytes()
+    assert main(command) == 2
+    assert "mine_adagvae.yaml exists already" in capsys.readouterr().err
+    assert Path("mine_adagvae.yaml").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["--data", "nowhere"], "nowhere is no folder of images"),
+        (["--data", "mine", "--method", "facorvae"], "did you mean factorvae?"),
+        (["--data", "mine", "--method", "adagvae"], "adagvae needs factors of images"),
+        (["--data", "mine", "--method", "scan"], "scan takes SymbolData"),
+        (["--data", "mine", "--table", "no.csv"], "no.csv does not exist"),
+        (["--data", "cut"], "cut/0.png"),
+        (["--data", "mine", "--out", "mine"], "mine exists already"),
+    ],
+)
+def test_data_and_methods_that_do_not_fit_are_refused_and_nothing_is_written(
+    args: list[str], message: str, images: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("cut").mkdir()
+    Path("cut/0.png").write_bytes((images / "0.png").read_bytes()[:60])
+    before = sorted(Path.cwd().rglob("*"))
+    assert main(["configs", "new", *args]) == 2
+    assert message in capsys.readouterr().err
+    assert sorted(Path.cwd().rglob("*")) == before

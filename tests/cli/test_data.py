@@ -330,3 +330,18 @@ def test_killed_while_preparing_and_started_again(cache: Path) -> None:
     assert said[0] == said[1]
     assert said[0].startswith("ParametricHeads: 768 images")
     assert len(list(folder.glob("*.npy"))) == 1
+
+
+def test_own_images_are_checked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("mine").mkdir()
+    Image.new("RGB", (8, 8)).save("mine/a.png")
+    assert main(["data", "check", "mine"]) == 0
+    said = capsys.readouterr().out
+    assert "  side: 64\n" in said
+    assert "next: dislab configs new --data mine --method factorvae" in said
+    Path("mine/b.png").write_bytes(b"no image")
+    assert main(["data", "check", "mine"]) == 1
+    assert "\nfault: mine/b.png is no image that can be read" in capsys.readouterr().out

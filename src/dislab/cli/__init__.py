@@ -39,8 +39,8 @@ COMMANDS: Final = {
     "study": "make many runs from one file, resumable anywhere, and see them together",
     "compare": "show runs side by side, one row a run",
     "import": "read results of disentanglement_lib into a table of runs",
-    "data": "list, prepare and show data sets",
-    "configs": "list, show and copy the configurations that come with dislab",
+    "data": "list, prepare and show data sets; check images of your own",
+    "configs": "list, show and copy the configurations; write one for your own images",
     "plugins": "list the parts that a configuration can name",
 }
 

@@ -1,6 +1,7 @@
 """Configurations that come with dislab: the command `dislab configs`, and names for `--config`."""
 
 import re
+import shlex
 import shutil
 import tempfile
 from collections.abc import Sequence
@@ -9,14 +10,19 @@ from pathlib import Path
 from typing import Final
 
 from dislab.cli.arguments import Parser
-from dislab.errors import InputError, one_line, suggestion
-from dislab.storage import folders_above, text_table
-from dislab.yaml_files import configuration_folder, configurations
+from dislab.cli.data import own_images
+from dislab.errors import InputError, one_line, printable, suggestion
+from dislab.storage import atomic, check_output, folders_above, text_table
+from dislab.yaml_files import configuration_folder, configurations, read_mapping, yaml_text
 
 _NAME: Final = re.compile(r"(configs/)?(studies/)?[\w-]{1,100}(\.yaml)?")
 """Matches words that are meant as names of configurations rather than as paths."""
 _FLAGS: Final = ("--config", "-c")
-ACTIONS: Final = ("list", "show", "copy")
+_OF_IMAGES: Final = ("SingleData", "PairedData")
+"""Data modules that take any images."""
+_KEPT: Final = ("batch_size", "scheme", "k")
+"""Their settings that do not depend on the data set."""
+ACTIONS: Final = ("list", "show", "copy", "new")
 
 
 def run(args: list[str]) -> int:
@@ -33,8 +39,15 @@ def run(args: list[str]) -> int:
     copy = commands.add_parser("copy", help="write one, or all, as files of your own")
     copy.add_argument("name", help="such as factorvae; all for the whole folder")
     copy.add_argument("folder", nargs="?", type=Path, default=Path(), help="where they go")
+    new = commands.add_parser("new", help="write one for images of your own")
+    new.add_argument("--data", type=Path, required=True, help="their folder, or their table")
+    new.add_argument("--method", default="factorvae", help="a configuration, such as factorvae")
+    new.add_argument("--out", type=Path, help="the new file; unless given, DATA_METHOD.yaml")
+    own_images(new)
     options = parser.parse_args(args)
-    if options.command == "list":
+    if options.command == "new":
+        _new(options.data, options.method, options.out, options.table, options.file)
+    elif options.command == "list":
         print("\n".join(_rows()))
     elif options.command == "show":
         print(_required(options.name).read_text(encoding="utf-8"), end="")
@@ -132,6 +145,45 @@ def _first_line(path: Path) -> str:
     with path.open(encoding="utf-8") as file:
         line = file.readline().strip()
     return line.removeprefix("#").strip() if line.startswith("#") else ""
+
+
+def _new(data: Path, method: str, out: Path | None, table: str | None, file: str | None) -> None:
+    """Writes the configuration of a method with images of the user as its data."""
+    source = _path_of_name(method, needs_suffix=True) or Path(method)
+    config = read_mapping(source, "model: {class_path: VAE}")
+    out = out or Path(f"{data.resolve().stem}_{source.stem}.yaml")
+    if out.exists():
+        raise InputError(f"{out} exists already; choose another --out")
+    check_output("--out", out)
+    section = config.get("data") or {}
+    if section.get("class_path") not in _OF_IMAGES:
+        raise InputError(
+            f"{method} takes {section.get('class_path', 'no data')}, which images alone do not "
+            f"give; choose a configuration with {' or '.join(_OF_IMAGES)}"
+        )
+    from dislab.datasets.own.inspection import SIDE, inspect
+
+    encoder = str(config["model"]["init_args"].get("encoder"))
+    inspection = inspect(data, table, file, 128 if "Encoder128" in encoder else SIDE)
+    check = f"`dislab data check {shlex.quote(str(data))}`"
+    if inspection.faults:
+        raise InputError(f"{inspection.faults[0]}; {check} lists every fault")
+    if inspection.settings["table"] is None:
+        config.pop("evaluate", None)
+        if section["class_path"] != "SingleData":
+            raise InputError(f"{method} needs factors of images, and {data} has no table of them")
+    arguments = {key: section["init_args"][key] for key in _KEPT if key in section["init_args"]}
+    dataset = {"class_path": "FolderDataset", "init_args": inspection.settings}
+    config["data"] = {
+        "class_path": section["class_path"],
+        "init_args": {"dataset": dataset, **arguments, "validation": 0.1, "test": 0.1},
+    }
+    note = f"# {method} on {data.resolve().name}; {check} describes the images.\n"
+    with atomic(out) as temporary:
+        temporary.write_text(printable(note) + yaml_text(config), encoding="utf-8")
+    for note in inspection.notes:
+        print(f"note: {note}")
+    print(f"{out}\nnext: dislab fit --config {shlex.quote(str(out))} --config quick")
 
 
 def _copied(name: str, folder: Path) -> Path:

@@ -1,7 +1,8 @@
-"""`dislab data list | prepare | show`: lists data sets, prepares their files, draws pictures."""
+"""`dislab data`: lists data sets, prepares their files, draws pictures, checks own images."""
 
 import json
 import re
+import shlex
 import sys
 import warnings
 from functools import partial
@@ -12,18 +13,21 @@ from dislab.cli.arguments import Parser
 from dislab.errors import InputError, suggestion
 from dislab.plugins import Plugin, available, load_all
 from dislab.storage import cache_path, text_table, unreadable
+from dislab.yaml_files import yaml_text
 
 if TYPE_CHECKING:
     from dislab.base import Dataset
 
-ACTIONS: Final = ("list", "prepare", "show")
+ACTIONS: Final = ("list", "prepare", "show", "check")
 _SHOW: Final = "data show"
 
 _HELP: Final = """usage: dislab data list [--json]
        dislab data prepare NAME [--SETTING VALUE ...]
        dislab data show NAME [--out DIR] [--images COUNT] [--SETTING VALUE ...]
+       dislab data check PATH [--table FILE] [--file COLUMN]
 
-List the data sets, make or fetch one's files, or draw pictures of its images and factors.
+List the data sets, make or fetch one's files, draw pictures of its images and factors, or look at
+a folder of your own images.
 `dislab data prepare NAME --help` explains the settings of a data set.
 """
 
@@ -41,6 +45,8 @@ def run(args: list[str]) -> int:
         )
     if action == "list":
         return _list(arguments)
+    if action == "check":
+        return _check(arguments)
     name, *settings = arguments or ["--help"]
     if name.startswith("-"):
         if name not in ("-h", "--help"):
@@ -86,6 +92,34 @@ def _show(name: str, settings: list[str]) -> int:
     for sheet, path in zip(sheets, paths, strict=True):
         plots.save(sheet, path, _SHOW)
         print(path)
+    return 0
+
+
+def own_images(parser: Parser) -> None:
+    """Adds the options that describe a folder of images."""
+    parser.add_argument("--table", help="the table of factors, relative to the folder")
+    parser.add_argument("--file", metavar="COLUMN", help="the column that names the images")
+
+
+def _check(args: list[str]) -> int:
+    parser = Parser("dislab data check", description="Look at a folder of images and its table.")
+    parser.add_argument("path", type=Path, help="the folder, or a table that names the images")
+    own_images(parser)
+    options = parser.parse_args(args)
+    from dislab.datasets.own.inspection import inspect
+
+    inspection = inspect(options.path, options.table, options.file)
+    print("\n".join(text_table([*inspection.images, *inspection.table])))
+    for note in inspection.notes:
+        print(f"note: {note}")
+    for fault in inspection.faults:
+        print(f"fault: {fault}")
+    print("\nsettings of FolderDataset:")
+    print("\n".join(f"  {line}" for line in yaml_text(inspection.settings).splitlines()))
+    if inspection.faults:
+        print("\nmend the faults, then run this command again")
+        return 1
+    print(f"\nnext: dislab configs new --data {shlex.quote(str(options.path))} --method factorvae")
     return 0
 
 

@@ -71,7 +71,7 @@ _ELSEWHERE: Final = {
     "steps": "trainer.max_steps",
     "iterations": "trainer.max_steps",
     "gpus": "trainer.devices",
-    "batchsize": "data.batch_size",
+    "batch_size": "data.batch_size",
     "latents": "model.latent_dim",
     "latent_size": "model.latent_dim",
     "z_dim": "model.latent_dim",

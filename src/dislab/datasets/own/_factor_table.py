@@ -13,7 +13,6 @@ from dislab.factors import Kind
 
 _ROW_NUMBERS: Final = re.compile(r"__index_level_\d+__")
 
-
 _Content = tuple[list[str], list[str], list[list[str]]]
 """Names of columns, lines of rows, and cells by row."""
 
@@ -39,16 +38,21 @@ def read_table(path: Path, file: str) -> list[Row]:
     names the columns. Rejects unreadable files, rows of different lengths, and missing or
     duplicate columns.
     """
+    names, lines, rows = read_cells(path)
+    _check_names(path, names, file, rows[0] if rows else [])
+    if not rows:
+        raise InputError(f"{path} has no rows; it needs one for each image")
+    return [_row(path, names, file, *row) for row in zip(lines, rows, strict=True)]
+
+
+def read_cells(path: Path) -> _Content:
+    """Names of columns, lines of rows, and cells by row, of a table that exists and is readable."""
     if not path.is_file():
         raise InputError(
             f"the table {path} does not exist; give the file of the factor values, its path "
             "relative to the folder of the images"
         )
-    names, lines, rows = _parquet(path) if path.suffix.lower() == ".parquet" else _csv(path)
-    _check_names(path, names, file, rows[0] if rows else [])
-    if not rows:
-        raise InputError(f"{path} has no rows; it needs one for each image")
-    return [_row(path, names, file, *row) for row in zip(lines, rows, strict=True)]
+    return _parquet(path) if path.suffix.lower() == ".parquet" else _csv(path)
 
 
 def named_twice(rows: Sequence[Row]) -> list[str]:

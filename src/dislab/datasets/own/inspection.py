@@ -1,0 +1,263 @@
+"""Everything about a folder of images and its table at once, and the settings that fit."""
+
+import hashlib
+import os
+import warnings
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path, PurePosixPath
+from typing import Any, Final, NamedTuple
+
+from PIL import Image
+
+from dislab.datasets.files.image_files import SUFFIXES, UNREADABLE, files_below, read_image
+from dislab.datasets.own import _factor_table as table_files
+from dislab.datasets.own._columns import Traits, labelled, listing
+from dislab.datasets.own.folder_dataset import FolderDataset
+from dislab.errors import InputError
+
+SIDE: Final = 64
+"""Height and width in pixels that most networks of dislab take."""
+
+_TABLES: Final = (".csv", ".parquet")
+_GREY: Final = frozenset(("1", "L", "LA"))
+_ORIENTATION: Final = 274
+"""EXIF tag; from 5 on, width and height are exchanged."""
+
+Rows = list[tuple[str, str]]
+"""Lines of a report: a title, and what it says."""
+
+
+class Inspection(NamedTuple):
+    """A folder of images, its table, and settings of `FolderDataset` for them.
+
+    Attributes:
+        images: Report on the images: number, sizes, modes, faults, duplicates.
+        table: Report on the table: columns, gaps, rows without images, images without rows.
+        settings: Settings that differ from the defaults of `FolderDataset`.
+        faults: Errors of the data set with these settings, which only a change of the files mends.
+        notes: Warnings of the data set with these settings.
+    """
+
+    images: Rows
+    table: Rows
+    settings: dict[str, Any]
+    faults: list[str]
+    notes: list[str]
+
+
+def inspect(
+    path: Path, table: str | None = None, file: str | None = None, side: int = SIDE
+) -> Inspection:
+    """Reads all images of a folder, and the table of their factors if there is one.
+
+    Args:
+        path: The folder of the images, or a table with names of images relative to itself.
+        table: The table, relative to the folder; the one whose rows name most images unless given.
+        file: The column that names the images; the one with most names of images unless given.
+        side: Height and width in pixels that the images shall have.
+
+    Raises:
+        InputError: The path is neither a folder nor a table, or there are no images.
+    """
+    if path.is_file() and path.suffix.lower() in _TABLES:
+        path, table = path.parent, path.name
+    if not path.is_dir():
+        raise InputError(f"{path} is no folder of images and no CSV or Parquet table; give one")
+    names, others = files_below(path)
+    if not names:
+        kinds = ", ".join(sorted(SUFFIXES))
+        raise InputError(f"{path} holds no images; files of images end in {kinds}")
+    tables = [name for name in others if Path(name).suffix.lower() in _TABLES]
+    folder, match = _best(path, names, tables if table is None else [table], file)
+    if folder != path:
+        table = os.path.relpath(path / match.table, folder)
+        return inspect(folder, table, match.file, side)
+    sizes, modes = _formats(path, names)
+    report, chosen = _table(path, names, match)
+    settings = {"folder": str(path), "table": None, **chosen, **_conversion(sizes, modes, side)}
+    if settings["table"] is None and others:
+        settings["gaps"] = "drop"
+    unread = _refusals(path, names, settings)
+    images = [
+        ("images", f"{len(names):,}"),
+        ("sizes", _counts(f"{width}×{height}" for width, height in sizes.values())),
+        ("modes", _counts(modes.values())),
+        ("refused", _many(list(unread))),
+        ("equal files", _duplicates(path, names) or "none"),
+    ]
+    if rest := [name for name in others if name not in tables]:
+        images.append(("other files", listing(rest)))
+    used, faults, notes = _tried(settings, names)
+    refused = [unread[name] for name in names if name in unread and name in used]
+    unused = [unread[name] for name in names if name in unread and name not in used]
+    return Inspection(images, report, settings, [*refused, *faults], [*unused, *notes])
+
+
+def _formats(
+    folder: Path, names: Sequence[str]
+) -> tuple[dict[str, tuple[int, int]], dict[str, str]]:
+    """Size and mode of each readable image, by name."""
+    sizes, modes = {}, {}
+    for name in names:
+        with suppress(*UNREADABLE), Image.open(folder / name) as image:
+            turned = image.getexif().get(_ORIENTATION, 1) >= 5
+            sizes[name] = image.size[::-1] if turned else image.size
+            modes[name] = image.mode
+    return sizes, modes
+
+
+def _conversion(
+    sizes: Mapping[str, tuple[int, int]], modes: Mapping[str, str], side: int
+) -> dict[str, Any]:
+    """The settings `side`, `fit` and `colour` that make images alike."""
+    settings: dict[str, Any] = {}
+    if set(sizes.values()) != {(side, side)}:
+        settings["side"] = side
+        if any(width != height for width, height in sizes.values()):
+            settings["fit"] = "crop"
+    kinds = set(modes.values())
+    if not kinds <= {"1", "L"} and kinds != {"RGB"}:
+        settings["colour"] = "grey" if kinds <= _GREY else "rgb"
+    return settings
+
+
+def _refusals(folder: Path, names: Sequence[str], settings: Mapping[str, Any]) -> dict[str, str]:
+    """Errors of the images that cannot be read with the settings, by name."""
+    colour, fit = settings.get("colour", "keep"), settings.get("fit", "squash")
+    errors = {}
+    for name in names:
+        try:
+            read_image(folder / name, settings.get("side"), colour, fit)
+        except InputError as error:
+            errors[name] = str(error)
+    return errors
+
+
+def _duplicates(folder: Path, names: Sequence[str]) -> str:
+    """Groups of files with equal bytes."""
+    by_size, groups = defaultdict[int, list[str]](list), defaultdict[bytes, list[str]](list)
+    for name in names:
+        by_size[(folder / name).stat().st_size].append(name)
+    for name in (name for equal in by_size.values() if len(equal) > 1 for name in equal):
+        groups[hashlib.sha256((folder / name).read_bytes()).digest()].append(name)
+    return listing([" = ".join(equal[:3]) for equal in groups.values() if len(equal) > 1])
+
+
+class _Match(NamedTuple):
+    """A table, its column that names most images, and how many; no table has the name ""."""
+
+    table: str
+    file: str
+    images: int
+
+
+def _best(
+    folder: Path, names: Sequence[str], tables: Sequence[str], file: str | None
+) -> tuple[Path, _Match]:
+    """The table that names most images, and the folder that its names are relative to."""
+    matches = [(folder, _match(folder / name, name, names, file)) for name in tables]
+    if not any(match.images for _, match in matches):
+        parents = {str(PurePosixPath(name).parent) for name in names} - {"."}
+        for parent in sorted(parents):
+            inside = [
+                PurePosixPath(name).relative_to(parent).as_posix()
+                for name in names
+                if name.startswith(f"{parent}/")
+            ]
+            matches += [
+                (folder / parent, _match(folder / name, name, inside, file)) for name in tables
+            ]
+    matches.append((folder, _Match(next(iter(tables), ""), "file", 0)))
+    return max(matches, key=lambda pair: pair[1].images)
+
+
+def _match(path: Path, table: str, names: Iterable[str], file: str | None) -> _Match:
+    columns, _, rows = table_files.read_cells(path)
+    images = set(names)
+    counts = {
+        name: sum(PurePosixPath(cell.strip()).as_posix() in images for cell in cells)
+        for name, cells in zip(columns, zip(*rows, strict=False), strict=False)
+        if file in (None, name)
+    }
+    best = max(counts, key=lambda name: counts[name], default="file")
+    count = counts.get(best, 0)
+    return _Match(table, best if count else file or "file", count)
+
+
+def _table(folder: Path, names: Sequence[str], best: _Match) -> tuple[Rows, dict[str, Any]]:
+    """Report on the table that names most images, and the settings for it."""
+    if not best.table:
+        return [("table", "none: the images train, and without factors they are not scored")], {}
+    try:
+        rows = table_files.read_table(folder / best.table, best.file)
+        fault = f"none of its columns holds names of the images, such as {names[0]}"
+    except InputError as error:
+        fault = str(error)
+    if not best.images:
+        return [("table", f"{best.table} is left out: {fault}")], {}
+    report = [
+        ("table", f"{best.table}: {len(rows):,} rows, whose column {best.file!r} names the images")
+    ]
+    columns, gaps = _columns(rows, best.file)
+    listed = {row.file for row in rows}
+    absent = [f"{row.file} ({row.line})" for row in rows if not (folder / row.file).is_file()]
+    unlisted = [name for name in names if name not in listed]
+    report += [
+        *columns,
+        ("rows without an image", _many(absent)),
+        ("images without a row", _many(unlisted)),
+        ("images with several rows", _many(table_files.named_twice(rows))),
+    ]
+    settings: dict[str, Any] = {"table": best.table}
+    if best.file != "file":
+        settings["file"] = best.file
+    if gaps or absent or unlisted:
+        settings["gaps"] = "drop"
+    return report, settings
+
+
+def _columns(rows: list[table_files.Row], file: str) -> tuple[Rows, bool]:
+    """A line on each column of factors, and whether a row lacks a value."""
+    report: Rows = []
+    gaps = bool(table_files.gaps(rows, file, [], {})[0])
+    for name in rows[0].cells:
+        lacking, _ = table_files.gaps(rows, file, [name], {})
+        complete = [row for row in rows if row.line not in lacking]
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                values = table_files.columns(complete, [name], {})
+                factor = labelled(values, Traits({}, {}, {})).space.factors[0]
+            values_text = f"{factor.values[0]} to {factor.values[-1]}"
+            text = f"{factor.kind}, {len(factor):,} values from {values_text}"
+        except (InputError, IndexError) as error:
+            text = str(error) if complete else "no values"
+        gaps = gaps or bool(lacking)
+        missing = f"; no value in {_many(list(lacking))}" if lacking else ""
+        report.append((f"column {name}", text + missing))
+    return report, gaps
+
+
+def _tried(
+    settings: Mapping[str, Any], names: Sequence[str]
+) -> tuple[set[str], list[str], list[str]]:
+    """The images that a data set with the settings uses, its errors and its warnings."""
+    used, faults = set(names), list[str]()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            used = set(FolderDataset(**settings).files)
+        except InputError as error:
+            faults = [str(error)]
+    return used, faults, list(dict.fromkeys(str(warning.message) for warning in caught))
+
+
+def _many(names: Sequence[str]) -> str:
+    return f"{len(names):,}: {listing(names)}" if names else "none"
+
+
+def _counts(values: Iterable[str]) -> str:
+    """Values with their numbers, the most frequent first."""
+    return listing([f"{value} ({count:,})" for value, count in Counter(values).most_common()])

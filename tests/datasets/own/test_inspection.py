@@ -1,0 +1,126 @@
+"""Inspection of folders of images: what it reports, and settings with which the data set works."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from dislab.datasets import FolderDataset
+from dislab.datasets.own.inspection import Inspection, inspect
+from dislab.errors import InputError
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Three images of 8×6 pixels in a subfolder, and one of 64×64."""
+    monkeypatch.setenv("DISLAB_CACHE", str(tmp_path / "cache"))
+    folder = tmp_path / "mine"
+    (folder / "sub").mkdir(parents=True)
+    for number in range(3):
+        Image.new("RGB", (8, 6), (90 * number, 0, 9)).save(folder / f"sub/{number}.png")
+    Image.new("L", (64, 64), 100).save(folder / "grey.png")
+    return folder
+
+
+def write(folder: Path, *lines: str, name: str = "labels.csv") -> None:
+    (folder / name).parent.mkdir(exist_ok=True)
+    (folder / name).write_text("\n".join(lines) + "\n")
+
+
+def report(inspection: Inspection) -> dict[str, str]:
+    return dict([*inspection.images, *inspection.table])
+
+
+def usable(inspection: Inspection) -> FolderDataset:
+    """The data set of the suggested settings, prepared."""
+    assert inspection.faults == []
+    dataset = FolderDataset(**inspection.settings)
+    dataset.prepare()
+    return dataset
+
+
+def test_images_without_a_table_are_described_and_train(folder: Path) -> None:
+    (folder / "sub/copy.png").write_bytes((folder / "sub/1.png").read_bytes())
+    (folder / "notes.txt").write_text("mine")
+    inspection = inspect(folder)
+    lines = report(inspection)
+    assert lines["images"] == "5"
+    assert lines["sizes"] == "8×6 (4), 64×64 (1)"
+    assert lines["modes"] == "RGB (4), L (1)"
+    assert lines["equal files"] == "sub/1.png = sub/copy.png"
+    assert lines["other files"] == "notes.txt"
+    assert lines["table"].startswith("none")
+    conversion = {"side": 64, "fit": "crop", "colour": "rgb", "gaps": "drop"}
+    assert inspection.settings == {"folder": str(folder), "table": None, **conversion}
+    assert usable(inspection).image_shape == (3, 64, 64)
+
+
+def test_a_table_is_found_with_its_column_gaps_and_strays(folder: Path) -> None:
+    write(folder, "file,x", "nothing.txt,1", name="other.csv")
+    write(
+        folder,
+        "size,image_id,kind",
+        "1,sub/0.png,cup",
+        "2,./sub/1.png,pen",
+        ",sub/2.png,pen",
+        "3,lost.png,cup",
+    )
+    inspection = inspect(folder)
+    lines = report(inspection)
+    assert lines["table"].startswith("labels.csv: 4 rows, whose column 'image_id'")
+    assert lines["column size"].endswith("no value in 1: line 4")
+    assert lines["column kind"] == "categorical, 2 values from cup to pen"
+    assert lines["rows without an image"] == "1: lost.png (line 5)"
+    assert lines["images without a row"] == "1: grey.png"
+    assert inspection.settings["file"] == "image_id"
+    assert inspection.settings["gaps"] == "drop"
+    dataset = usable(inspection)
+    assert sorted(dataset.files) == ["sub/0.png", "sub/1.png"]
+
+
+@pytest.mark.parametrize("table", ["labels.csv", "tables/labels.csv"])
+def test_names_may_be_relative_to_a_subfolder(folder: Path, table: str) -> None:
+    write(folder, "file,x", "0.png,1", "1.png,2", "2.png,2", name=table)
+    inspection = inspect(folder)
+    assert Path(inspection.settings["folder"]) == folder / "sub"
+    assert inspection.settings["table"] == f"../{table}"
+    assert usable(inspection).factors.names == ("x", "instance")
+
+
+def test_a_table_stands_for_the_folder_that_its_names_are_relative_to(folder: Path) -> None:
+    write(folder, "file,x", "0.png,1", "1.png,2", "2.png,3", name="sub/labels.csv")
+    inspection = inspect(folder / "sub/labels.csv")
+    assert Path(inspection.settings["folder"]) == folder / "sub"
+    assert len(usable(inspection).factors) == 3
+
+
+def test_faults_that_only_the_user_can_mend_are_told_together(folder: Path) -> None:
+    Image.fromarray(np.full((8, 8), 900, dtype=np.uint16)).save(folder / "deep.png")
+    (folder / "cut.png").write_bytes((folder / "grey.png").read_bytes()[:50])
+    first, second = inspect(folder).faults
+    assert "cut.png cannot be read as an image" in first
+    assert "deep.png has more than 8 bits a channel" in second
+    write(folder, "file,x", "grey.png,1", "sub/0.png,red", "sub/1.png,2")
+    assert any("column x has numbers in 2 rows" in fault for fault in inspect(folder).faults)
+
+
+def test_images_that_the_table_leaves_out_are_no_fault(folder: Path) -> None:
+    (folder / "cut.png").write_bytes(b"")
+    write(folder, "file,x", "sub/0.png,1", "sub/1.png,2")
+    inspection = inspect(folder)
+    assert report(inspection)["refused"] == "1: cut.png"
+    assert "cut.png is no image that can be read" in inspection.notes[0]
+    assert len(usable(inspection).factors) == 2
+
+
+def test_a_table_of_another_format_is_left_out_with_the_reason(folder: Path) -> None:
+    write(folder, "file;x", "grey.png;1")
+    assert "separated by ';'" in report(inspect(folder))["table"]
+
+
+@pytest.mark.parametrize("path", ["nowhere", "empty", "mine/grey.png"])
+def test_other_paths_are_refused(folder: Path, path: str) -> None:
+    (folder.parent / "empty").mkdir()
+    with pytest.raises(InputError, match=r"is no folder of images|holds no images"):
+        inspect(folder.parent / path)

@@ -1,0 +1,35 @@
+"""The page on own images, followed literally."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from dislab.cli import main
+
+PAGE = Path(__file__).parents[1] / "docs" / "own_images.md"
+
+
+@pytest.mark.slow
+def test_every_command_of_the_page_works(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DISLAB_CACHE", str(tmp_path / "cache"))
+    text = PAGE.read_text(encoding="utf-8")
+    (script,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    exec(compile(script, str(PAGE), "exec"), {})
+    said = {}
+    for block in re.findall(r"```bash\n(.*?)```", text, re.DOTALL):
+        for command in block.splitlines():
+            program, *args = shlex.split(command)
+            assert program == "dislab"
+            assert main(args) == 0, capsys.readouterr().err
+            said[command] = capsys.readouterr().out
+    (report,) = re.findall(r"```text\n(images.*?)```", text, re.DOTALL)
+    assert report in said["dislab data check my_images"]
+    run = tmp_path / "runs/factorvae/version_0"
+    assert {"report.html", "scores.json", "codes.npz"} <= {path.name for path in run.iterdir()}
+    unlabelled = tmp_path / "runs/betavae/version_0"
+    assert "report.html" in {path.name for path in unlabelled.iterdir()}
