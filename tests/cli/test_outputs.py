@@ -26,6 +26,7 @@ FILES: Final[dict[str, tuple[list[str], str]]] = {
     "score --json": (["score", "codes.npz", "--metrics=MIG", "--no_chance"], "new.json"),
     "score --sheet": (["score", "codes.npz", "--metrics=MIG", "--no_chance"], "new.png"),
     "transfer --json": (["transfer", "--codes=codes.npz", "--scenarios=x.yaml", *SMALL], "a.json"),
+    "draw --out": (["draw", RUN, "samples"], "new.pdf"),
     "report --out": (["report", RUN, "--explorer-only"], "new.html"),
     "compare --out": (["compare", RUN], "new.csv"),
     "import --out": (["import", "evaluation.json"], "new.tex"),

@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -106,3 +108,22 @@ def test_what_does_not_fit_is_refused(
 ) -> None:
     with pytest.raises(InputError, match=message):
         image_grid(np.zeros(shape), rows, columns, blocks=blocks)
+
+
+@pytest.mark.parametrize("width", [3.25, 6.75])
+def test_print_keeps_the_size_of_labels_and_loses_none_at_the_edge(width: float) -> None:
+    labels = [f"{step:+d}.25σ" for step in range(-4, 5)]
+    figure = image_grid(np.zeros((2, 9, 1, 8, 8)), ("z0 posX", "z1"), labels, width=width)
+    shown = [text for text in figure.texts if text.get_text()]
+    assert min(float(text.get_fontsize()) for text in shown) >= 7
+    figure.draw_without_rendering()
+    boxes = [text.get_window_extent() for text in shown]
+    assert all(figure.bbox.x0 <= box.x0 and box.x1 <= figure.bbox.x1 for box in boxes)
+    columns = sorted((box.x0, box.x1) for box in boxes if box.y0 == max(one.y0 for one in boxes))
+    assert len(columns) >= 2
+    assert all(left[1] < right[0] for left, right in pairwise(columns))
+
+
+def test_a_width_without_room_for_images_is_refused() -> None:
+    with pytest.raises(InputError, match="show fewer columns or shorter labels"):
+        image_grid(np.zeros((1, 40, 1, 8, 8)), ("a long label",), width=3.25)

@@ -7,7 +7,14 @@ import pytest
 from matplotlib.figure import Figure
 
 from dislab.errors import InputError
-from dislab.plots import image_grid, pixels, save
+from dislab.plots import (
+    check_picture,
+    image_grid,
+    is_picture,
+    pixels,
+    save,
+    save_animation,
+)
 
 
 def test_the_file_holds_what_pixels_returns(tmp_path: Path) -> None:
@@ -59,3 +66,13 @@ def test_other_suffixes_are_refused(name: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"ends in one of \.png, \.pdf, \.svg"):
         save(image_grid(np.zeros((1, 1, 1, 8, 8))), tmp_path / name)
     assert not list(tmp_path.iterdir())
+
+
+def test_a_path_may_be_text(tmp_path: Path) -> None:
+    still, moving = str(tmp_path / "a.png"), str(tmp_path / "a.gif")
+    save(Figure(), still, "draw")
+    save_animation(np.zeros((2, 4, 4, 3), dtype=np.uint8), moving, command="draw")
+    for path in (still, moving):
+        assert is_picture(path, "draw")
+        assert not is_picture(path, "score")
+    check_picture("--out", still)

@@ -10,6 +10,7 @@ from torch import Tensor
 from dislab.base.inference import lacks
 from dislab.base.objective import Objective
 from dislab.codes.latent_order import LatentOrder, order_by_kl, order_by_spread
+from dislab.errors import InputError
 from dislab.functional.losses import kl_per_latent
 
 
@@ -19,6 +20,7 @@ class Order(NamedTuple):
     Attributes:
         latents: Numbers of the latents.
         labels: Name and content of each latent.
+        names: Name of each latent and of the factor that it carries.
         dead: Whether each latent carries no information, in the order of `latents`.
         centre: Position 0 of every latent of the method, in the unit of its codes.
         scale: Standard deviation of every latent of the method, in the unit of its codes.
@@ -26,9 +28,33 @@ class Order(NamedTuple):
 
     latents: list[int]
     labels: list[str]
+    names: list[str]
     dead: list[bool]
     centre: Tensor
     scale: Tensor
+
+    def chosen(self, latents: Sequence[int]) -> "Order":
+        """Only some latents, in a given order.
+
+        Args:
+            latents: Their numbers.
+
+        Raises:
+            InputError: A latent does not exist.
+        """
+        for latent in latents:
+            if latent not in self.latents:
+                count = len(self.latents)
+                raise InputError(
+                    f"latent {latent} does not exist; latents are numbered 0 to {count - 1}"
+                )
+        rows = [self.latents.index(latent) for latent in latents]
+        return self._replace(
+            latents=list(latents),
+            labels=[self.labels[row] for row in rows],
+            names=[self.names[row] for row in rows],
+            dead=[self.dead[row] for row in rows],
+        )
 
 
 def latent_order(
@@ -71,13 +97,14 @@ def latent_order(
 
 
 def _labelled(order: LatentOrder, labels: list[str], names: Sequence[str], where: str) -> Order:
-    texts = []
+    texts, short = [], []
     for latent in order.latents:
-        carried = order.carried[latent]
+        carried, name = order.carried[latent], labels[latent].split()[0]
         content = f"  {names[carried.factor]} {carried.nats:.2f} nats{where}" if carried else ""
         texts.append(labels[latent] + ("  dead" if order.dead[latent] else content))
+        short.append(f"{name} {names[carried.factor]}" if carried else name)
     dead = [order.dead[latent] for latent in order.latents]
-    return Order(order.latents, texts, dead, order.centre, order.scale)
+    return Order(order.latents, texts, short, dead, order.centre, order.scale)
 
 
 def _bounds(name: str, values: Tensor) -> str:

@@ -125,6 +125,15 @@ def traversal_frames(
     moves, _ = _of_arrays(
         model, images, None, (), blocks, steps, span, positions, latents, batch_size
     )
+    return frames_of(moves)
+
+
+def frames_of(moves: Moved) -> UInt8[np.ndarray, "frame height width 3"]:
+    """Frames in which all latents move forth and back, one row per image, one column per latent.
+
+    Args:
+        moves: Images of the moved latents.
+    """
     grid = torch.nn.functional.pad(moves.images, (0, _GAP, 0, _GAP), value=1.0)
     rows = rearrange(grid, "latent image step c h w -> step (image h) (latent w) c")
     shades = (rows[:, :-_GAP, :-_GAP].clamp(0, 1) * 255).round().to(torch.uint8)

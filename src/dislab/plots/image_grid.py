@@ -1,7 +1,8 @@
 """A table of images with labelled rows and columns."""
 
 from collections.abc import Sequence
-from typing import Any, Final, Literal
+from math import ceil
+from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +22,12 @@ GAP: Final = 2
 """Screen pixels between two images."""
 BLOCK_GAP: Final = 16
 """Screen pixels between two blocks of columns."""
+SMALLEST: Final = 8
+"""Least width of an image in screen pixels, in a figure of a given width."""
+WIDEST: Final = 50
+"""Greatest width of a figure in inches."""
+PRINTED: Final = 300
+"""Resolution of figures of a given width, in dots per inch."""
 MARGIN: Final = 12
 LABEL_SIZE: Final = 9.0
 TITLE_SIZE: Final = 11.0
@@ -32,6 +39,39 @@ FADING: Final = 3
 """Divisor of a faded pixel's distance from that grey."""
 
 
+class ImageGrid(NamedTuple):
+    """Images in rows and columns, with their labels; see `image_grid`.
+
+    Attributes:
+        images: Pixels in [0, 1]; one or three channels.
+        row_labels: One label per row, or none.
+        column_labels: One label per column, or none.
+        title: Title above the figure.
+        blocks: Number of equal blocks of columns.
+        faded: For each row, whether it is greyed out; or empty.
+        short_labels: Shorter labels of the rows, for narrow figures; or empty.
+    """
+
+    images: Float[np.ndarray, "row column channel height width"]
+    row_labels: Sequence[str] = ()
+    column_labels: Sequence[str] = ()
+    title: str = ""
+    blocks: int = 1
+    faded: Sequence[bool] = ()
+    short_labels: Sequence[str] = ()
+
+    def figure(self, width: float | None = None) -> Figure:
+        """The figure, at a size that gives every image whole screen pixels.
+
+        Args:
+            width: Total width in inches, if it matters more than whole screen pixels.
+
+        Raises:
+            InputError: As for `image_grid`.
+        """
+        return image_grid(*self[:-1], width=width)
+
+
 def image_grid(
     images: Float[np.ndarray, "row column channel height width"],
     row_labels: Sequence[str] = (),
@@ -39,6 +79,7 @@ def image_grid(
     title: str = "",
     blocks: int = 1,
     faded: Sequence[bool] = (),
+    width: float | None = None,
 ) -> Figure:
     """A figure in which every image pixel covers a square of whole screen pixels.
 
@@ -50,33 +91,76 @@ def image_grid(
         title: Title above the figure; empty for none.
         blocks: Number of equal blocks of columns, separated by wider gaps.
         faded: For each row, whether its images and label are greyed out; or empty.
+        width: Total width in inches, for print: images are scaled, labels keep their size, and
+            only as many columns are labelled as there is room for. By default, images determine
+            the width.
 
     Raises:
-        InputError: The grid is empty, the channels are neither one nor three, or labels, blocks or
-            faded rows do not match the rows and columns.
+        InputError: The grid is empty, the channels are neither one nor three, labels, blocks or
+            faded rows do not match the rows and columns, or the width leaves no room for images.
     """
     _check(images.shape, row_labels, column_labels, blocks, faded)
     greyed = list(faded) or [False] * len(images)
     scale = max(1, round(CELL / max(images.shape[-2:])))
     canvas, lefts, tops = _canvas(images, scale, blocks, greyed)
-    height, width = canvas.shape[:2]
     middle_y, middle_x = (scale * side / 2 for side in images.shape[-2:])
 
-    offset = MARGIN + max((_extent(label, LABEL_SIZE) + 8 for label in row_labels), default=0)
-    top = MARGIN + (22 if any(column_labels) else 0) + (28 if title else 0)
-    right = max(offset + width, MARGIN + _extent(title, TITLE_SIZE))
-    size = right + MARGIN, top + height + MARGIN
+    edge = MARGIN if width is None else MARGIN // 4
+    offset = edge + max((_extent(label, LABEL_SIZE) + 8 for label in row_labels), default=0)
+    top = edge + (22 if any(column_labels) else 0) + (28 if title else 0)
+    zoom = 1.0 if width is None else _zoom(width, offset + edge, canvas.shape[1], len(lefts))
+    across, down = (round(zoom * side) for side in (canvas.shape[1], canvas.shape[0]))
+    right = max(offset + across, edge + _extent(title, TITLE_SIZE) if width is None else 0)
+    size = right + edge, top + down + edge
     figure = Figure(figsize=(size[0] / DPI, size[1] / DPI), dpi=DPI, facecolor="white")
-    figure.images.append(_Exact(figure, canvas, offset))
+    if width is None:
+        figure.images.append(_Exact(figure, canvas, offset))
+    else:
+        _place(figure, canvas, (offset / size[0], edge / size[1]), (across, down), size)
+        column_labels = _thinned(column_labels, zoom * (lefts[-1] + 2 * middle_x) / len(lefts))
     for y, label, grey in zip(tops, row_labels, greyed, strict=False):
-        point = offset - 8, top + y + middle_y
+        point = offset - 8, top + zoom * (y + middle_y)
         colour = GREY if grey else "black"
         _write(figure, size, point, label, LABEL_SIZE, "right", "center", colour)
     for x, label in zip(lefts, column_labels, strict=False):
-        point = offset + x + middle_x, top - 6
+        middle = offset + zoom * (x + middle_x)
+        if width is not None:
+            middle = min(middle, size[0] - _extent(label, LABEL_SIZE) / 2)
+        point = middle, top - 6
         _write(figure, size, point, label, LABEL_SIZE, "center", "bottom")
-    _write(figure, size, (MARGIN, MARGIN), title, TITLE_SIZE, "left", "top")
+    _write(figure, size, (edge, edge), title, TITLE_SIZE, "left", "top")
     return figure
+
+
+def _zoom(width: float, labels: int, images: int, columns: int) -> float:
+    """Factor that gives the figure its width in inches."""
+    least = (labels + SMALLEST * columns) / DPI
+    if not least <= width <= WIDEST:
+        raise InputError(
+            f"width is {width:g} inches; with {columns} columns and these labels, it is from "
+            f"{np.ceil(10 * least) / 10:g} to {WIDEST}; show fewer columns or shorter labels"
+        )
+    return (width * DPI - labels) / images
+
+
+def _place(
+    figure: Figure,
+    canvas: UInt8[np.ndarray, "y x 3"],
+    corner: tuple[float, float],
+    shown: tuple[int, int],
+    size: tuple[int, int],
+) -> None:
+    """Places pixels at a corner, scaled, at a resolution for print."""
+    figure.set_dpi(PRINTED)
+    axes = figure.add_axes((*corner, shown[0] / size[0], shown[1] / size[1]))
+    axes.imshow(canvas, aspect="auto", interpolation="nearest")
+    axes.set_axis_off()
+
+
+def _thinned(labels: Sequence[str], pitch: float) -> list[str]:
+    """Every n-th label, such that neighbours do not touch at a distance of columns in pixels."""
+    every = ceil(max((_extent(label, LABEL_SIZE) + 2 for label in labels), default=0) / pitch)
+    return [label if column % max(every, 1) == 0 else "" for column, label in enumerate(labels)]
 
 
 class _Exact(FigureImage):

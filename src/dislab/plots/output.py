@@ -1,6 +1,6 @@
 """Writes figures to files and arrays."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import Final
@@ -27,7 +27,7 @@ _NO_DATE: Final[Mapping[str, dict[str, None]]] = {
 _CREATOR: Final = {"png": "Software", "svg": "Creator", "pdf": "Creator"}
 """Metadata that name the program which made a picture."""
 _OF_COMMAND: Final = "dislab "
-_BEGINNINGS: Final = (b"\x89PNG", b"%PDF", b"<?xml")
+_BEGINNINGS: Final = (b"\x89PNG", b"%PDF", b"<?xml", b"GIF8")
 
 
 def pixels(figure: Figure) -> UInt8[np.ndarray, "height width 3"]:
@@ -43,34 +43,35 @@ def pixels(figure: Figure) -> UInt8[np.ndarray, "height width 3"]:
     return flat.reshape(height, width, 4)[..., :3].copy()
 
 
-def check_picture(option: str, path: Path) -> None:
+def check_picture(option: str, path: str | Path, suffixes: Sequence[str] = SUFFIXES) -> None:
     """Rejects the name of a picture with an unsupported suffix.
 
     Args:
         option: Option that names the picture, for messages.
         path: The picture.
+        suffixes: The supported suffixes.
 
     Raises:
         InputError: The suffix is not supported.
     """
-    if path.suffix.lower() not in SUFFIXES:
+    if Path(path).suffix.lower() not in suffixes:
         raise InputError(
-            f"{option} is {path}; the name of a picture ends in one of {', '.join(SUFFIXES)}"
+            f"{option} is {path}; the name of a picture ends in one of {', '.join(suffixes)}"
         )
 
 
-def is_picture(path: Path, command: str) -> bool:
+def is_picture(path: str | Path, command: str) -> bool:
     """Whether a file is a picture that `save` wrote for a command.
 
     Args:
         path: The file.
         command: The command.
     """
-    content = path.read_bytes()
+    content = Path(path).read_bytes()
     return content.startswith(_BEGINNINGS) and f"{_OF_COMMAND}{command}".encode() in content
 
 
-def save(figure: Figure, path: Path, command: str | None = None) -> None:
+def save(figure: Figure, path: str | Path, command: str | None = None) -> None:
     """Writes a figure at its own resolution; the file is replaced atomically.
 
     Equal figures give equal files.
@@ -85,8 +86,8 @@ def save(figure: Figure, path: Path, command: str | None = None) -> None:
         InputError: The suffix is not supported, or the file cannot be written.
     """
     check_picture("the picture", path)
-    with atomic(path) as temporary:
-        form = path.suffix[1:].lower()
+    with atomic(Path(path)) as temporary:
+        form = Path(path).suffix[1:].lower()
         mark = {} if command is None else {_CREATOR[form]: f"{_OF_COMMAND}{command}"}
         write_figure(figure, temporary, form, metadata=mark)
 
@@ -102,8 +103,9 @@ def write_figure(
 
     Equal figures give equal bytes.
     """
-    # derives identifiers inside an SVG file from its content instead of at random
-    with mpl.rc_context({"svg.hashsalt": "dislab", "svg.fonttype": "path"}):
+    # derives identifiers inside an SVG file from its content instead of at random; publishers
+    # refuse the default fonts of PDF files, which are of type 3
+    with mpl.rc_context({"svg.hashsalt": "dislab", "svg.fonttype": "path", "pdf.fonttype": 42}):
         figure.savefig(
             target,
             format=form,
@@ -115,7 +117,10 @@ def write_figure(
 
 
 def save_animation(
-    frames: UInt8[np.ndarray, "frame height width 3"], path: Path, seconds: float = 0.1
+    frames: UInt8[np.ndarray, "frame height width 3"],
+    path: str | Path,
+    seconds: float = 0.1,
+    command: str | None = None,
 ) -> None:
     """Writes frames as a looping GIF; the file is replaced atomically.
 
@@ -123,14 +128,16 @@ def save_animation(
         frames: Pixels from 0 to 255.
         path: The file, with the suffix `.gif`.
         seconds: Duration of each frame in seconds.
+        command: The command that writes the animation, which is kept as its comment; see
+            `is_picture`.
 
     Raises:
         InputError: The suffix is not `.gif`, or the file cannot be written.
     """
-    if path.suffix.lower() != ".gif":
+    if Path(path).suffix.lower() != ".gif":
         raise InputError(f"the animation is {path}; its name must end in .gif")
     first, *others = [Image.fromarray(frame) for frame in frames]
-    with atomic(path) as temporary:
+    with atomic(Path(path)) as temporary:
         first.save(
             temporary,
             format="GIF",
@@ -138,4 +145,5 @@ def save_animation(
             append_images=others,
             duration=round(1000 * seconds),
             loop=0,
+            comment="" if command is None else f"{_OF_COMMAND}{command}",
         )

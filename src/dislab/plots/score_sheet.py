@@ -35,6 +35,7 @@ def score_sheet(
     title: str = "",
     chance: Mapping[str, float] = MappingProxyType({}),
     about: str = "mutual information",
+    width: float = LEFT,
 ) -> Figure:
     """A figure with the scores at the left, and panels of latents and factors at the right.
 
@@ -48,6 +49,7 @@ def score_sheet(
         title: Title above the figure; empty for none.
         chance: Chance levels of some scores, drawn as a bar across the line.
         about: Title of the mutual information.
+        width: Width of the list of scores in inches.
 
     Raises:
         InputError: No score is given, or a matrix does not match the names.
@@ -61,13 +63,13 @@ def score_sheet(
     matrices = [matrix for matrix in (importance, information) if matrix is not None]
     heights = [down] * len(matrices) + ([KL_HEIGHT] if kl is not None else [])
     listed = ROW * len(values) + 0.7
-    width = LEFT + (max(across, 5.0) if heights else 0.0)
+    total = width + (max(across, 5.0) if heights else 0.0)
     height = max(listed, sum(heights))
-    figure = Figure((width, height + 0.5), dpi=DPI, facecolor="white", layout="constrained")
+    figure = Figure((total, height + 0.5), dpi=DPI, facecolor="white", layout="constrained")
     if title:
         figure.suptitle(title, x=0.01, ha="left", fontsize=TITLE_SIZE + 1, parse_math=False)
     pages = figure.subfigures(
-        1, 2 if heights else 1, width_ratios=_ratios(LEFT, width), squeeze=False
+        1, 2 if heights else 1, width_ratios=_ratios(width, total), squeeze=False
     )
     plot_scores(_stacked(pages[0, 0], [listed], height)[0], values, intervals, chance)
     panels = _stacked(pages[0, -1], heights, height) if heights else []

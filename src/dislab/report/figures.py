@@ -24,48 +24,65 @@ MOST_PANELS: Final = 9
 MOST_POINTS: Final = 400
 """Maximum number of points of a curve; longer ones are thinned to every n-th point."""
 _ACROSS: Final = 3
+_PANEL: Final = 1.6
+"""Least width of a panel in inches, in a figure of a given width."""
 QUALITY: Final = 85
 """JPEG quality of precomputed images and of large pictures."""
 LARGEST: Final = 400_000
 """Bytes above which a picture of the run folder is stored as JPEG."""
 
 
-def curves_figure(rows: Sequence[Mapping[str, str]]) -> Figure | None:
+def curves_figure(
+    rows: Sequence[Mapping[str, str]],
+    terms: Sequence[str] | None = None,
+    width: float | None = None,
+) -> Figure | None:
     """Training curves with one panel per loss term; None if nothing changed in training.
 
     Args:
         rows: The rows of `metrics.csv`.
+        terms: Terms to show, in this order; the first nine unless given.
+        width: Total width in inches; by the number of panels unless given.
     """
     curves = {
         f"{stage}/{term}": curve
-        for term in _terms(rows)
+        for term in loss_terms(rows)
         for stage in STAGES
         if (curve := _curve(rows, f"{stage}/{term}")) is not None
     }
-    terms = [name for name in _terms(rows) if any(f"{stage}/{name}" in curves for stage in STAGES)]
-    terms = terms[:MOST_PANELS]
-    if not terms:
+    changing = [
+        name for name in loss_terms(rows) if any(f"{stage}/{name}" in curves for stage in STAGES)
+    ]
+    shown = (
+        changing[:MOST_PANELS] if terms is None else [name for name in terms if name in changing]
+    )
+    if not shown:
         return None
-    down = -(-len(terms) // _ACROSS)
-    across = min(_ACROSS, len(terms))
-    figure = Figure((3.3 * across, 2.3 * down), layout="constrained")
+    across = min(_ACROSS if width is None else max(1, int(width / _PANEL)), len(shown))
+    down = -(-len(shown) // across)
+    height = 2.3 if width is None else min(2.3, 0.8 * width / across)
+    figure = Figure((width or 3.3 * across, height * down), layout="constrained")
     panels = figure.subplots(down, across, squeeze=False).ravel()
-    for axes, term in zip(panels, terms, strict=False):
+    for axes, term in zip(panels, shown, strict=False):
         for stage, colour in STAGES.items():
             if (curve := curves.get(f"{stage}/{term}")) is not None:
                 axes.plot(*curve, color=colour, linewidth=1.0, label=stage)
-        axes.set_title(term, fontsize=9, loc="left", parse_math=False)
+        axes.set_title(term, fontsize=9 if width is None else 7, loc="left", parse_math=False)
         axes.tick_params(labelsize=7)
         axes.grid(alpha=0.3, linewidth=0.5)
-    for idle in panels[len(terms) :]:
+    for idle in panels[len(shown) :]:
         idle.set_axis_off()
     panels[0].legend(fontsize=7, frameon=False)
     panels[0].set_xlabel("optimiser step", fontsize=8)
     return figure
 
 
-def _terms(rows: Sequence[Mapping[str, str]]) -> list[str]:
-    """Terms logged in training, the total loss first."""
+def loss_terms(rows: Sequence[Mapping[str, str]]) -> list[str]:
+    """Terms logged in training, the total loss first.
+
+    Args:
+        rows: The rows of `metrics.csv`.
+    """
     names = {
         name.partition("/")[2] for row in rows for name in row if name.partition("/")[0] in STAGES
     }

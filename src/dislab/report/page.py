@@ -42,7 +42,9 @@ class _Shown(NamedTuple):
     reason: str
 
 
-def write_page(runs: Sequence[ReportedRun], path: Path, *, explorer_only: bool = False) -> None:
+def write_page(
+    runs: Sequence[ReportedRun], path: str | Path, *, explorer_only: bool = False
+) -> None:
     """Writes the page of one or several runs; the file is replaced atomically.
 
     Args:
@@ -55,7 +57,7 @@ def write_page(runs: Sequence[ReportedRun], path: Path, *, explorer_only: bool =
             cannot be written.
     """
     text = page_of(runs, explorer_only=explorer_only)
-    with atomic(path) as temporary:
+    with atomic(Path(path)) as temporary:
         temporary.write_text(text, encoding="utf-8")
 
 

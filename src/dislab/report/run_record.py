@@ -93,7 +93,7 @@ def read_run(folder: Path, draw: bool = True) -> RunRecord:
         raise InputError(f"{folder} is no run: it has no {CONFIG}; runs are in runs/")
     settings = published(read_mapping(path, "data: {class_path: SingleData}"))
     records = without_paths(read_scores(folder)) if (folder / SCORES).is_file() else {}
-    scored = _first(records, _OF_CODES)
+    scored = scored_record(records)
     transfer = _first(records, _OF_TRANSFER)
     return RunRecord(
         f"{settings.get('name') or 'run'}/{folder.resolve().name}",
@@ -112,6 +112,15 @@ def read_run(folder: Path, draw: bool = True) -> RunRecord:
         yaml_text(settings),
         {name: str(version) for name, version in sorted(_mapping(scored, "versions").items())},
     )
+
+
+def scored_record(records: Mapping[str, Any]) -> dict[str, Any]:
+    """The record of the scores of codes, that of the test split first; empty for none.
+
+    Args:
+        records: The content of `scores.json`.
+    """
+    return _first(records, _OF_CODES)
 
 
 def _first(records: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:

@@ -260,10 +260,10 @@ def forget_divergence(run: Path) -> None:
     (run / _DIVERGED).unlink(missing_ok=True)
 
 
-def has_diverged(run: Path) -> bool:
+def has_diverged(run: str | Path) -> bool:
     """Whether the last training of a run stopped because a loss became NaN or infinite.
 
     Args:
         run: The run folder.
     """
-    return (run / _DIVERGED).is_file()
+    return Path(run, _DIVERGED).is_file()

@@ -1,20 +1,19 @@
-from typing import Any
-
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
-from dislab import plots
+from dislab.plots.image_grid import ImageGrid
 
 
 @pytest.fixture
 def drawn(monkeypatch: pytest.MonkeyPatch) -> list[np.ndarray]:
-    """The images of every grid that a callback asks for."""
+    """The images of every grid that a callback draws."""
     grids: list[np.ndarray] = []
-    real = plots.image_grid
+    real = ImageGrid.figure
 
-    def grid(images: np.ndarray, **labels: Any) -> Any:
-        grids.append(images)
-        return real(images, **labels)
+    def figure(grid: ImageGrid) -> Figure:
+        grids.append(grid.images)
+        return real(grid)
 
-    monkeypatch.setattr(plots, "image_grid", grid)
+    monkeypatch.setattr(ImageGrid, "figure", figure)
     return grids

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 from lightning.pytorch.loggers import TensorBoardLogger
-from matplotlib.figure import Figure
+from lightning.pytorch.plugins import Precision
 from tensorboard.backend.event_processing.event_accumulator import (  # type: ignore[import-untyped]
     EventAccumulator,
 )
@@ -18,6 +18,7 @@ from dislab.base import DataModule, Objective
 from dislab.callbacks import Reconstructions
 from dislab.errors import InputError
 from dislab.functional.random import host_generator
+from dislab.plots.image_grid import ImageGrid
 
 MakeTrainer = Callable[..., pl.Trainer]
 SIDE = 64  # screen pixels of an image of 8 by 8 pixels
@@ -91,15 +92,15 @@ def test_weights_are_drawn_once_until_they_change(
 ) -> None:
     """At the last validation, the end of training and in the test that follows them."""
     drawn: list[int] = []
-    figure = Reconstructions.figure
+    grid = Reconstructions.grid
 
     def counted(
-        self: Reconstructions, trainer: pl.Trainer, data: DataModule, module: Objective
-    ) -> Figure:
+        self: Reconstructions, data: DataModule, module: Objective, precision: Precision
+    ) -> ImageGrid:
         drawn.append(int(module.steps))
-        return figure(self, trainer, data, module)
+        return grid(self, data, module, precision)
 
-    monkeypatch.setattr(Reconstructions, "figure", counted)
+    monkeypatch.setattr(Reconstructions, "grid", counted)
     runner = trainer(callbacks=[Reconstructions(count=2)], max_steps=4, val_check_interval=2)
     runner.fit(objective, datamodule=data)
     path = tmp_path / "run" / "images" / "reconstructions.png"

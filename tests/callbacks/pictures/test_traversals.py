@@ -9,40 +9,33 @@ import pytest
 import torch
 from matplotlib.figure import Figure
 
-from dislab import plots
 from dislab.base import DataModule, Objective
 from dislab.callbacks import Traversals
 from dislab.errors import InputError
 from dislab.functional.losses import kl_per_latent
 from dislab.functional.random import host_generator
+from dislab.plots.image_grid import ImageGrid
 
 MakeTrainer = Callable[..., pl.Trainer]
 
 
 class Grid:
-    """The images that the callback passed to `plots.image_grid`."""
+    """The last grid that the callback drew."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.real = plots.image_grid
-        monkeypatch.setattr(plots, "image_grid", self)
+        real = ImageGrid.figure
 
-    def __call__(
-        self,
-        images: np.ndarray,
-        row_labels: list[str],
-        column_labels: list[str],
-        title: str,
-        blocks: int,
-        faded: list[bool] = [],  # noqa: B006  # as the real one
-    ) -> Figure:
-        self.images, self.rows, self.columns, self.blocks, self.faded = (
-            images,
-            row_labels,
-            column_labels,
-            blocks,
-            faded,
-        )
-        return self.real(images, row_labels, column_labels, title, blocks, faded)
+        def figure(grid: ImageGrid) -> Figure:
+            self.images, self.rows, self.columns, self.blocks, self.faded = (
+                grid.images,
+                grid.row_labels,
+                grid.column_labels,
+                grid.blocks,
+                grid.faded,
+            )
+            return real(grid)
+
+        monkeypatch.setattr(ImageGrid, "figure", figure)
 
 
 @pytest.fixture

@@ -9,13 +9,14 @@ import lightning.pytorch as pl
 import numpy as np
 from jaxtyping import UInt8
 from lightning.pytorch.loggers import MLFlowLogger, TensorBoardLogger
+from lightning.pytorch.plugins import Precision
 from lightning.pytorch.utilities import rank_zero_info
-from matplotlib.figure import Figure
 from PIL import Image
 
 from dislab import plots
 from dislab.base import DataModule, Objective, is_vector
 from dislab.callbacks._trainer import data_of, is_rehearsal, objective_of, run_folder
+from dislab.plots.image_grid import ImageGrid
 from dislab.storage import atomic
 
 
@@ -42,8 +43,8 @@ class Picture(pl.Callback, ABC):
         """The required part that the method lacks; None if it has all."""
 
     @abstractmethod
-    def figure(self, trainer: pl.Trainer, data: DataModule, module: Objective) -> Figure:
-        """Draws the objective in its current state."""
+    def grid(self, data: DataModule, module: Objective, precision: Precision) -> ImageGrid:
+        """Images of the objective in its current state, with their labels."""
 
     def setup(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
         """Prints one line if the method lacks a required part."""
@@ -95,7 +96,8 @@ class Picture(pl.Callback, ABC):
             with atomic(path) as temporary:
                 shutil.copyfile(before, temporary)
         else:
-            plots.save(self.figure(trainer, data, module), path)
+            grid = self.grid(data, module, trainer.precision_plugin)
+            plots.save(grid.figure(), path)
         self._last = path, state
         self._send(trainer, path, steps, files_alone=is_known)
 

@@ -2,18 +2,17 @@
 
 from typing import ClassVar, final
 
-import lightning.pytorch as pl
 import torch
 from einops import rearrange
-from matplotlib.figure import Figure
+from lightning.pytorch.plugins import Precision
 
-from dislab import plots
 from dislab.base import DataModule, Objective, Split
 from dislab.base.inference import evaluating, images_of, lacks
 from dislab.base.state_draws import draw_states
 from dislab.callbacks.pictures._picture import Picture
 from dislab.functional.checks import check_count
 from dislab.naming.settings import checks_settings
+from dislab.plots.image_grid import ImageGrid
 
 
 @checks_settings
@@ -56,12 +55,12 @@ class Interpolations(Picture):
             return "codes"
         return "decoder" if lacks(module, "decode") else None
 
-    def figure(self, trainer: pl.Trainer, data: DataModule, module: Objective) -> Figure:
+    def grid(self, data: DataModule, module: Objective, precision: Precision) -> ImageGrid:
         """One row per pair: the first image, the decoded codes, the second image."""
         states = draw_states(data, self.split, 2 * self.pairs, self.seed)
         half = (len(states) + 1) // 2
-        with evaluating(module, trainer.precision_plugin):
-            image = images_of(data, module, states, trainer.precision_plugin)
+        with evaluating(module, precision):
+            image = images_of(data, module, states, precision)
             code = module.codes(image)
             first, second = code[:half], code[-half:]
             fraction = self.fractions.to(code)[None, :, None]
@@ -71,7 +70,7 @@ class Interpolations(Picture):
         ends = image.float()
         row = torch.cat((ends[:half, None], steps, ends[-half:, None]), dim=1)
         between = [f"{fraction:.0%}" for fraction in self.fractions.tolist()]
-        return plots.image_grid(
+        return ImageGrid(
             row.cpu().numpy(),
             column_labels=["image", *between, "image"],
             title=f"Interpolations after {int(module.steps):,} steps",

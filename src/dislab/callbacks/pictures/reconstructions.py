@@ -2,17 +2,16 @@
 
 from typing import ClassVar, final
 
-import lightning.pytorch as pl
 import torch
-from matplotlib.figure import Figure
+from lightning.pytorch.plugins import Precision
 
-from dislab import plots
 from dislab.base import DataModule, Objective, Split
 from dislab.base.inference import evaluating, images_of, lacks
 from dislab.base.state_draws import draw_states
 from dislab.callbacks.pictures._picture import Picture
 from dislab.functional.checks import check_count
 from dislab.naming.settings import checks_settings
+from dislab.plots.image_grid import ImageGrid
 
 
 @checks_settings
@@ -52,11 +51,11 @@ class Reconstructions(Picture):
             return "posterior"
         return "decoder" if lacks(module, "decode") else None
 
-    def figure(self, trainer: pl.Trainer, data: DataModule, module: Objective) -> Figure:
+    def grid(self, data: DataModule, module: Objective, precision: Precision) -> ImageGrid:
         """Images in the first row, reconstructions in the second."""
         states = draw_states(data, self.split, self.count, self.seed)
-        with evaluating(module, trainer.precision_plugin):
-            image = images_of(data, module, states, trainer.precision_plugin)
+        with evaluating(module, precision):
+            image = images_of(data, module, states, precision)
             if lacks(module, "render"):
                 decoded = module.reconstruct(image)
             else:
@@ -64,4 +63,4 @@ class Reconstructions(Picture):
                 decoded = module.render(positions.to(image.device))
             rows = torch.stack((image.float(), decoded.float())).cpu()
         title = f"Reconstructions after {int(module.steps):,} steps"
-        return plots.image_grid(rows.numpy(), ("image", "reconstruction"), title=title)
+        return ImageGrid(rows.numpy(), ("image", "reconstruction"), title=title)

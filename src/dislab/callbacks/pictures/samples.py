@@ -2,17 +2,16 @@
 
 from typing import ClassVar, final
 
-import lightning.pytorch as pl
 from einops import rearrange
-from matplotlib.figure import Figure
+from lightning.pytorch.plugins import Precision
 
-from dislab import plots
 from dislab.base import DataModule, Objective
 from dislab.base.inference import evaluating, images_of, lacks
 from dislab.callbacks.pictures._picture import Picture
 from dislab.functional.checks import check_count
 from dislab.functional.streams import Stream
 from dislab.naming.settings import checks_settings
+from dislab.plots.image_grid import ImageGrid
 
 
 @checks_settings
@@ -53,17 +52,17 @@ class Samples(Picture):
             return "decoder"
         return "prior" if lacks(module, "encode") else None
 
-    def figure(self, trainer: pl.Trainer, data: DataModule, module: Objective) -> Figure:
+    def grid(self, data: DataModule, module: Objective, precision: Precision) -> ImageGrid:
         """Rows and columns of images."""
         count = self.rows * self.columns
         stream = Stream(self.seed, device=module.device).of("samples")
-        with evaluating(module, trainer.precision_plugin):
+        with evaluating(module, precision):
             if lacks(module, "generate"):
-                first = images_of(data, module, data.indices("all")[:1], trainer.precision_plugin)
+                first = images_of(data, module, data.indices("all")[:1], precision)
                 latents = module.encode(first).mean.shape[1]
                 image = module.decode(stream.normal("latents", count, latents))
             else:
                 image = module.generate(count, stream)
         grid = rearrange(image.float().cpu(), "(row column) ... -> row column ...", row=self.rows)
         title = f"Samples after {int(module.steps):,} steps"
-        return plots.image_grid(grid.numpy(), title=title)
+        return ImageGrid(grid.numpy(), title=title)

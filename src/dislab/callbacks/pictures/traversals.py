@@ -1,24 +1,23 @@
 """Pictures of the effect of each latent."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import ClassVar, final
 
-import lightning.pytorch as pl
 import numpy as np
 import torch
 from einops import rearrange
-from matplotlib.figure import Figure
+from lightning.pytorch.plugins import Precision
 from torch import Tensor
 
-from dislab import plots
 from dislab.base import DataModule, Objective, Split
 from dislab.base.inference import evaluating, images_of, lacks, over_images
 from dislab.base.state_draws import draw_states
 from dislab.callbacks.pictures._picture import Picture
 from dislab.functional.checks import check_count
 from dislab.naming.settings import checks_settings
-from dislab.plots._latent_order import latent_order
-from dislab.plots._traversals import SPANS, Positions, check_traversal, moved
+from dislab.plots._latent_order import Order, latent_order
+from dislab.plots._traversals import SPANS, Moved, Positions, check_traversal, moved
+from dislab.plots.image_grid import ImageGrid
 
 
 @checks_settings
@@ -94,6 +93,8 @@ class Traversals(Picture):
         self.points = points
         self.batch_size = batch_size
         self.seed = seed
+        self.chosen: Sequence[int] = ()
+        """Numbers of the latents to show, in this order; set by `dislab draw`."""
 
     def missing(self, module: Objective) -> str | None:
         """A decoder, and a posterior or codes, unless the method generates from true factors."""
@@ -103,35 +104,50 @@ class Traversals(Picture):
             return "decoder"
         return None if module.has_codes or not lacks(module, "encode") else "posterior"
 
-    def figure(self, trainer: pl.Trainer, data: DataModule, module: Objective) -> Figure:
+    def grid(self, data: DataModule, module: Objective, precision: Precision) -> ImageGrid:
         """One row per latent or factor, one block of columns per image."""
         if not lacks(module, "render"):
-            return self._factor_figure(trainer, data, module)
+            return self._factor_grid(data, module, precision)
+        moves, order = self.moves(data, module, precision)
+        images, how = moves.images.shape[1], f", {self.positions} positions" if moves.heads else ""
+        return ImageGrid(
+            rearrange(moves.images, "row image step c h w -> row (image step) c h w").numpy(),
+            order.labels,
+            moves.heads * images,
+            f"Latent traversals after {int(module.steps):,} steps{how}",
+            blocks=images,
+            faded=order.dead,
+            short_labels=order.names,
+        )
+
+    def moves(
+        self, data: DataModule, module: Objective, precision: Precision
+    ) -> tuple[Moved, Order]:
+        """Images of the moved latents, and the order of these latents.
+
+        Args:
+            data: The prepared data.
+            module: The method, with codes and a decoder.
+            precision: Lightning's plugin for the precision of the run.
+
+        Raises:
+            InputError: A chosen latent does not exist.
+        """
         states = draw_states(data, self.split, max(self.points, self.images), self.seed)
-        reference, chosen = states[: self.points], states[: self.images]
+        reference = states[: self.points]
 
         def over(function: Callable[[Tensor], Tensor]) -> Tensor:
-            precision = trainer.precision_plugin
             return over_images(data, module, reference, self.batch_size, function, precision)
 
         positions = torch.from_numpy(data.factors.positions(reference))
         order = latent_order(module, over, positions, data.factors.names)
-        latents = order.latents[: self.latents]
-        with evaluating(module, trainer.precision_plugin):
-            image = images_of(data, module, chosen, trainer.precision_plugin)
+        order = order.chosen(self.chosen or order.latents[: self.latents])
+        with evaluating(module, precision):
+            image = images_of(data, module, states[: self.images], precision)
             code = module.codes(image) if lacks(module, "encode") else module.encode(image).mean
-            moves = moved(module, code, order, latents, self.places, self.positions)
-        how = f", {self.positions} positions" if moves.heads else ""
-        return plots.image_grid(
-            rearrange(moves.images, "row image step c h w -> row (image step) c h w").numpy(),
-            order.labels[: self.latents],
-            moves.heads * len(chosen),
-            f"Latent traversals after {int(module.steps):,} steps{how}",
-            blocks=len(chosen),
-            faded=order.dead[: self.latents],
-        )
+            return moved(module, code, order, order.latents, self.places, self.positions), order
 
-    def _factor_figure(self, trainer: pl.Trainer, data: DataModule, module: Objective) -> Figure:
+    def _factor_grid(self, data: DataModule, module: Objective, precision: Precision) -> ImageGrid:
         states = draw_states(data, self.split, self.images, self.seed)
         positions, steps = data.factors.positions(states), len(self.places)
         fractions = np.linspace(0.0, 1.0, steps)
@@ -141,10 +157,10 @@ class Traversals(Picture):
             moved = np.repeat(positions, steps, axis=0)
             values = np.rint(fractions * (data.factors.sizes[factor] - 1)).astype(np.int64)
             moved[:, factor] = np.tile(values, len(states))
-            with evaluating(module, trainer.precision_plugin):
+            with evaluating(module, precision):
                 rendered = module.render(torch.from_numpy(moved).to(module.device))
             rows.append(rendered.float().cpu())
-        return plots.image_grid(
+        return ImageGrid(
             torch.stack(rows).numpy(),
             [data.factors.names[factor] for factor in varying[: self.latents]],
             [f"{fraction:.0%}" for fraction in fractions] * len(states),

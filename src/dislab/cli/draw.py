@@ -1,0 +1,265 @@
+"""`dislab draw`: figures of a finished run, of chosen size and content, for print."""
+
+import argparse
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from dislab.cli.arguments import Parser
+from dislab.cli.checkpoint_choice import add_checkpoint, chosen
+from dislab.errors import InputError, suggestion
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from dislab.callbacks.pictures import Picture
+    from dislab.runs import OpenRun
+
+_COMMAND: Final = "draw"
+_DECODED: Final[Mapping[str, Mapping[str, str]]] = {
+    "traversals": {
+        "images": "images",
+        "steps": "steps",
+        "rows": "latents",
+        "span": "span",
+        "positions": "positions",
+        "split": "split",
+        "seed": "seed",
+    },
+    "reconstructions": {"images": "count", "split": "split", "seed": "seed"},
+    "samples": {"rows": "rows", "images": "columns", "seed": "seed"},
+    "interpolations": {"rows": "pairs", "steps": "steps", "split": "split", "seed": "seed"},
+}
+"""For each kind of decoded images, the options that it takes, with the picture's own names."""
+_TAKEN: Final[Mapping[str, Sequence[str]]] = {
+    **{kind: (*options, "labels", "title", "checkpoint") for kind, options in _DECODED.items()},
+    "scores": ("show",),
+    "curves": ("show",),
+}
+"""Options that each kind takes, besides `--out` and `--width`."""
+_WIDTH: Final = 6.75
+"""Width in inches of the text of a page with two columns."""
+_NARROWEST: Final = 2.5
+_DESCRIPTION: Final = """\
+Draw one figure of a finished run, at the size at which it is printed: text has 8 points, and is
+text in a PDF and outlines in an SVG.
+
+  dislab draw RUN traversals --out fig.pdf --width 3.25 --latents 3 0 5
+  dislab draw RUN reconstructions --out fig.svg --images 8
+  dislab draw RUN scores --out fig.pdf --show mig dci_hgbt_disentanglement"""
+
+
+def run(args: list[str]) -> int:
+    """Draws a figure of a run and returns the exit status."""
+    options = _parser().parse_args(args)
+    out, kind = Path(options.out), options.kind
+    _check(options, out)
+    if kind in _DECODED:
+        _draw_images(options, out)
+    else:
+        from dislab.plots import save
+        from dislab.plots.image_grid import PRINTED
+
+        run_folder = Path(options.run)
+        figure = (_scores if kind == "scores" else _curves)(run_folder, options.show, options.width)
+        figure.set_dpi(PRINTED)
+        save(figure, out, _COMMAND)
+    print(out)
+    return 0
+
+
+def _parser() -> Parser:
+    parser = Parser(
+        "dislab draw",
+        description=_DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("run", metavar="RUN", help="folder of a finished run")
+    parser.add_argument("kind", choices=tuple(_TAKEN), help="what to draw")
+    parser.add_argument(
+        "--out",
+        required=True,
+        metavar="FILE",
+        help="the figure: .pdf, .svg or .png; .gif for an animation of traversals",
+    )
+    parser.add_argument(
+        "--width",
+        type=float,
+        default=_WIDTH,
+        metavar="INCHES",
+        help=f"total width; {_WIDTH} unless given, 3.25 for one of two columns",
+    )
+    parser.add_argument(
+        "--rows", type=int, metavar="N", help="latents, rows of samples or pairs, at most"
+    )
+    parser.add_argument(
+        "--images", type=int, metavar="N", help="images side by side, such as those to traverse"
+    )
+    parser.add_argument(
+        "--steps", type=int, metavar="N", help="positions of a traversal or an interpolation"
+    )
+    parser.add_argument(
+        "--latents", type=int, nargs="+", metavar="N", help="numbers of the latents to traverse"
+    )
+    parser.add_argument(
+        "--span", type=float, nargs=2, metavar=("A", "B"), help="first and last position"
+    )
+    parser.add_argument(
+        "--positions",
+        choices=("shifted", "absolute"),
+        help="move latents from the code of the image, or from 0",
+    )
+    parser.add_argument("--split", choices=("train", "validation", "test", "all"))
+    parser.add_argument("--seed", type=int, metavar="N", help="of the choice of images")
+    parser.add_argument(
+        "--labels",
+        choices=("short", "full", "none"),
+        help="of rows and columns: names; names with nats; or none. short unless given",
+    )
+    parser.add_argument("--title", metavar="TEXT", help="above the figure; none unless given")
+    parser.add_argument(
+        "--show", nargs="+", metavar="NAME", help="scores, or terms of the loss, in this order"
+    )
+    add_checkpoint(parser)
+    return parser
+
+
+def _check(options: argparse.Namespace, out: Path) -> None:
+    """Rejects options that the figure does not take, and outputs that cannot be written."""
+    from dislab.plots import check_picture, is_picture
+    from dislab.plots.output import SUFFIXES
+    from dislab.runs.opened import run_config
+    from dislab.storage import check_output
+
+    kind = options.kind
+    taken = (*_TAKEN[kind], *(["latents"] if kind == "traversals" else []))
+    for name, value in vars(options).items():
+        if name not in ("run", "kind", "out", "width", *taken) and value is not None:
+            raise InputError(
+                f"--{name} does not go with {kind}, which takes --out, --width, --"
+                f"{', --'.join(taken)}"
+            )
+    animated = (".gif",) if kind == "traversals" else ()
+    check_picture("--out", out, (*SUFFIXES, *animated))
+    if not _NARROWEST <= options.width <= 50:
+        raise InputError(f"--width is {options.width:g} inches; it is from {_NARROWEST} to 50")
+    run_config(Path(options.run))
+    check_output("--out", out, partial(is_picture, command=_COMMAND))
+
+
+def _draw_images(options: argparse.Namespace, out: Path) -> None:
+    """Draws decoded images."""
+    from dislab import plots, plugins
+    from dislab.callbacks.pictures import Traversals
+    from dislab.cli.messages import explain_data
+    from dislab.plots._traversals import frames_of
+    from dislab.runs import load_run
+    from dislab.runs.opened import OpenRun, placed, run_config, run_data
+
+    plugins.load_all(plugins.PARTS)
+    picture = _picture(options)
+    folder = Path(options.run)
+    config, checkpoint = run_config(folder), chosen(folder, options.checkpoint)
+    data = run_data(folder, config, explain_data)
+    model, precision = placed(checkpoint, load_run(checkpoint), config.get("trainer") or {})
+    if missing := picture.missing(model):
+        raise InputError(
+            f"{folder} has no {options.kind} to draw, as {type(model).__name__} has no {missing}"
+        )
+    data.prepare_data()
+    data.setup("test")
+    opened = OpenRun(model, data, precision)
+    if out.suffix.lower() == ".gif":
+        assert isinstance(picture, Traversals)
+        moves, _ = picture.moves(data, model, precision)
+        plots.save_animation(frames_of(moves), out, command=_COMMAND)
+    else:
+        plots.save(_figure(options, picture, opened), out, _COMMAND)
+
+
+def _picture(options: argparse.Namespace) -> "Picture":
+    """The picture of a kind with the given options; the others keep the settings of runs."""
+    from dislab.callbacks import pictures
+
+    names = _DECODED[options.kind]
+    given = {name: getattr(options, name) for name in names}
+    settings = {names[name]: value for name, value in given.items() if value is not None}
+    if options.kind == "traversals":
+        settings.setdefault("images", 1)
+        if options.span is not None:
+            settings["span"] = tuple(options.span)
+    cls: Callable[..., Picture] = getattr(pictures, options.kind.capitalize())
+    picture = cls(**settings)
+    if isinstance(picture, pictures.Traversals):
+        picture.chosen = options.latents or ()
+    return picture
+
+
+def _figure(options: argparse.Namespace, picture: "Picture", opened: "OpenRun") -> "Figure":
+    labels = options.labels or "short"
+    model, data, precision = opened
+    grid = picture.grid(data, model, precision)
+    if labels == "none":
+        grid = grid._replace(row_labels=(), column_labels=())
+    elif labels == "short" and grid.short_labels:
+        grid = grid._replace(row_labels=grid.short_labels)
+    return grid._replace(title=options.title or "").figure(options.width)
+
+
+def _scores(run: Path, names: Sequence[str] | None, width: float) -> "Figure":
+    """The scores of a run with intervals, and chance as red bars."""
+    from dislab.metrics.score_table import is_detail, label
+    from dislab.plots import score_sheet
+    from dislab.report.run_record import scored_record
+    from dislab.runs import SCORES, read_scores
+
+    record = scored_record(read_scores(run) if (run / SCORES).is_file() else {})
+    values = _numbers(record.get("scores"))
+    if not values:
+        raise InputError(f"{run} has no scores yet; dislab test --run {run} takes them")
+    shown = _chosen("scores", names, values) or [
+        name for name in values if 0 <= values[name] <= 1 and not is_detail(name, values)
+    ]
+    intervals, chance = record.get("intervals") or {}, _numbers(record.get("chance"))
+    figure = score_sheet(
+        {label(name): values[name] for name in shown},
+        {label(name): (ends[0], ends[1]) for name in shown if (ends := intervals.get(name))},
+        (),
+        chance={label(name): chance[name] for name in shown if name in chance},
+        width=width,
+    )
+    for axes in figure.axes:  # the title is wider than a column
+        axes.set_title("", loc="left")
+    return figure
+
+
+def _numbers(values: object) -> dict[str, float]:
+    """The finite numbers among values by name, as a file has them."""
+    items = values.items() if isinstance(values, Mapping) else ()
+    return {str(name): value for name, value in items if isinstance(value, int | float)}
+
+
+def _curves(run: Path, names: Sequence[str] | None, width: float) -> "Figure":
+    """The curves of the terms of the loss."""
+    from dislab.report.figures import curves_figure, loss_terms
+    from dislab.runs.curves import CURVES, read_curves
+
+    rows = read_curves(run / CURVES).rows
+    terms = _chosen("terms", names, loss_terms(rows))
+    figure = curves_figure(rows, terms or None, width)
+    if figure is None:
+        raise InputError(f"{run} has no curves: nothing that changed was logged in training")
+    return figure
+
+
+def _chosen(what: str, names: Sequence[str] | None, available: Collection[str]) -> list[str]:
+    """The names after --show, each of which must exist."""
+    for name in names or ():
+        if name not in available:
+            hint = suggestion(name, list(available))
+            raise InputError(
+                f"--show names {name!r}, which is not among the run's {what}{hint}; they are "
+                f"{', '.join(available)}"
+            )
+    return list(dict.fromkeys(names or ()))

@@ -1,0 +1,112 @@
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+from PIL import Image
+from tests.report.cases import write_run
+
+from dislab.cli import main
+
+TRAINED = Path(__file__).parents[1] / "data" / "old_run"
+IMAGES = ("traversals", "reconstructions", "samples", "interpolations")
+WIDTH = 4.0
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    return Path(shutil.copytree(TRAINED, tmp_path / "run"))
+
+
+def draw(run: Path, kind: str, out: Path, *options: str) -> int:
+    return main(["draw", str(run), kind, "--out", str(out), f"--width={WIDTH}", *options])
+
+
+def inches(path: Path) -> float:
+    """Width of a figure."""
+    if path.suffix == ".png":
+        with Image.open(path) as picture:
+            return float(picture.width / 300)
+    text = path.read_bytes().decode("latin-1")
+    pattern = {".svg": r'<svg[^>]* width="([\d.]+)pt"', ".pdf": r"MediaBox \[ 0 0 ([\d.]+)"}
+    match = re.search(pattern[path.suffix], text)
+    assert match
+    return float(match[1]) / 72
+
+
+@pytest.mark.parametrize(
+    ("kind", "suffix"),
+    [*((kind, ".pdf") for kind in IMAGES), ("traversals", ".svg"), ("traversals", ".png")],
+)
+def test_images_are_drawn_at_the_width_of_print(
+    kind: str, suffix: str, run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = run.parent / f"figure{suffix}"
+    for _ in range(2):  # the second replaces the first
+        assert draw(run, kind, out) == 0
+    assert capsys.readouterr().out.split() == [str(out), str(out)]
+    assert inches(out) == pytest.approx(WIDTH, abs=0.02)
+    assert b"/Type3" not in out.read_bytes()
+
+
+@pytest.mark.parametrize("kind", ["scores", "curves"])
+@pytest.mark.parametrize("suffix", [".pdf", ".svg", ".png"])
+def test_numbers_are_drawn_at_the_width_of_print(kind: str, suffix: str, tmp_path: Path) -> None:
+    run, out = write_run(tmp_path / "run"), tmp_path / f"figure{suffix}"
+    assert draw(run, kind, out) == 0
+    assert inches(out) == pytest.approx(WIDTH, abs=0.02)
+
+
+def test_an_animation_shows_the_chosen_latents(run: Path) -> None:
+    sizes = []
+    for latents in (["0"], ["1", "0"]):
+        out = run.parent / "moves.gif"
+        assert draw(run, "traversals", out, "--steps=3", "--latents", *latents) == 0
+        with Image.open(out) as animation:
+            sizes.append(animation.size)
+            assert getattr(animation, "n_frames", 1) == 4  # forth and back
+    assert sizes[1][0] > 1.9 * sizes[0][0]
+    assert sizes[1][1] == sizes[0][1]
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "options", "message"),
+    [
+        ("samples", "a.gif", [], "ends in one of .png, .pdf, .svg"),
+        ("samples", "a", [], "ends in one of .png, .pdf, .svg"),
+        ("samples", "a.pdf", ["--latents", "0"], "--latents does not go with samples"),
+        ("scores", "a.pdf", ["--labels=none"], "--labels does not go with scores"),
+        ("scores", "a.pdf", [], "has no scores yet; dislab test --run"),
+        ("curves", "a.pdf", ["--show", "lost"], "--show names 'lost'"),
+        ("traversals", "a.pdf", ["--latents", "99"], "latent 99 does not exist"),
+        ("traversals", "a.pdf", ["--span", "2", "1"], "span"),
+        ("traversals", "a.pdf", ["--steps=100", "--images=9"], "show fewer columns"),
+        ("traversals", "a.pdf", ["--width=0.5"], "--width is 0.5 inches"),
+        ("traversals", "a.pdf", ["--width=nan"], "--width is nan inches"),
+    ],
+)
+def test_wrong_figures_are_refused(
+    kind: str,
+    name: str,
+    options: list[str],
+    message: str,
+    run: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    out = run.parent / name
+    assert draw(run, kind, out, *options) == 2
+    assert message in capsys.readouterr().err
+    assert not out.exists()
+
+
+@pytest.mark.parametrize("name", ["own.pdf", "own.png", "own.gif"])
+def test_no_file_of_a_user_is_replaced(
+    name: str, run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own = run.parent / name
+    own.write_bytes(b"mine")
+    assert draw(run, "traversals", own) == 2
+    assert "which this command did not write" in capsys.readouterr().err
+    assert own.read_bytes() == b"mine"
+    assert draw(run.parent, "traversals", run.parent / "new.pdf") == 2
+    assert "is no run" in capsys.readouterr().err
