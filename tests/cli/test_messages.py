@@ -2,7 +2,9 @@ import warnings
 
 import pytest
 
-from dislab.cli.messages import explain, own_warnings_in_one_line
+from dislab import cli
+from dislab.cli import COMMANDS
+from dislab.cli.messages import explain, warnings_in_one_line
 from dislab.factors import ContinuousFactorWarning
 from dislab.plugins import available
 
@@ -212,17 +214,28 @@ def test_messages_say_where_what_and_what_is_allowed(message: str, explanation: 
 
 
 @pytest.mark.parametrize(("rank", "said"), [("0", "dislab: warning: x is continuous\n"), ("1", "")])
-def test_own_warnings_are_one_line_of_the_first_process(
+def test_warnings_are_one_line_and_own_ones_come_once_from_the_first_process(
     rank: str, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("LOCAL_RANK", rank)
     with warnings.catch_warnings():
         warnings.simplefilter("default")
-        others: list[str] = []
-        warnings.showwarning = lambda message, *_: others.append(str(message))
-        with own_warnings_in_one_line():
+        with warnings_in_one_line():
             warnings.warn("x is\n continuous", ContinuousFactorWarning, stacklevel=1)
             warnings.warn("x is\n continuous", ContinuousFactorWarning, stacklevel=1)  # once
-            warnings.warn("of another program", UserWarning, stacklevel=1)
-    assert capsys.readouterr().err == said
-    assert others == ["of another program"]
+            warnings.warn("of another\n program", UserWarning, stacklevel=1)
+    assert capsys.readouterr().err == said + "dislab: warning: of another program\n"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_no_command_prints_the_source_line_of_a_warning(
+    command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def dispatch(command: str, args: list[str]) -> int:
+        warnings.simplefilter("default")
+        warnings.warn(f"{command} differs", UserWarning, stacklevel=1)
+        return 0
+
+    monkeypatch.setattr(cli, "dispatch", dispatch)
+    assert cli.main([command]) == 0
+    assert capsys.readouterr().err == f"dislab: warning: {command} differs\n"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dislab.cli import main
-from dislab.cli.skeleton import write_package
+from dislab.cli.skeleton import add_part, write_package
 from dislab.errors import InputError
 from dislab.plugins import GROUPS
 
@@ -145,6 +145,60 @@ def test_mistakes_end_with_one_line(
     assert main(["plugins", "new", *args, *(["--folder", str(tmp_path)] if args else [])]) == 2
     assert message in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("group", ["regularizers", "metrics"])
+def test_a_part_is_added_to_a_package(
+    group: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    package = write_package("own", "regularizers", None, tmp_path)
+    before = {path: path.read_text() for path in package.rglob("*.*") if path.is_file()}
+    command = ["plugins", "new", "tidy", "--group", group, "--into", str(package)]
+    assert main(command) == 0
+    said = capsys.readouterr().out
+    new = [package / "src/dislab_own/tidy.py", package / "tests/test_tidy.py"]
+    assert all(str(path) in said for path in new)
+    assert f"cd {package}\n" in said
+    for path in new:
+        compile(path.read_text(), str(path), "exec")
+    assert "from dislab_own.tidy import" in new[1].read_text()
+    after = {path: path.read_text() for path in package.rglob("*.*") if path.is_file()}
+    project = package / "pyproject.toml"
+    assert {path for path in after if after[path] != before.get(path)} == {*new, project}
+    points = tomllib.loads(after[project])["project"]["entry-points"]
+    declared = [name for parts in points.values() for name in parts.values()]
+    assert sorted(declared) == [
+        "dislab_own.own:OwnPenalty",
+        f"dislab_own.tidy:Tidy{'Penalty' if group == 'regularizers' else 'Score'}",
+    ]
+    assert main(command) == 2
+    assert "exist already; choose another name" in capsys.readouterr().err
+    assert {path: path.read_text() for path in after} == after
+
+
+@pytest.mark.slow
+def test_a_package_with_an_added_part_passes_its_tests(tmp_path: Path) -> None:
+    package = write_package("my-part", "regularizers", None, tmp_path)
+    add_part("tidy", "metrics", None, package)
+    install(package, tmp_path / "site")
+    done = subprocess.run(
+        [sys.executable, "-c", TESTED, str(tmp_path)], capture_output=True, text=True, check=False
+    )
+    assert "6 passed" in done.stdout, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("content", [None, "[project", "[project]\nentry-points = 3\n"])
+def test_a_folder_that_is_no_package_gets_no_part(
+    content: str | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "src/mine").mkdir(parents=True)
+    (tmp_path / "src/mine/__init__.py").touch()
+    if content is not None:
+        (tmp_path / "pyproject.toml").write_text(content)
+    before = sorted(tmp_path.rglob("*"))
+    assert main(["plugins", "new", "tidy", "--into", str(tmp_path)]) == 2
+    assert str(tmp_path) in capsys.readouterr().err
+    assert sorted(tmp_path.rglob("*")) == before
 
 
 def test_an_existing_folder_is_left_alone(tmp_path: Path) -> None:

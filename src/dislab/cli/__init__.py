@@ -120,9 +120,11 @@ def main(args: Sequence[str] | None = None) -> int:
 
 def _run(args: list[str]) -> int:
     """Runs a command and explains its errors; returns the exit status."""
+    from dislab.cli.messages import warnings_in_one_line
+
     command, *arguments = args
     try:
-        with interrupting():
+        with interrupting(), warnings_in_one_line():
             return dispatch(command, arguments)
     except BrokenPipeError:  # the reader of a pipe, such as `head`, has closed it
         sys.stderr.close()

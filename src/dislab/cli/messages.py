@@ -123,28 +123,21 @@ def explain_data(message: str) -> str:
 
 @contextmanager
 def warnings_in_one_line() -> Iterator[None]:
-    """Prints each warning on stderr in one line, without the line of code that raised it."""
+    """Prints each warning on stderr in one line, without the line of code that raised it.
+
+    A warning of dislab itself is printed once, by the first process.
+    """
     with warnings.catch_warnings():
-        warnings.showwarning = print_warning
-        yield
+        printed = set[str]()
 
-
-@contextmanager
-def own_warnings_in_one_line() -> Iterator[None]:
-    """Prints each warning of dislab once, in one line, from the first process; others unchanged."""
-    with warnings.catch_warnings():
-        show, printed = warnings.showwarning, set[str]()
-
-        def show_own(
-            message: Warning | str, category: type[Warning], *location: Any, **more: Any
-        ) -> None:
-            if not category.__module__.startswith("dislab."):
-                show(message, category, *location, **more)
-            elif os.environ.get("LOCAL_RANK", "0") == "0" and str(message) not in printed:
+        def show(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+            if category.__module__.startswith("dislab."):
+                if os.environ.get("LOCAL_RANK", "0") != "0" or str(message) in printed:
+                    return
                 printed.add(str(message))
-                print_warning(message)
+            print_warning(message)
 
-        warnings.showwarning = show_own
+        warnings.showwarning = show
         yield
 
 
@@ -168,8 +161,8 @@ def foreign_base(group: str, cls: type) -> str | None:
     return f"{cls.__name__} derives from {others}, not from {home}.{base.__name__}"
 
 
-def print_warning(message: Warning | str, *_: object, **__: object) -> None:
-    """Prints a warning on stderr in one line; ignores the other arguments of `showwarning`."""
+def print_warning(message: Warning | str) -> None:
+    """Prints a warning on stderr in one line."""
     print(f"dislab: warning: {one_line(message)}", file=sys.stderr)
 
 

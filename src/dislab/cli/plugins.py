@@ -7,7 +7,7 @@ from itertools import groupby
 
 from dislab.cli import skeleton
 from dislab.cli.arguments import Parser
-from dislab.cli.messages import foreign_base, warnings_in_one_line
+from dislab.cli.messages import foreign_base
 from dislab.plugins import GROUPS, Plugin, available, faults, load
 from dislab.storage import text_table
 
@@ -27,8 +27,7 @@ def run(args: list[str]) -> int:
     parser.add_argument("group", nargs="*", help=f"show these groups only: {', '.join(GROUPS)}")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     options = parser.parse_args(args)
-    with warnings_in_one_line():
-        plugins = [plugin for group in options.group or GROUPS for plugin in available(group)]
+    plugins = [plugin for group in options.group or GROUPS for plugin in available(group)]
     errors = _errors(plugins)
     if options.json:
         rows = [

@@ -36,7 +36,6 @@ def run(args: list[str]) -> int:
     """Prints the scores of a file as a table and returns the exit status."""
     options = _parser().parse_args(args)
     from dislab.cli.arrays import measured_factors, names_of, read_arrays, write_record
-    from dislab.cli.messages import warnings_in_one_line
     from dislab.metrics import evaluate_fully
     from dislab.metrics.score_table import score_table
 
@@ -47,7 +46,7 @@ def run(args: list[str]) -> int:
     groups = None if options.groups is None else [_columns(word) for word in options.groups]
     arrays = read_arrays(path, ("codes", "factors"))
     names = options.names or names_of(arrays)
-    with warnings_in_one_line():
+    with warnings.catch_warnings():
         warnings.simplefilter("default", UserWarning)
         evaluation = evaluate_fully(
             arrays["codes"],

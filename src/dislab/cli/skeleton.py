@@ -1,9 +1,10 @@
-"""`dislab plugins new`: writes a package with one working part."""
+"""`dislab plugins new`: writes a package with one working part, or adds a part to a package."""
 
 import builtins
 import importlib.resources
 import keyword
 import re
+import tomllib
 from importlib.metadata import version
 from pathlib import Path
 from string import Template
@@ -12,7 +13,8 @@ from typing import Final, NamedTuple
 from dislab.cli.arguments import Parser
 from dislab.errors import InputError
 from dislab.plugins import available
-from dislab.storage import new_folder
+from dislab.storage import atomic, new_folder
+from dislab.yaml_files import read_text
 
 
 class _Kind(NamedTuple):
@@ -171,7 +173,11 @@ def run(args: list[str]) -> int:
     parser.add_argument(
         "--folder", type=Path, default=Path(), help="where the package's folder goes"
     )
+    parser.add_argument("--into", type=Path, help="add the part to the package in this folder")
     options = parser.parse_args(args)
+    if options.into is not None:
+        _report(options.into, add_part(options.name, options.group, options.cls, options.into))
+        return 0
     package = write_package(options.name, options.group, options.cls, options.folder)
     print(f"{package} is a package of its own. Next:\n  cd {package}\n  pip install -e '.[test]'")
     print("  python -m pytest")
@@ -187,15 +193,92 @@ def write_package(name: str, group: str, cls: str | None, folder: Path) -> Path:
         InputError: A name is invalid, or the folder exists or cannot be written.
     """
     words = _words(name)
-    module = "_".join(words)
+    target = folder / f"dislab-{'-'.join(words)}"
+    files = _files(group, _values(words, group, cls, target.name, f"dislab_{'_'.join(words)}"))
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder} is no folder; choose another --folder")
+    if target.exists():
+        raise InputError(
+            f"{target} exists already; choose another name or --folder, or add a part to it by "
+            f"--into {target}"
+        )
+    with new_folder("--folder", target) as temporary:
+        for file, text in files.items():
+            path = temporary / file
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+    return target
+
+
+def add_part(name: str, group: str, cls: str | None, package: Path) -> list[Path]:
+    """Adds a part with its test and its entry point to a package, and returns the files.
+
+    The package has a `pyproject.toml` and one package in `src`. Without `cls` the name of the class
+    is derived from the name of the part.
+
+    Raises:
+        InputError: A name is invalid, the folder holds no such package, or a file exists already.
+    """
+    words = _words(name)
+    project = package / "pyproject.toml"
+    sources = sorted(path.parent for path in package.glob("src/*/__init__.py"))
+    if not project.is_file() or len(sources) != 1:
+        raise InputError(
+            f"{package} holds no pyproject.toml and one package in src; --into takes the folder of "
+            "a package, as `dislab plugins new` writes it"
+        )
+    values = _values(words, group, cls, package.resolve().name, sources[0].name)
+    files = _files(group, values)
+    source, test = (
+        f"src/{values['package']}/{values['module']}.py",
+        f"tests/test_{values['module']}.py",
+    )
+    texts = {package / file: files[file] for file in (source, test)}
+    if existing := [str(path) for path in texts if path.exists()]:
+        raise InputError(f"{' and '.join(existing)} exist already; choose another name")
+    texts[project] = _declared(project, values)
+    for path, text in texts.items():
+        with atomic(path) as temporary:
+            temporary.write_text(text, encoding="utf-8")
+    return list(texts)
+
+
+def _report(package: Path, paths: list[Path]) -> None:
+    for path in paths:
+        print(path)
+    print(f"Next:\n  cd {package}\n  pip install -e '.[test]'\n  python -m pytest")
+
+
+def _declared(project: Path, values: dict[str, str]) -> str:
+    """The text of a pyproject.toml with one more entry point."""
+    section = f'[project.entry-points."dislab.{values["group"]}"]'
+    line = Template('$Class = "$package.$module:$Class"').substitute(values)
+    text = read_text(project)
+    if section in text.splitlines():
+        new = text.replace(f"{section}\n", f"{section}\n{line}\n", 1)
+    else:
+        new = f"{text.rstrip()}\n\n{section}\n{line}\n"
+    try:
+        points = tomllib.loads(new)["project"]["entry-points"][f"dislab.{values['group']}"]
+        complete = values["Class"] in points
+    except (tomllib.TOMLDecodeError, KeyError, TypeError):
+        complete = False
+    if not complete:
+        raise InputError(f"{project} cannot be extended; mend it, or add {section} {line} yourself")
+    return new
+
+
+def _values(
+    words: list[str], group: str, cls: str | None, distribution: str, package: str
+) -> dict[str, str]:
+    """The values of placeholders in the templates."""
     kind = _KINDS[group]
     cls = cls or "".join(word[:1].upper() + word[1:] for word in words) + kind.suffix
     _check_class(cls, group)
-    target = folder / f"dislab-{'-'.join(words)}"
-    values = {
-        "distribution": target.name,
-        "package": f"dislab_{module}",
-        "module": module,
+    return {
+        "distribution": distribution,
+        "package": package,
+        "module": "_".join(words),
         "Class": cls,
         "group": group,
         "check": kind.check,
@@ -204,17 +287,6 @@ def write_package(name: str, group: str, cls: str | None, folder: Path) -> Path:
         "summary": f"{cls}, one of the {group} of dislab.",
         "version": version("dislab"),
     }
-    files = _files(group, values)
-    if folder.exists() and not folder.is_dir():
-        raise InputError(f"{folder} is no folder; choose another --folder")
-    if target.exists():
-        raise InputError(f"{target} exists already; choose another name or --folder")
-    with new_folder("--folder", target) as temporary:
-        for file, text in files.items():
-            path = temporary / file
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
-    return target
 
 
 def _words(name: str) -> list[str]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dislab.cli.arguments import Parser
 from dislab.cli.configs import find_study
-from dislab.cli.messages import own_warnings_in_one_line, print_warning
+from dislab.cli.messages import print_warning
 from dislab.cli.tables import (
     add_table_options,
     check_table_options,
@@ -74,8 +74,7 @@ def run(args: list[str]) -> int:
             f"dislab study has no {verb!r}{suggestion(verb, VERBS)}; it has {', '.join(VERBS)}"
         )
     parser = Parser(f"dislab study {verb}", description=f"{VERBS[verb].capitalize()}.")
-    with own_warnings_in_one_line():
-        return _RUN[verb](parser, arguments)
+    return _RUN[verb](parser, arguments)
 
 
 def _plan(parser: Parser, args: list[str]) -> int:

@@ -11,7 +11,6 @@ from lightning.pytorch.cli import ArgsType, LightningArgumentParser
 from dislab import plugins
 from dislab.callbacks import Evaluate, Generalisation, TransferScores
 from dislab.cli.checks import check_epoch, check_optimizer, paths_outside
-from dislab.cli.messages import warnings_in_one_line
 from dislab.cli.training_cli import TrainingCLI, built, check_sections, check_settings
 from dislab.cli.yaml_input import check_configurations
 from dislab.errors import InputError
@@ -108,7 +107,6 @@ def resolver(builds: bool = False) -> Resolver:
         builds: Whether to build the parts of each run, so that they check their settings.
     """
     read_values_strictly()
-    with warnings_in_one_line():
-        plugins.load_all()
+    plugins.load_all()
     confine_names()
     return _Settings(builds).resolve

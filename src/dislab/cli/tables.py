@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dislab.cli.arguments import Parser
-from dislab.cli.messages import own_warnings_in_one_line
 from dislab.errors import InputError
 from dislab.storage import check_output
 from dislab.study.tables import (
@@ -97,6 +96,5 @@ def import_results(args: list[str]) -> int:
         raise InputError(f"{options.path} does not exist; check the path")
     from dislab.study import read_disentanglement_lib
 
-    with own_warnings_in_one_line():
-        put_table(read_disentanglement_lib(options.path), options)
+    put_table(read_disentanglement_lib(options.path), options)
     return 0

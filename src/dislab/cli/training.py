@@ -15,7 +15,6 @@ from dislab.base.failures import parts_named
 from dislab.cli import COMMANDS
 from dislab.cli.configs import resolved
 from dislab.cli.help_text import requested
-from dislab.cli.messages import own_warnings_in_one_line, warnings_in_one_line
 from dislab.cli.process import hide_lightnings_notes
 from dislab.cli.run_settings import of_run, written_elsewhere
 from dislab.cli.training_cli import TrainingCLI, lost_another
@@ -56,12 +55,11 @@ def run(command: str, args: Sequence[str], folder: Path | None = None) -> int:
 def _prepared() -> Iterator[None]:
     """Settings of the process while it runs a training command."""
     read_values_strictly()
-    with warnings_in_one_line():
-        plugins.load_all()
+    plugins.load_all()
     confine_names()
     threading.excepthook = _thread_failed
     hide_lightnings_notes()
-    with parts_named(), own_warnings_in_one_line(), _explained():
+    with parts_named(), _explained():
         yield
     if dist.is_available() and dist.is_initialized():
         # otherwise its threads run until the process ends, and may abort it
