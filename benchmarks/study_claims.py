@@ -58,28 +58,6 @@ SELECTORS: Final = {
     "score.reconstruction_sample_test": "reconstruction",
     "agreement.udr_lasso_pooled": "UDR",
 }
-RECONSTRUCTION: Final = "score.reconstruction_sample_test"
-AGAINST: Final = {
-    "score.factor_vae_score": "FactorVAE score",
-    "score.mig": "MIG",
-    DCI: "DCI D",
-    "score.elbo_sample_test": "ELBO",
-    RECONSTRUCTION: "reconstruction",
-}
-COMPARED: Final = {
-    "factorvae": (
-        "FactorVAE scores higher than β-VAE and reconstructs no worse",
-        "Kim & Mnih (2018): 0.889 and 0.814 on dSprites",
-        "score.factor_vae_score",
-        RECONSTRUCTION,
-    ),
-    "betatcvae": (
-        "β-TCVAE has a higher MIG than β-VAE at no lower bound",
-        "Chen et al. (2018)",
-        "score.mig",
-        "score.elbo_sample_test",
-    ),
-}
 BEST: Final[dict[str, Best]] = {
     "score.elbo_sample_test": "highest",
     "score.reconstruction_sample_test": "lowest",
@@ -135,9 +113,7 @@ def locatello(study: Study, runs: pd.DataFrame) -> dict[str, Table]:
             (),
         )
     )
-    others, tables["against"] = _against(runs)
-    others.insert(0, _beta(runs))
-    return {"claims": _claims(claims), "others": _claims(others), **tables}
+    return {"claims": _claims(claims), **tables}
 
 
 def _finished(runs: pd.DataFrame) -> Table:
@@ -296,42 +272,6 @@ def _strength(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
     text = "No strength is good for all methods and scores: trends differ"
     claim = Claim(text, "section 5.3", here, supported)
     return [claim], {"header": ["ρ with the strength", *SCORES.values()], "rows": rows}
-
-
-def _beta(runs: pd.DataFrame) -> Claim:
-    """The claim that a larger β disentangles more."""
-    found = _within(runs[runs["method"] == "betavae"], list(SCORES))
-    rises = (found["p_holm"] < LEVEL) & (found["rho"] > 0)
-    figures = ", ".join(
-        f"{SCORES[row['right']]} {_marked(row)}" for row in found.to_dict("records")
-    )
-    text = "A larger β disentangles more than the VAE"
-    return Claim(text, "Higgins et al. (2017)", f"ρ of β with the scores: {figures}", list(rises))
-
-
-def _against(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
-    """Differences from β-VAE, averaged over strengths, with intervals over seeds."""
-    methods = [name for name in COMPARED if (runs["method"] == name).any()]
-
-    def differences(some: pd.DataFrame) -> Numbers:
-        settings = some.groupby(["method", "strength"])[list(AGAINST)].mean()
-        means = settings.groupby("method").mean()
-        values: Numbers = (means.loc[methods] - means.loc["betavae"]).to_numpy(dtype=float)
-        return values
-
-    value, low, high = jackknife(runs, differences)
-    rows, claims = [], []
-    for k, method in enumerate(methods):
-        cells = [_interval(*ends) for ends in zip(value[k], low[k], high[k], strict=True)]
-        rows.append([METHODS[method], *cells])
-        text, there, score, bound = COMPARED[method]
-        better, cost = list(AGAINST).index(score), list(AGAINST).index(bound)
-        worse = low[k, cost] > 0 if bound == RECONSTRUCTION else high[k, cost] < 0
-        here = f"{AGAINST[score]} {cells[better]}, {AGAINST[bound]} {cells[cost]} nats"
-        claims.append(
-            Claim(text, there, f"differences: {here}", [bool(low[k, better] > 0), not worse])
-        )
-    return claims, {"header": ["less that of β-VAE", *AGAINST.values()], "rows": rows}
 
 
 def _within(runs: pd.DataFrame, columns: list[str]) -> pd.DataFrame:
