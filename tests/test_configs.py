@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from dislab.cli import main
+from dislab.cli.study_settings import resolver
 from dislab.datamodules import SingleData
 from dislab.datamodules._symbol_plans import Attributes
 from dislab.datasets import Shapes3D
@@ -166,13 +167,12 @@ def printed(files: list[str], capsys: pytest.CaptureFixture[str]) -> dict[str, A
     return content
 
 
-@pytest.mark.parametrize("name", METHODS)
-def test_every_configuration_takes_the_small_budget(
-    name: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    config = printed([name, *OVERLAYS], capsys)
-    assert config["trainer"]["max_steps"] == 4000
-    assert config["model"]["init_args"]["optimizer"]["init_args"]["lr"] == 1e-3
+def test_every_configuration_takes_the_small_budget() -> None:
+    resolve = resolver()  # one parser for all
+    for name in METHODS:
+        config = resolve([f"--config={CONFIGS / file}.yaml" for file in (name, *OVERLAYS)]).config
+        assert config["trainer"]["max_steps"] == 4000, name
+        assert config["model"]["init_args"]["optimizer"]["init_args"]["lr"] == 1e-3, name
 
 
 def test_the_first_run_is_a_factorvae_of_few_states_and_minutes(
@@ -180,7 +180,7 @@ def test_the_first_run_is_a_factorvae_of_few_states_and_minutes(
 ) -> None:
     config = printed(["factorvae", FIRST_RUN], capsys)
     model, data = config["model"]["init_args"], config["data"]["init_args"]
-    parts = {name: one["class_path"] for name, one in model["regularizers"].items()}
+    parts = {name: part["class_path"] for name, part in model["regularizers"].items()}
     assert parts["tc"].endswith(".TotalCorrelation")
     assert parts["kl"].endswith(".CapacityKL")
     assert model["regularizers"]["kl"]["init_args"]["steps"] < config["trainer"]["max_steps"]
@@ -329,7 +329,9 @@ def test_recipe_of_montero_in_the_code(name: str) -> None:
     if method == "composition":
         assert (model["mixing"], model["beta"]) == ("linear_code", 1)
         return
-    regularizers, of_text = (one["model"]["init_args"]["regularizers"] for one in (config, text))
+    regularizers, of_text = (
+        settings["model"]["init_args"]["regularizers"] for settings in (config, text)
+    )
     assert regularizers["kl"] == of_text["kl"]
     if factor:
         critic = regularizers["tc"]["init_args"]
@@ -363,7 +365,7 @@ def test_weights_of_montero() -> None:
 
 
 def test_recipe_of_kim() -> None:
-    found = {}
+    settings = {}
     for name in ("dsprites", "shapes3d", "chairs"):
         config = load(f"kim_{name}")
         model = config["model"]["init_args"]
@@ -371,8 +373,8 @@ def test_recipe_of_kim() -> None:
         assert (critic["batches"], config["data"]["init_args"]["batch_size"]) == ("two", 128)
         assert model["encoder"]["init_args"] == {"preset": "kim"}
         assert model["optimizer"]["init_args"] == {"lr": 1e-4, "betas": [0.9, 0.999]}
-        found[name] = (critic["gamma"], critic["lr"], config["trainer"]["max_steps"])
-    assert found == {
+        settings[name] = (critic["gamma"], critic["lr"], config["trainer"]["max_steps"])
+    assert settings == {
         "dsprites": (35, 1e-4, 300_000),
         "shapes3d": (7, 1e-5, 500_000),
         "chairs": (3.2, 1e-5, 1_000_000),
@@ -401,7 +403,7 @@ def test_recipe_of_higgins() -> None:
         name: load(f"higgins_{name}")["model"]["init_args"]["regularizers"]["kl"]["init_args"]
         for name in ("dsprites", "chairs", "heads", "celeba")
     }
-    assert {name: one["beta"] for name, one in weights.items()} == {
+    assert {name: settings["beta"] for name, settings in weights.items()} == {
         "dsprites": 4,
         "chairs": 5,
         "heads": 20,
@@ -438,11 +440,13 @@ def test_recipe_of_infogan_on_mnist() -> None:
 def test_rooms_of_scan_have_a_symbol_for_every_colour_and_shape() -> None:
     settings = load("scan_shapes3d")["data"]["init_args"]
     space = Shapes3D().factors
-    found = Attributes(space, settings["attributes"], 3)
+    attributes = Attributes(space, settings["attributes"], 3)
     described = ["floor_hue", "wall_hue", "object_hue", "shape"]
-    assert found.columns == [space.column(name) for name in described]
-    assert len(found.names) == sum(len(space[name]) for name in described) == 34
-    assert {"floor_hue=red", "wall_hue=azure", "object_hue=pink", "shape=capsule"} < {*found.names}
+    assert attributes.columns == [space.column(name) for name in described]
+    assert len(attributes.names) == sum(len(space[name]) for name in described) == 34
+    assert {"floor_hue=red", "wall_hue=azure", "object_hue=pink", "shape=capsule"} < {
+        *attributes.names
+    }
 
 
 def test_recipe_of_kulkarni() -> None:

@@ -1,5 +1,5 @@
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import jsonargparse
 import numpy as np
@@ -12,7 +12,7 @@ from dislab.datamodules.single_data import SinglePlan
 from dislab.datasets import DSprites
 from dislab.errors import InputError
 from dislab.functional.streams import Stream
-from dislab.plans.index_plans import TrainBatches, TrainingProgress
+from dislab.plans.index_plans import Drawn, TrainBatches, TrainingProgress
 from dislab.plans.loaders import Numbers, Source
 
 WORLD = "dislab.plans.planned_data.world"
@@ -104,6 +104,22 @@ def test_processes_share_the_states_of_prediction(
     assert [len(loader) for loader in loaders] == [len(some) for some in batches]
     seen = torch.cat([batch.states for some in batches for batch in some])
     assert torch.equal(seen, torch.from_numpy(data.indices("test")))
+
+
+def test_plans_are_told_the_number_of_the_first_batch() -> None:
+    class Recording:
+        calls: ClassVar[list[tuple[int, int]]] = []
+
+        def draw(
+            self, generator: np.random.Generator, count: int, step: int, batches: int = 1
+        ) -> Drawn:
+            self.calls.append((step, batches))
+            return Drawn(np.zeros(count * batches, np.int64))
+
+    batches = TrainBatches(Recording(), 1024)  # 4096 examples at once
+    for step in (0, 3, 4, 9):
+        batches.states_of(step)
+    assert Recording.calls == [(0, 4), (4, 4), (8, 4)]
 
 
 @pytest.mark.parametrize("num_workers", [0, 2])

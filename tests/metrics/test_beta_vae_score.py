@@ -36,6 +36,14 @@ def test_more_pairs_average_the_noise_away(graded: Any) -> None:
     assert score(codes, graded, pairs=64) > score(codes, graded, pairs=1) + 0.1
 
 
+def test_points_of_the_test_are_drawn_apart_from_those_of_training(graded: Any) -> None:
+    codes = torch.randn(450, 3, generator=torch.Generator().manual_seed(0))
+    metric = BetaVAEScore(graded.space, points_train=500, points_test=500, pairs=1)
+    metric.update(codes, graded.factors)
+    result = metric.compute()
+    assert result["beta_vae_score"] != result["beta_vae_score_train"]
+
+
 def test_lonely_images_are_refused(graded: Any) -> None:
     metric = BetaVAEScore(graded.space, points_train=50, points_test=50)
     metric.update(torch.randn(3, 2), torch.tensor([[0, 0, 0], [1, 0, 0], [2, 1, 1]]))

@@ -103,6 +103,14 @@ def test_the_seed_decides_the_votes() -> None:
     assert not torch.equal(one["factor_vae_votes"], three["factor_vae_votes"])
 
 
+def test_votes_of_the_test_are_drawn_apart_from_those_of_training() -> None:
+    metric = FactorVAEScore(SPACE, votes_train=500, votes_test=500)
+    codes = torch.randn(500, 3, generator=torch.Generator().manual_seed(0))
+    metric.update(codes, draw_factors(500))
+    result = metric.compute()
+    assert result["factor_vae_score"] != result["factor_vae_score_train"]
+
+
 def test_incomplete_and_correlated_images_are_fine() -> None:
     factors = draw_factors(4000)
     factors = factors[(factors[:, 2] - factors[:, 3]).abs() <= 4]
