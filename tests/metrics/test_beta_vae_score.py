@@ -1,14 +1,16 @@
 """The score of the β-VAE paper."""
 
+from functools import partial
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
 
 from dislab.errors import InputError
 from dislab.functional.random import host_generator
-from dislab.metrics import BetaVAEScore
+from dislab.metrics import BetaVAEScore, FactorVAEScore, evaluate
 from dislab.metrics.beta_vae_score import PairDraw, draw_pairs, mean_differences
 
 
@@ -23,6 +25,23 @@ def test_perfect_and_rotated_codes(graded: Any) -> None:
     rotation = torch.linalg.qr(torch.randn(3, 3, generator=torch.Generator().manual_seed(0)))[0]
     # a linear classifier sees through rotations in part
     assert 0.5 < score(graded.factors.double() @ rotation.double(), graded) <= 1.0
+
+
+@pytest.mark.parametrize("missing", range(4))
+def test_it_does_not_see_a_missing_factor_but_the_factor_vae_score_does(missing: int) -> None:
+    """Kim & Mnih (2018), section 4: K - 1 of K factors suffice for an accuracy of 1.
+
+    A classifier takes the missing factor for shared if the differences of no latent are 0. Of the
+    votes of the FactorVAE score, those for the missing factor are lost, except by chance.
+    """
+    factors = np.stack(np.unravel_index(np.arange(360), (3, 4, 5, 6)), axis=1).repeat(4, axis=0)
+    codes = np.delete(factors, missing, axis=1).astype(float)
+    higgins = partial(BetaVAEScore, points_train=1000, points_test=500)
+    votes = partial(FactorVAEScore, votes_train=1000, votes_test=500)
+    assert evaluate(codes, factors, [higgins])["beta_vae_score"] == 1.0
+    voted = evaluate(codes, factors, [votes])["factor_vae_score"]
+    assert 0.65 < voted < 0.85  # 3 of 4 factors
+    assert evaluate(factors.astype(float), factors, [votes])["factor_vae_score"] == 1.0
 
 
 def test_codes_that_tell_nothing_score_the_most_frequent_factor(graded: Any) -> None:

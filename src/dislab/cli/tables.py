@@ -68,6 +68,10 @@ def compare(args: list[str]) -> int:
     from dislab.study import comparison
 
     put_table(comparison.compare(options.runs), options)
+    if not options.out and not options.format:
+        for folder in map(Path, options.runs):
+            for sentence in comparison.published_values(folder):
+                print(f"{folder}: {sentence}")
     return 0
 
 

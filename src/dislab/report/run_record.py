@@ -10,6 +10,7 @@ from dislab.report.blind_spots import blind_spot
 from dislab.report.figures import curves_figure, drawing, picture, sheet_figure
 from dislab.runs import CONFIG, SCORES, read_scores
 from dislab.runs.curves import CURVES, read_curves
+from dislab.runs.literature import literature
 from dislab.runs.published import published, without_paths
 from dislab.yaml_files import read_mapping, yaml_text
 
@@ -106,7 +107,11 @@ def read_run(folder: Path, draw: bool = True) -> RunRecord:
             for name in _OTHERS
             if _mapping(records, name).get("scores")
         },
-        [*(str(note) for note in transfer.get("notes", [])), *_skipped(scored)],
+        [
+            *literature(folder, settings, _mapping(scored, "scores")),
+            *(str(note) for note in transfer.get("notes", [])),
+            *_skipped(scored),
+        ],
         list(_curves(folder, scored)) if draw else [],
         list(_pictures(folder)) if draw else [],
         yaml_text(settings),

@@ -73,6 +73,14 @@ def compare(runs: Sequence[str | Path]) -> "pd.DataFrame":
     return pd.concat([table, pd.DataFrame(numbers, index=table.index, dtype=float)], axis=1)
 
 
+def published_values(run: Path) -> list[str]:
+    """Published values beside those of a run, a sentence each; see `literature`."""
+    from dislab.runs.literature import literature
+
+    scores: Mapping[str, Any] = _records(run).get("test", {})
+    return literature(run, _config(run), scores.get("scores", {}))
+
+
 def _config(folder: Path) -> dict[str, Any]:
     path = folder / _CONFIG
     if not path.is_file():

@@ -1,0 +1,69 @@
+"""Published values beside those of a run of the same method, data and score."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dislab.runs.literature import literature
+
+SCORES = {"factor_vae_score": 0.7512, "mig": 0.2}
+
+
+def settings(method: str, dataset: str, **data: Any) -> dict[str, Any]:
+    """A configuration; `source` is a setting of the data set, others of the data module."""
+    source = {"source": data.pop("source")} if "source" in data else {}
+    images = {"class_path": f"dislab.datasets.{dataset}", "init_args": source}
+    return {
+        "method": method,
+        "model": {"class_path": "dislab.objectives.VAE"},
+        "data": {"init_args": {"dataset": images, "include": None, **data}},
+    }
+
+
+@pytest.mark.parametrize(
+    ("method", "dataset", "source", "value"),
+    [
+        ("β-VAE", "DSprites", "auto", "0.814, best model, β = 4"),
+        ("FactorVAE", "DSprites", "auto", "0.889, best model, γ = 35"),
+        ("β-VAE", "Shapes3D", "official", "1, best model, β = 32"),
+        ("FactorVAE", "Shapes3D", "official", "1, best model, γ = 7"),
+    ],
+)
+def test_a_value_of_the_same_method_data_and_score(
+    method: str, dataset: str, source: str, value: str, tmp_path: Path
+) -> None:
+    run = settings(method, dataset, source=source)
+    (sentence,) = literature(tmp_path, run, SCORES)
+    assert sentence.startswith(f"factor_vae_score: here 0.751; published {value}")
+    assert sentence.endswith("(Kim & Mnih 2018).")
+    assert literature(tmp_path, run, {"mig": 0.2}) == []
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        settings("VAE", "DSprites"),
+        settings("β-VAE", "ColorDSprites"),
+        settings("β-VAE", "Shapes3D", source="rendered"),
+        settings("β-VAE", "DSprites", resize=32),
+        settings("β-VAE", "DSprites", include={"shape": ["square"]}),
+        settings("β-VAE", "DSprites", hold_out={"shape": ["square"]}),
+        settings("β-VAE", "DSprites", correlation={"factors": ["posX", "posY"], "strength": 0.2}),
+        {"method": "β-VAE", "data": None},
+    ],
+)
+def test_no_value_of_another_method_or_other_data(run: dict[str, Any], tmp_path: Path) -> None:
+    assert literature(tmp_path, run, SCORES) == []
+
+
+def test_the_last_logged_bound_of_info_gan(tmp_path: Path) -> None:
+    run = settings("InfoGAN", "MNIST")
+    run["model"] = {"class_path": "InfoGAN", "init_args": {"categorical": [10]}}
+    assert literature(tmp_path, run, {}) == []
+    log = "step,train/information/categorical\n1,0.5\n2,2.25\n3,\n"
+    (tmp_path / "metrics.csv").write_text(log)
+    sentence = "information/categorical: here 2.25; published 2.3, in nats (Chen et al. 2016)."
+    assert literature(tmp_path, run, {}) == [sentence]
+    run["model"]["init_args"]["categorical"] = [5]
+    assert literature(tmp_path, run, {}) == []
