@@ -76,6 +76,7 @@ COMMON = (
 """The results that the table of advice chooses from."""
 PERFECT = Situation()
 DEPENDENT = [Situation("correlated"), Situation("copied"), Situation("summed")]
+DEPENDENT_MIXED = [Situation("correlated", encoder) for encoder in ("linear", "overcomplete")]
 COPIES = Situation(encoder="copies")
 MIXED = Situation(encoder="overcomplete")
 FEW_PERFECT, FEW_NOISE = Situation(images=50), Situation(encoder="noise", images=50)
@@ -87,6 +88,10 @@ ADVICE: dict[str, tuple[Rule, Rule]] = {
         lambda of: of(PERFECT) - min(map(of, DEPENDENT)) <= 0.1,
         lambda of: of(PERFECT) - min(map(of, DEPENDENT)) > 0.25,
     ),
+    "factors depend on each other, and mixtures should count": (
+        lambda of: of(DEPENDENT[0]) - max(map(of, DEPENDENT_MIXED)) > 0.25,
+        lambda of: of(DEPENDENT[0]) - max(map(of, DEPENDENT_MIXED)) <= 0.1,
+    ),
     "some factors may be missing in the codes": (
         lambda of: of(HALF_KEPT) <= 0.6 * of(ALL_KEPT),
         lambda of: of(HALF_KEPT) >= 0.9 * of(ALL_KEPT),
@@ -95,11 +100,11 @@ ADVICE: dict[str, tuple[Rule, Rule]] = {
         lambda of: of(FEW_PERFECT) - of(FEW_NOISE) >= 0.75,
         lambda of: of(FEW_PERFECT) - of(FEW_NOISE) < 0.5,
     ),
-    "more latents than factors: copies are harmless": (
+    "more latents than factors, copies are harmless": (
         lambda of: of(PERFECT) - of(COPIES) <= 0.1,
         lambda of: of(PERFECT) - of(COPIES) > 0.25,
     ),
-    "more latents than factors: mixtures should count": (
+    "more latents than factors, mixtures should count": (
         lambda of: of(PERFECT) - of(MIXED) > 0.25,
         lambda of: of(PERFECT) - of(MIXED) <= 0.1,
     ),

@@ -77,7 +77,12 @@ def test_factors_without_a_latent_count_zero(graded: Any) -> None:
 
 @pytest.mark.parametrize(
     ("settings", "message"),
-    [({"waves": 0}, "waves is 0"), ({"scale": 0.0}, "scale is 0.0; it must be above 0")],
+    [
+        ({"waves": 0}, "waves is 0"),
+        ({"scale": 0.0}, "scale is 0.0; it must be a number above 0"),
+        ({"scale": float("inf")}, "scale is inf; it must be a finite number"),
+        ({"scale": float("nan")}, "scale is nan; it must be a finite number"),
+    ],
 )
 def test_settings_out_of_range_are_refused(settings: Any, message: str, graded: Any) -> None:
     with pytest.raises(InputError, match=message):

@@ -68,7 +68,7 @@ class RDC(Metric):
         seed: Seed of the functions.
 
     Raises:
-        InputError: There are no waves, or the scale is not positive.
+        InputError: There are no waves, or the scale is not a positive number.
 
     Examples:
         Codes that are the squared distance of a factor from its middle, where `MCC` sees nothing:
@@ -92,8 +92,8 @@ class RDC(Metric):
     ) -> None:
         super().__init__(space)
         check_count("waves", waves, 1)
-        if not scale > 0:
-            raise InputError(f"scale is {scale}; it must be above 0")
+        if scale <= 0:
+            raise InputError(f"scale is {scale}; it must be a number above 0")
         self.waves = waves
         self.scale = scale
         self.seed = seed

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from dislab.errors import InputError
 from dislab.factors import Factor, FactorSpace
+from dislab.functional.checks import check_count
 
 
 class Case(NamedTuple):
@@ -111,8 +112,7 @@ def gaussian_factors(
     """
     if world not in WORLDS:
         raise InputError(f"world is {world!r}; the worlds are {', '.join(WORLDS)}")
-    if factors < 2:
-        raise InputError(f"factors is {factors}; a world has at least two")
+    check_count("factors", factors, 2)
     if not 0 <= correlation < 1:
         raise InputError(f"correlation is {correlation}; it must be from 0 up to 1, excluded")
     columns = noise(images, factors, seed)

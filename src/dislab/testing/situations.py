@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 
 from dislab.base import MetricBuilder
 from dislab.errors import InputError
+from dislab.functional.checks import check_count
 from dislab.metrics import evaluate_fully
 from dislab.testing.constructions import ENCODERS, WORLDS, gaussian_factors
 
@@ -132,8 +133,7 @@ def stress(
         draws: Number of draws of factors and codes; values are their means.
 
     Raises:
-        InputError: There are no draws, an encoder does not exist, or the score refuses every
-            situation.
+        InputError: There are no draws, a situation does not exist, or the score refuses all.
 
     Examples:
         >>> from dislab.metrics import MIG
@@ -144,11 +144,9 @@ def stress(
         >>> tried.findings("mig")
         ['falls to 0.00 with a copy of each latent']
     """
-    if draws < 1:
-        raise InputError(f"draws is {draws}; it must be at least 1")
+    check_count("draws", draws, 1)
     for situation in situations:
-        if situation.encoder not in ENCODERS:
-            raise InputError(f"{situation.encoder!r} is no encoder; they are {', '.join(ENCODERS)}")
+        _check(situation)
     cells: dict[str, dict[Situation, Cell]] = {}
     refused: dict[Situation, str] = {}
     bounded = False
@@ -170,6 +168,18 @@ def stress(
     return Stress(cells, refused, bounded)
 
 
+def _check(situation: Situation) -> None:
+    """Refuses a situation that no codes have."""
+    gaussian_factors(situation.world, 2, situation.factors, situation.correlation)
+    check_count("images", situation.images, 2)
+    if situation.encoder not in ENCODERS:
+        raise InputError(f"encoder is {situation.encoder!r}; it is one of {', '.join(ENCODERS)}")
+    if situation.latents is not None:
+        if situation.encoder != "dropped":
+            raise InputError(f"latents is for the encoder dropped, not for {situation.encoder}")
+        check_count("latents", situation.latents, 1, most=situation.factors)
+
+
 class _Draw(NamedTuple):
     values: Mapping[str, float]
     chance: Mapping[str, float]
@@ -180,8 +190,7 @@ def _scored(build: MetricBuilder, situation: Situation, seed: int) -> _Draw:
     """One draw of a situation; chance levels of the first seed only."""
     world, encoder, images, count, correlation, latents = situation
     factors = gaussian_factors(world, images, count, correlation, seed)
-    kept = factors if latents is None else factors[:, :latents]
-    codes = kept if latents is not None else ENCODERS[encoder].encode(factors, seed)
+    codes = factors[:, :latents] if latents else ENCODERS[encoder].encode(factors, seed)
     names = [f"factor_{column}" for column in range(count)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # lassos of copies have no optimum
