@@ -13,7 +13,7 @@ from http.client import HTTPMessage
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import pytest
 
@@ -27,6 +27,8 @@ from dislab.storage import (
     created,
     download,
     locked,
+    read_json,
+    record_of,
     remove_leftovers,
     reopened,
     sha256,
@@ -607,3 +609,81 @@ def test_text_tables_align_columns() -> None:
         "a         0.5",
         "longer             12",
     ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"score": NaN}',
+        '{"score": -Infinity}',
+        '{"score": 1e999}',
+        '{"scores": [[0.5, {"mig": NaN}]]}',
+        f'{{"steps": 1{"0" * 400}}}',
+    ],
+)
+def test_numbers_that_are_not_finite_are_read_on_demand_alone(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "record.json"
+    path.write_text(text)
+    with pytest.raises(InputError, match=r"record.json is damaged: .*; make it again$"):
+        read_json(path, "make it again")
+    assert read_json(path, "make it again", finite=False)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[1]", "holds no JSON object"),
+        ('{"a": ', "is no JSON"),
+        ('{"a": "\\ud800"}', "is damaged"),
+        ('{"a": ' + "[" * 200 + "]" * 200 + "}", "is damaged: more than 100 lists"),
+    ],
+)
+def test_records_of_another_form_are_refused(text: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "record.json"
+    path.write_text(text)
+    with pytest.raises(InputError, match=f"record.json {message}"):
+        read_json(path, "make it again")
+
+
+class Stored(NamedTuple):
+    images: int
+    share: float
+    names: tuple[str, ...] = ()
+    state: Literal["done", "failed"] = "done"
+    note: str | None = None
+
+
+def test_a_record_has_the_types_of_its_class() -> None:
+    content = {"images": 3, "share": 1, "names": ["a"], "note": None, "later": 5}
+    stored = record_of(Stored, content, "x.json")
+    assert stored == Stored(3, 1.0, ("a",))
+    assert isinstance(stored.share, float)
+
+
+@pytest.mark.parametrize(
+    ("field_name", "value"),
+    [
+        ("images", True),
+        ("images", 3.0),
+        ("images", "3"),
+        ("images", None),
+        ("share", False),
+        ("share", float("nan")),
+        ("share", 10**400),
+        ("names", "ab"),
+        ("names", [1]),
+        ("state", "lost"),
+        ("note", 4),
+    ],
+)
+def test_a_field_of_another_type_is_refused(field_name: str, value: object) -> None:
+    content = {"images": 3, "share": 0.5, field_name: value}
+    with pytest.raises(InputError, match=f"x.json is damaged: {field_name} is "):
+        record_of(Stored, content, "x.json")
+
+
+def test_a_missing_field_is_refused() -> None:
+    with pytest.raises(InputError, match=r"x.json is damaged: .*'share'"):
+        record_of(Stored, {"images": 3}, "x.json")
+    with pytest.raises(InputError, match="it holds \\[3\\] instead of a record"):
+        record_of(Stored, [3], "x.json")

@@ -52,6 +52,14 @@ def test_a_run_that_goes_on_drops_later_rows_with_its_first_row(tmp_path: Path) 
     assert (tmp_path / "metrics.csv").read_bytes() == before
 
 
+def test_rows_from_the_checkpoint_on_hold_the_values_of_the_resumed_run(tmp_path: Path) -> None:
+    curves = Curves(tmp_path)
+    for step in (3, 4, 5):
+        curves.log_metrics({"loss": float(step)}, step)
+    Curves(tmp_path, first_step=4).log_metrics({"loss": 0.5}, 4)
+    assert rows(tmp_path) == [{"loss": "3.0", "step": "3"}, {"loss": "0.5", "step": "4"}]
+
+
 def keep_logging(folder: Path) -> int:
     curves = Curves(folder)
     for step in range(100_000):
