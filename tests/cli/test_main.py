@@ -94,6 +94,29 @@ def test_no_command_takes_abbreviated_options(
     assert f"unrecognized arguments: {option}" in error or "has no setting 'imag'" in error
 
 
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (["fit", "--model.help", "VAE"], "Number of latents. (required; a whole number)"),
+        (["fit", "--model.help", "VAE"], "(default: null; a class of torch.optim)"),
+        (["fit", "--model.help"], "TELBO "),
+        (["fit", "--data.help", "SingleData"], "(a whole number; default: 64)"),
+        (["fit", "--help", "trainer"], "--trainer.max_steps"),
+        (["fit", "--help", "all"], "--data.help"),
+        (["data", "prepare", "FolderDataset", "--help"], "(required; text)"),
+    ],
+)
+def test_help_has_types_in_words(
+    args: list[str], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        main(args)
+    said = " ".join(capsys.readouterr().out.split())
+    assert words in said
+    for word in ("type: ", "Callable[", "known subclasses"):
+        assert word not in said, word
+
+
 def test_plugins_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plugins", "regularizers", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)

@@ -133,6 +133,7 @@ def _built(action: str, name: str, settings: list[str]) -> "tuple[Dataset, dict[
         )
     import jsonargparse  # data sets import torch, which listing must avoid
 
+    from dislab.cli.help_text import without_types
     from dislab.cli.messages import explain
     from dislab.cli.yaml_input import check_configurations
     from dislab.naming.parsed import confine_names
@@ -146,6 +147,9 @@ def _built(action: str, name: str, settings: list[str]) -> "tuple[Dataset, dict[
     class SettingsParser(jsonargparse.ArgumentParser):
         def error(self, message: str, ex: Exception | None = None) -> NoReturn:
             raise InputError(_reworded(message, name, settings_of_class, explain)) from ex
+
+        def format_help(self, formatter: Any = None) -> str:
+            return without_types(super().format_help(formatter))
 
     parser = SettingsParser(prog=f"dislab data {action} {name}", allow_abbrev=False)
     settings_of_class = parser.add_class_arguments(cls, None)

@@ -3,10 +3,13 @@
 import re
 from collections.abc import Sequence
 from itertools import islice
+from textwrap import fill
 from typing import Final
 
 from dislab.cli import COMMANDS
+from dislab.cli.messages import LINKED, TYPE_NAMES
 from dislab.errors import InputError, suggestion
+from dislab.plugins import GROUPS, available
 from dislab.storage import text_table
 
 ALL: Final = "all"
@@ -53,6 +56,15 @@ COMMON: Final = {
 }
 """The options that most runs need, by heading."""
 
+_ENTRY: Final = re.compile(r"^ {2,4}-.*\n(?: {6,}.*\n?)*", re.MULTILINE)
+"""An option of a help text, with the lines that explain it."""
+_TYPE: Final = re.compile(
+    r" *\((?P<required>required, )?type: (?P<type>.*?)(?:, default: (?P<default>.*?))?"
+    r"(?:, known subclasses: (?P<classes>.*))?\)$"
+)
+_BASE: Final = re.compile(r"^Help for --(\S+)\.help=dislab\.base\.(\w+)$", re.MULTILINE)
+_INDENT: Final = 24
+_WIDTH: Final = 100
 _HEADING: Final = re.compile(r"^(\S.*):$", re.MULTILINE)
 
 
@@ -80,6 +92,7 @@ def help_text(command: str, full: str, section: str) -> str:
     Raises:
         InputError: No section has the name.
     """
+    full = without_types(full)
     if section == ALL:
         return full
     sections = _sections(full)
@@ -120,3 +133,55 @@ def _common(command: str, titles: dict[str, str]) -> str:
         f"`dislab {command} --help SECTION` shows one of them, `--help {ALL}` every setting.",
     ]
     return "\n".join(lines) + "\n"
+
+
+def settings_text(full: str) -> str:
+    """Help on the settings of one class, or the names of all classes of a group for its base."""
+    if (match := _BASE.search(full)) and (group := f"{match[2].lower()}s") in GROUPS:
+        rows = text_table((f"  {plugin.name}", plugin.summary) for plugin in available(group))
+        return "\n".join([f"{group}:", *rows, "", f"--{match[1]}.help NAME explains one."]) + "\n"
+    _, found, settings = full.partition("Help for ")
+    return without_types(f"Help for {settings}" if found else full)
+
+
+def without_types(text: str) -> str:
+    """A help text with types in words, and without help on classes inside other classes."""
+    return _ENTRY.sub(lambda entry: _entry_without_types(entry[0]), text)
+
+
+def _entry_without_types(entry: str) -> str:
+    first, _, rest = entry.partition("\n")
+    option, _, start = first.strip().partition("  ")
+    name = option.split(" ")[0]
+    if (name.endswith(".help") and name.count(".") > 1) or name.rpartition(".")[2] in LINKED:
+        return ""
+    text = " ".join(f"{start} {rest}".split())
+    match = _TYPE.search(text)
+    if match is None:
+        return entry
+    required = "required" if match["required"] else ""
+    default = f"default: {match['default']}" if match["default"] else ""
+    notes = [required, _kind(match["type"]), default, _choices(match["classes"] or "")]
+    said = "; ".join(filter(None, notes))
+    explained = f"{text[: match.start()]} ({said})" if said else text[: match.start()]
+    indent = " " * _INDENT
+    lines = fill(explained.strip(), _WIDTH, initial_indent=indent, subsequent_indent=indent)
+    return f"  {option}\n{lines}\n"
+
+
+def _kind(annotation: str) -> str:
+    """A type in words; empty for a type that only programmers know."""
+    inner = re.fullmatch(r"Optional\[(\w+)\]|Union\[(\w+), (?:null|None)\]", annotation)
+    name = next(filter(None, inner.groups())) if inner else annotation
+    words = TYPE_NAMES.get(name, "")
+    return f"{words} or null" if words and inner else words
+
+
+def _choices(classes: str) -> str:
+    """The classes that an option takes, by the names that a configuration gives them."""
+    names = [name for name in classes.split(", ") if name]
+    if not names:
+        return ""
+    if names[0].startswith(("torch.", "lightning.")):
+        return f"a class of {names[0].rpartition('.')[0]}"
+    return f"one of {', '.join(name.rpartition('.')[2] for name in names)}"

@@ -50,9 +50,9 @@ _NOISE: Final = re.compile(
 _GROUP_OF: Final = {"model": "objectives", "data": "datamodules"}
 _NAMED_PARTS: Final = ("regularizers", "metrics", "predictors")
 _GIVEN: Final = {"encoders": 2, "decoders": 2, "regularizers": 2, "metrics": 1, "predictors": 2}
-_LINKED: Final = ("image_shape", "train_size")
+LINKED: Final = ("image_shape", "train_size")
 """Arguments that the data give."""
-_TYPE_NAMES: Final = {
+TYPE_NAMES: Final = {
     "float": "a number",
     "int": "a whole number",
     "str": "text",
@@ -285,7 +285,7 @@ def _unknown_option(name: str, class_path: str, setting: str) -> str:
     except (ImportError, AttributeError, ValueError):
         return f"no setting is named {name!r}"
     count = _GIVEN.get(_group_of(setting) or "", 0)  # leading arguments that the owner fills in
-    names = [parameter for parameter in parameters[count:] if parameter not in _LINKED]
+    names = [parameter for parameter in parameters[count:] if parameter not in LINKED]
     return (
         f"{attribute} has no setting {name!r}{suggestion(name, names)}; it has {', '.join(names)}"
     )
@@ -332,7 +332,7 @@ def _inner(top_level: Sequence[str]) -> list[str]:
         for section, cls in usual.items()
         if section in top_level
         for name in _parameters(cls)
-        if name not in _LINKED
+        if name not in LINKED
     ]
     return parts + [key for key in top_level if "." in key]
 
@@ -350,7 +350,7 @@ def _type(text: str) -> str:
     text = re.sub(r"<class '(?:[\w.]*\.)?(\w+)'>", r"\1", text).replace("typing.", "")
     if choices := _choices(text):
         return f"one of {', '.join(choices)}"
-    return _TYPE_NAMES.get(text, text)
+    return TYPE_NAMES.get(text, text)
 
 
 def _none_of(leaves: Sequence[str], message: str) -> str | None:

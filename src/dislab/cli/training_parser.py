@@ -29,7 +29,7 @@ from dislab.callbacks import (
     Traversals,
 )
 from dislab.cli import COMMANDS
-from dislab.cli.help_text import help_text
+from dislab.cli.help_text import help_text, settings_text
 from dislab.cli.messages import explain
 from dislab.cli.run_settings import (
     header,
@@ -115,7 +115,7 @@ class Parser(LightningArgumentParser):
         full: str = super().format_help(formatter)
         command = self.prog.split()[-1]
         is_whole = command in COMMANDS and self.groups  # else the settings of one class
-        return help_text(command, full, self.section) if is_whole else full
+        return help_text(command, full, self.section) if is_whole else settings_text(full)
 
     def dump(self, cfg: Namespace, *args: Any, **options: Any) -> str:
         """Settings as YAML, without arguments of classes that only a default can give.
