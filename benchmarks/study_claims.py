@@ -2,13 +2,15 @@
 
 python benchmarks/study_claims.py locatello studies/locatello_rooms
 
-Writes benchmarks/results/NAME_rooms.json, whose tables docs/results/NAME.md shows after
-`make docs-tables`. A verdict follows from a rule on intervals and corrected p-values alone:
-*yes* if every test of the claim supports it, *no* if none does, else *partly*.
+Writes benchmarks/results/NAME_rooms.json, and docs/results/NAME_rooms.md unless a page shows its
+claims already; `make docs-tables` fills the page with the tables. A verdict follows from a rule on
+intervals and corrected p-values alone: *yes* if every test of the claim supports it, *no* if none
+does, else *partly*.
 """
 
 import argparse
 import json
+import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
@@ -18,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from dislab.runs import SCORES as SCORES_FILE
 from dislab.runs import versions
 from dislab.storage import atomic
 from dislab.study import Study
@@ -41,7 +44,21 @@ METHODS: Final = {
     "dipvae1": "DIP-VAE-I",
     "dipvae2": "DIP-VAE-II",
     "betatcvae": "β-TCVAE",
+    "vae": "VAE",
+    "adagvae": "Ada-GVAE",
+    "adamlvae": "Ada-ML-VAE",
+    "true_factors": "true factors",
 }
+SCENARIOS: Final = {
+    "rooms_ood1_a": "OOD1-A",
+    "rooms_ood1_b": "OOD1-B",
+    "rooms_ood1_c": "OOD1-C",
+    "rooms_ood2_a": "OOD2-A",
+    "rooms_ood2_b": "OOD2-B",
+}
+PREDICTORS: Final = {"GradientBoosting": "trees", "MLP": "network"}
+LOSSES: Final = r"score\.(elbo|reconstruction)_sample_(validation|test)"
+RATIO: Final = "generalisation.mean_ratio"
 SCORES: Final = {
     "score.beta_vae_score": "β-VAE score",
     "score.factor_vae_score": "FactorVAE score",
@@ -117,22 +134,30 @@ def locatello(study: Study, runs: pd.DataFrame) -> dict[str, Table]:
 
 
 def _finished(runs: pd.DataFrame) -> Table:
-    """Number of finished runs of each method, and the mean of the scores."""
+    """Number of finished runs of each method, with mean and range of their scores."""
+    names = [name for name in SCORES if name in runs]
     rows = []
     for method, part in runs.groupby("method", sort=False):
         done = part[part["state"] == "finished"]
-        means = [
-            f"{done[name].mean():.2f} ({done[name].min():.2f} to {done[name].max():.2f})"
-            if len(done)
-            else "–"
-            for name in SCORES
-        ]
-        rows.append([METHODS[str(method)], f"{len(done)} of {len(part)}", *means])
-    chance = [f"{runs[f'{name}/chance'].mean():.2f}" for name in SCORES]
-    return {
-        "header": ["method", "runs", *SCORES.values()],
-        "rows": [*rows, ["chance", "", *chance]],
-    }
+        title = METHODS.get(str(method), str(method))
+        rows.append(
+            [title, f"{len(done)} of {len(part)}", *(_spread(done[name]) for name in names)]
+        )
+    chance = [
+        f"{runs[f'{name}/chance'].mean():.2f}" if f"{name}/chance" in runs else "–"
+        for name in names
+    ]
+    header = ["method", "runs", *(SCORES[name] for name in names)]
+    return {"header": header, "rows": [*rows, ["chance", "", *chance]]}
+
+
+def _spread(values: npt.ArrayLike) -> str:
+    """Mean and range; a dash for no values."""
+    numbers = np.asarray(values, dtype=float)
+    numbers = numbers[np.isfinite(numbers)]
+    if not len(numbers):
+        return "–"
+    return f"{numbers.mean():.2f} ({numbers.min():.2f} to {numbers.max():.2f})"
 
 
 def _claims(claims: Sequence[Claim]) -> Table:
@@ -234,10 +259,7 @@ def _overlap(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
         good, bad = (runs.loc[runs["method"] == name, column] for name in (best, worst))
         overlaps.append(bool(bad.max() > good.min()))
         shares.append(float(share[0][0]))
-        ends = [
-            f"{METHODS[name]}, {part.mean():.2f} ({part.min():.2f} to {part.max():.2f})"
-            for name, part in ((best, good), (worst, bad))
-        ]
+        ends = [f"{METHODS[name]}, {_spread(part)}" for name, part in ((best, good), (worst, bad))]
         rows.append([title, *ends, _interval(*(float(end[0]) for end in share))])
     here = (
         f"some run of the worst method beats some run of the best one for {sum(overlaps)} of six "
@@ -374,8 +396,12 @@ def _range(values: Iterable[float]) -> str:
     return f"{min(numbers):.2f} to {max(numbers):.2f}"
 
 
-def _interval(value: float, low: float, high: float) -> str:
-    return f"{value:.2f} [{low:.2f}, {high:.2f}]"
+def _listed(values: Iterable[float]) -> str:
+    return ", ".join(f"{value:.2f}" for value in values)
+
+
+def _interval(value: float, low: float, high: float, digits: int = 2) -> str:
+    return f"{value:.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]"
 
 
 def _marked(row: Any) -> str:
@@ -385,7 +411,253 @@ def _marked(row: Any) -> str:
     return f"{row['rho']:.2f}" + ("\\*" if row["p_holm"] < LEVEL else "")
 
 
-CLAIMS: Final = {"locatello": locatello}
+def dittadi(study: Study, runs: pd.DataFrame) -> dict[str, Table]:
+    """Claims of Dittadi et al. (2021) on disentanglement, transfer and noise."""
+    pairs = runs["method"].isin(["adagvae", "adamlvae"])
+    runs = runs.assign(supervision=np.where(pairs, "pairs", "images"))
+    claims = [_pairs_disentangle(runs), _unsupervised_metrics(runs)]
+    found, correlations = _transfer(runs)
+    claims += found
+    found, noise_table = _noise(runs)
+    claims += found
+    trees = _errors("GradientBoosting")
+    rows = [
+        [METHODS[method], noise, *(_spread(part[name]) for name in [DCI, *trees])]
+        for (method, noise), part in runs.groupby(["method", "noise"], sort=False)
+    ]
+    chance = [f"{runs[f'transfer.{name}/chance'].mean():.2f}" for name in SCENARIOS]
+    errors = {
+        "header": ["errors of trees", "noise", "DCI D", *SCENARIOS.values()],
+        "rows": [*rows, ["chance", "", "", *chance]],
+    }
+    tables = {"correlations": correlations, "noise": noise_table, "errors": errors}
+    return {"claims": _claims(claims), **tables}
+
+
+def _errors(predictor: str) -> list[str]:
+    return [f"transfer.{scenario}/{predictor}" for scenario in SCENARIOS]
+
+
+def _pairs_disentangle(runs: pd.DataFrame) -> Claim:
+    """The claim that pairs disentangle and images alone do not."""
+
+    def difference(some: pd.DataFrame) -> Numbers:
+        means = some.groupby("supervision")[DCI].mean()
+        return np.array([means["pairs"] - means["images"]])
+
+    value, low, high = (float(end[0]) for end in jackknife(runs, difference))
+    part = runs.loc[runs["supervision"] == "pairs", DCI]
+    here = f"DCI D higher by {_interval(value, low, high)}; with pairs {_range(part)}"
+    there = "29 % of the models with pairs reach D 0.99"
+    return Claim("Pairs disentangle more than images alone", there, here, [low > 0])
+
+
+def _unsupervised_metrics(runs: pd.DataFrame) -> Claim:
+    """The claim that losses tell disentangled models of pairs."""
+    columns = [str(name) for name in runs if re.fullmatch(LOSSES, str(name))]
+    found = rank_correlations(runs[runs["supervision"] == "pairs"], DCI, columns, orders=ORDERS)
+    good = np.where(found["right"].str.contains("elbo"), found["rho"] > 0, found["rho"] < 0)
+    rows = found.to_dict("records")
+    figures = "; ".join(
+        f"{row['right'][6:]} {_interval(row['rho'], row['low'], row['high'])}" for row in rows
+    )
+    supported = list(good & (found["p_holm"] < LEVEL))
+    text = "With pairs, lower bound and reconstruction tell which models are disentangled"
+    return Claim(text, "Fig. 3 and 14", f"ρ with DCI D: {figures}", supported)
+
+
+def _transfer(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
+    """Rank correlations of disentanglement with the errors under each shift."""
+    columns = [name for predictor in PREDICTORS for name in _errors(predictor)]
+    found = rank_correlations(runs, DCI, columns, by=["supervision"], orders=ORDERS)
+    rows = []
+    for predictor, title in PREDICTORS.items():
+        for scenario, label in SCENARIOS.items():
+            part = found[found["right"] == f"transfer.{scenario}/{predictor}"].set_index("group")
+            overall = part.loc["all"]
+            within = [f"{part['rho'][f'supervision={name}']:.2f}" for name in ("pairs", "images")]
+            ends = _interval(overall["rho"], overall["low"], overall["high"])
+            rows.append([label, title, ends, f"{overall['p_holm']:.3f}", *within])
+    chance = f"{_rho_by_chance(runs):.2f}"
+    rows.append(["by chance below (shuffled scores)", "", chance, "", "", ""])
+    header = ["shift", "predictor", "ρ with DCI D", "p (Holm)", "within pairs", "within images"]
+    table = {"header": header, "rows": rows}
+    overall = found[found["group"] == "all"].set_index("right")
+    helps = (overall["p_holm"] < LEVEL) & (overall["rho"] < 0)
+
+    trees, networks = (_errors(predictor) for predictor in PREDICTORS)
+    first, last = slice(0, 3), [trees[4], networks[4]]
+    weaker = [bool(overall["rho"][trees[3]] > overall["rho"][name]) for name in trees[first]]
+    claims = [
+        ("OOD1: disentanglement goes with small errors of trees", "strong", trees[first], None),
+        ("OOD1: and with those of networks", "mild", networks[first], None),
+        ("OOD2-A: less so for trees than in OOD1", "weaker, not negligible", [trees[3]], weaker),
+        ("OOD2-B: hardly at all", "minor at best", last, list(~helps[last])),
+    ]
+    return [
+        Claim(
+            text,
+            there,
+            f"ρ {_listed(overall['rho'][names])}; by chance below {chance}",
+            list(helps[names]) if supported is None else supported,
+        )
+        for text, there, names, supported in claims
+    ], table
+
+
+def _noise(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
+    """Errors without noise less those with it, with intervals over seeds."""
+    columns = [name for predictor in PREDICTORS for name in _errors(predictor)]
+
+    def differences(some: pd.DataFrame) -> Numbers:
+        means = some.groupby("noise")[columns].mean()
+        values: Numbers = (means.loc["without"] - means.loc["with"]).to_numpy(dtype=float)
+        return values
+
+    value, low, high = jackknife(runs, differences)
+    cells = [_interval(*ends, digits=3) for ends in zip(value, low, high, strict=True)]
+    count = len(SCENARIOS)
+    rows = [
+        [title, *cells[k * count : (k + 1) * count]] for k, title in enumerate(PREDICTORS.values())
+    ]
+    second = [k for k in range(len(columns)) if k % count >= 3]
+    first = [k for k in range(len(columns)) if k % count < 3]
+    texts = (", ".join(cells[k] for k in part) for part in (second, first))
+    claims = [
+        Claim(text, there, f"errors fall by {figures} (trees, then networks)", supported)
+        for text, there, figures, supported in zip(
+            ("Noise at the input helps in OOD2", "And has no effect in OOD1"),
+            ("significantly", "none"),
+            texts,
+            (list(low[second] > 0), list((low[first] <= 0) & (high[first] >= 0))),
+            strict=True,
+        )
+    ]
+    title = "error without noise less that with it"
+    return claims, {"header": [title, *SCENARIOS.values()], "rows": rows}
+
+
+def montero(study: Study, runs: pd.DataFrame) -> dict[str, Table]:
+    """Claims of Montero et al. (2021) on unseen combinations."""
+    conditions = list(dict.fromkeys(runs["condition"]))
+    claim, correlations = _generalisation(runs[runs["method"] != "true_factors"])
+    rows = []
+    for method, part in runs.groupby("method", sort=False):
+        ratios = [part.loc[part["condition"] == name, RATIO] for name in conditions]
+        rows.append([METHODS[str(method)], _spread(part[DCI]), *map(_spread, ratios)])
+    tables = {
+        "ratios": {"header": ["held out / training", "DCI D", *conditions], "rows": rows},
+        "correlations": correlations,
+    }
+    return {"claims": _claims([claim, _true_factors(runs, conditions)]), **tables}
+
+
+def _generalisation(runs: pd.DataFrame) -> tuple[Claim, Table]:
+    """Rank correlations of disentanglement with the ratio of losses, within each condition."""
+    found = rank_correlations(runs, DCI, RATIO, by=["condition"], orders=ORDERS)
+    rows = [
+        [str(row["group"]), _interval(row["rho"], row["low"], row["high"]), f"{row['p_holm']:.3f}"]
+        for row in found.to_dict("records")
+    ]
+    within = found["group"] != "all"
+    chance = _rho_by_chance(runs[runs["condition"] == runs["condition"].iloc[0]])
+    figures = ", ".join(f"{cells[1]} ({cells[0]})" for cells in rows[1:])
+    claim = Claim(
+        "Disentanglement does not tell which model generalises",
+        "no correlation",
+        f"ρ of DCI D with the ratio: {figures}; by chance below {chance:.2f}",
+        list(~((found["p_holm"] < LEVEL) & (found["rho"] < 0))[within]),
+    )
+    return claim, {"header": ["runs", "ρ of DCI D and the ratio", "p (Holm)"], "rows": rows}
+
+
+def _true_factors(runs: pd.DataFrame, conditions: list[str]) -> Claim:
+    """The claim that perfectly disentangled input does not help."""
+
+    def differences(some: pd.DataFrame) -> Numbers:
+        true = some["method"] == "true_factors"
+        means = some.groupby([true, "condition"])[RATIO].mean()
+        return np.array((means[True] - means[False])[conditions].to_numpy(dtype=float))
+
+    value, low, high = jackknife(runs, differences)
+    cells = [_interval(*ends) for ends in zip(value, low, high, strict=True)]
+    figures = ", ".join(f"{cell} ({name})" for cell, name in zip(cells, conditions, strict=True))
+    text = "Perfectly disentangled input does not generalise better"
+    here = f"ratio higher by {figures} than with learnt codes"
+    return Claim(text, "no better", here, list(high >= 0))
+
+
+def correlated(study: Study, runs: pd.DataFrame) -> dict[str, Table]:
+    """Claims of Träuble et al. (2021) on latents that correlated factors share."""
+    shared = [_shared(study.folder.run(str(run)) / SCORES_FILE) for run in runs.index]
+    return _correlated(runs.assign(shared=shared))
+
+
+def _correlated(runs: pd.DataFrame) -> dict[str, Table]:
+    methods = list(dict.fromkeys(runs["method"]))
+
+    def differences(some: pd.DataFrame) -> Numbers:
+        means = some.groupby(["method", "correlation"])["shared"].mean().unstack()
+        return np.array((means["strong"] - means["none"])[methods].to_numpy(dtype=float))
+
+    value, low, high = jackknife(runs, differences)
+    cells = [_interval(*ends) for ends in zip(value, low, high, strict=True)]
+    alone = [k for k, name in enumerate(methods) if name != "adamlvae"]
+    paired = [k for k, name in enumerate(methods) if name == "adamlvae"]
+    figures = [f"{method} {cell}" for method, cell in zip(methods, cells, strict=True)]
+    claims = [
+        Claim(
+            "Without supervision, correlated factors share latents",
+            "Träuble et al. (2021)",
+            f"shared importance higher by {', '.join(figures[k] for k in alone)} than without",
+            list(low[alone] > 0),
+        ),
+        Claim(
+            "Pairs that differ in one factor repair it",
+            "Träuble et al. (2021)",
+            f"higher by {', '.join(figures[k] for k in paired)}",
+            list(low[paired] <= 0),
+        ),
+    ]
+    rows = []
+    for (method, correlation), part in runs.groupby(["method", "correlation"], sort=False):
+        rows.append([METHODS[method], correlation, _spread(part["shared"]), _spread(part[DCI])])
+    header = ["method", "correlation", "shared by floor and object hue", "DCI D"]
+    return {"claims": _claims(claims), "shared": {"header": header, "rows": rows}}
+
+
+def _shared(scores: Path) -> float:
+    """Overlap of the latents' importance for the hues of floor and object, from 0 to 1."""
+    test = json.loads(scores.read_text(encoding="utf-8"))["test"]
+    names = test["data"]["factors"]
+    importance = np.array(test["parts"]["dci_hgbt_importance"], dtype=float)  # (latent, factor)
+    shares = importance / importance.sum(0).clip(min=1e-12)
+    columns = [names.index(name) for name in ("floor_hue", "object_hue")]
+    return float(shares[:, columns].min(1).sum())
+
+
+CLAIMS: Final = {
+    "locatello": locatello,
+    "dittadi": dittadi,
+    "montero": montero,
+    "correlated": correlated,
+}
+
+
+def write_page(name: str, tables: Iterable[str]) -> None:
+    """Writes a page with a place for every table, unless a page shows the claims already."""
+    pages = (ROOT / "docs" / "results").glob("*.md")
+    if any(f"<!-- table: results {name} claims -->" in page.read_text("utf-8") for page in pages):
+        return
+    places = "".join(
+        f"\n## {table.capitalize()}\n\n<!-- table: results {name} {table} -->\n<!-- end -->\n"
+        for table in tables
+    )
+    text = (
+        f"# {name}\n\n```bash\ndislab study run configs/studies/{name}.yaml\n"
+        f"python benchmarks/study_claims.py {name.removesuffix('_rooms')} studies/{name}\n```\n"
+    )
+    (ROOT / "docs" / "results" / f"{name}.md").write_text(text + places, encoding="utf-8")
 
 
 def main() -> None:
@@ -401,14 +673,16 @@ def main() -> None:
         waiting = (~finished).sum()
         parser.error(f"{waiting} runs of {arguments.study} are not finished: finish the study")
     name = f"{arguments.name}_rooms"
+    tables = {"runs": _finished(runs)} | CLAIMS[arguments.name](study, runs[finished])
     content = {
         "command": f"python benchmarks/study_claims.py {arguments.name} studies/{name}",
         "versions": versions(),
-        "tables": {"runs": _finished(runs)} | CLAIMS[arguments.name](study, runs[finished]),
+        "tables": tables,
     }
     with atomic(ROOT / "benchmarks" / "results" / f"{name}.json") as temporary:
         text = json.dumps(content, indent=1, ensure_ascii=False)
         temporary.write_text(text + "\n", encoding="utf-8")
+    write_page(name, tables)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 import importlib
 import itertools
+import json
 from pathlib import Path
 from types import ModuleType
 
@@ -55,3 +56,83 @@ def test_noise_is_no_effect_of_the_method_and_a_strong_effect_is(
     assert chance == pytest.approx(beta.ppf(1 - 0.05 / 6, 2 / 2, 33 / 2), abs=0.05)
     shares = [float(row[1].split()[0]) for row in table["rows"][:-1]]
     assert sum(share > chance for share in shares) == (6 if effect else 0)
+
+
+def planted(claims: ModuleType, effect: float) -> pd.DataFrame:
+    """Runs in which disentanglement lowers the errors of trees, and noise those in OOD2."""
+    rng = np.random.default_rng(1)
+    settings = itertools.product(("betavae", "adagvae"), ("without", "with"), (1, 2), range(4))
+    runs = pd.DataFrame(settings, columns=["method", "noise", "strength", "seed"])
+    good = 0.3 * (runs["method"] == "adagvae") + 0.1 * rng.random(len(runs))
+    runs[claims.DCI] = 0.2 + good
+    runs["score.elbo_sample_test"] = rng.normal(size=len(runs))
+    for k, scenario in enumerate(claims.SCENARIOS):
+        runs[f"transfer.{scenario}/chance"] = 0.25
+        noisy = 0.1 * effect * (runs["noise"] == "without") if k > 2 else 0.0
+        noise = 0.001 * rng.normal(size=(2, len(runs)))
+        runs[f"transfer.{scenario}/GradientBoosting"] = 0.2 - effect * 0.3 * good + noisy + noise[0]
+        runs[f"transfer.{scenario}/MLP"] = 0.2 + noisy + noise[1]
+    return runs
+
+
+@pytest.mark.parametrize("effect", [0, 1])
+def test_planted_effects_on_transfer_come_out(claims: ModuleType, effect: int) -> None:
+    tables = claims.dittadi(None, planted(claims, effect))
+    verdicts = {row[0]: row[-1] for row in tables["claims"]["rows"]}
+    assert verdicts["Pairs disentangle more than images alone"] == "yes"
+    trees = verdicts["OOD1: disentanglement goes with small errors of trees"]
+    assert trees == ("yes" if effect else "no")
+    assert verdicts["OOD1: and with those of networks"] == "no"
+    assert verdicts["Noise at the input helps in OOD2"] == ("yes" if effect else "no")
+    assert len(tables["correlations"]["rows"]) == 11
+    assert {len(row) for row in tables["errors"]["rows"]} == {len(tables["errors"]["header"])}
+
+
+@pytest.mark.parametrize("effect", [0, 1])
+def test_a_planted_effect_on_generalisation_contradicts_the_paper(
+    claims: ModuleType, effect: int
+) -> None:
+    rng = np.random.default_rng(2)
+    settings = itertools.product(("vae", "betavae", "true_factors"), ("hues", "size"), range(8))
+    runs = pd.DataFrame(settings, columns=["method", "condition", "seed"])
+    runs[claims.DCI] = rng.random(len(runs))
+    runs.loc[runs["method"] == "true_factors", claims.DCI] = np.nan
+    runs[claims.RATIO] = 2 - effect * runs[claims.DCI].fillna(1.5) + 0.01 * rng.random(len(runs))
+    verdicts = [row[-1] for row in claims.montero(None, runs)["claims"]["rows"]]
+    assert verdicts == (["no", "no"] if effect else ["yes", "yes"])
+
+
+@pytest.mark.parametrize("effect", [0, 1])
+def test_a_planted_overlap_of_correlated_factors_comes_out(claims: ModuleType, effect: int) -> None:
+    rng = np.random.default_rng(3)
+    settings = itertools.product(("betavae", "adamlvae"), ("none", "weak", "strong"), range(6))
+    runs = pd.DataFrame(settings, columns=["method", "correlation", "seed"])
+    strong = (runs["correlation"] == "strong") & (runs["method"] == "betavae")
+    runs = runs.assign(**{claims.DCI: 0.5}, shared=effect * strong + 0.01 * rng.normal(size=36))
+    rows = claims._correlated(runs)["claims"]["rows"]
+    assert [row[-1] for row in rows] == ["yes" if effect else "no", "yes"]
+
+
+def test_the_overlap_of_importance_is_that_of_shares(claims: ModuleType, tmp_path: Path) -> None:
+    importance = [[0.0, 1.0, 1.0], [0.0, 0.0, 3.0], [2.0, 0.0, 0.0]]  # latent, factor
+    names = ["wall_hue", "floor_hue", "object_hue"]
+    test = {"data": {"factors": names}, "parts": {"dci_hgbt_importance": importance}}
+    path = tmp_path / "scores.json"
+    path.write_text(json.dumps({"test": test}))
+    assert claims._shared(path) == pytest.approx(0.25)
+
+
+def test_a_page_is_written_once(
+    claims: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(claims, "ROOT", tmp_path)
+    folder = tmp_path / "docs" / "results"
+    folder.mkdir(parents=True)
+    claims.write_page("montero_rooms", ["claims", "ratios"])
+    page = folder / "montero_rooms.md"
+    text = page.read_text()
+    assert "python benchmarks/study_claims.py montero studies/montero_rooms" in text
+    assert text.count("<!-- table: results montero_rooms ") == 2
+    page.rename(folder / "other.md")
+    claims.write_page("montero_rooms", ["claims", "ratios"])
+    assert not page.exists()
