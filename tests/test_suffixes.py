@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from dislab.cli.report import _is_study
+from dislab.cli.report import is_study
 from dislab.cli.score import score_choices
 from dislab.cli.transfer_runs import _choices
 from dislab.cli.yaml_input import check_configurations
@@ -48,7 +48,7 @@ def test_yaml(name: str, tmp_path: Path) -> None:
     path = tmp_path / name
     path.write_text("train: {color: 0}\ntest: {color: 1}\n")
     assert load_scenario(str(path)).train == {"color": 0}
-    assert _is_study(path)
+    assert is_study(path)
     path.write_text("coarse: {class_path: MIG, init_args: {bins: 5}}\n")
     assert list(score_choices([str(path)])) == ["coarse"]
     path.write_text("trees: {class_path: MLP}\n")

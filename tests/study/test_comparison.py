@@ -28,3 +28,12 @@ def test_the_state_of_a_run(tmp_path: Path, is_scored: bool, diverged: bool, sta
     found = {"score.mig": [0.5], "score.kl": [7.0], "score.mig/chance": [0.1]}
     scores = found if is_scored else {}
     assert table.to_dict("list") == {"seed": [3], "state": [state], **scores}
+
+
+def test_runs_are_named_by_their_methods(tmp_path: Path) -> None:
+    for name in ("FactorVAE", "β-VAE"):
+        (tmp_path / name).mkdir()
+        text = f"model: {{class_path: VAE}}\nseed_everything: 3\nmethod: {name}\n"
+        (tmp_path / name / "config.yaml").write_text(text)
+    table = compare([tmp_path / "FactorVAE", tmp_path / "β-VAE"])
+    assert table["method"].tolist() == ["FactorVAE", "β-VAE"]

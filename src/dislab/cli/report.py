@@ -24,7 +24,7 @@ def run(args: list[str]) -> int:
     """Writes a page and returns the exit status."""
     options = _parser().parse_args(args)
     folders = [Path(path) for path in dict.fromkeys(options.paths)]
-    studies = [path for path in folders if _is_study(path)]
+    studies = [path for path in folders if is_study(path)]
     if studies and len(folders) > 1:
         raise InputError(f"{studies[0]} is a study, which has a page of its own; give it alone")
     out = None if options.out is None else Path(options.out)
@@ -40,7 +40,7 @@ def run(args: list[str]) -> int:
     return _runs(folders, out, options.explorer_only, options.checkpoint)
 
 
-def _is_study(path: Path) -> bool:
+def is_study(path: Path) -> bool:
     """Whether a path is a study file or a study's folder."""
     from dislab.study.schedule import PLAN
 

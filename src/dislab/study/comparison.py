@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from dislab.errors import InputError
+from dislab.naming.classes import method_of
 from dislab.study.results import RecordWarning
 from dislab.study.stages.score import with_chance
 from dislab.yaml_files import read_mapping
@@ -27,7 +28,7 @@ _RECORDS: Final = {
 
 
 def compare(runs: Sequence[str | Path]) -> "pd.DataFrame":
-    """Table with one row per run: settings that differ between runs, `seed`, `state` and scores.
+    """Table with one row per run: method and settings that differ, `seed`, `state` and scores.
 
     It has the form of `Study.table`, indexed by the run folder. The state is `diverged` if training
     stopped because a loss became NaN or infinite, `waiting` if there are no scores, and otherwise
@@ -53,7 +54,10 @@ def compare(runs: Sequence[str | Path]) -> "pd.DataFrame":
             raise InputError(f"{folder} and {seen[real]} are the same run; leave one out")
         seen[real] = folder
     configs = [_config(folder) for folder in folders]
-    settings = [flat_settings({name: config.get(name) for name in _COUNTED}) for config in configs]
+    settings = [
+        {"method": method_of(config)} | flat_settings({name: config.get(name) for name in _COUNTED})
+        for config in configs
+    ]
     names = dict.fromkeys(name for row in settings for name in row)
     axes = [name for name in names if len({repr(row.get(name)) for row in settings}) > 1]
     table = pd.DataFrame(

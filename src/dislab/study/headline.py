@@ -109,7 +109,7 @@ def narrow_table(
     settings = _varying(runs, axes)[:_SETTINGS]
     table = pd.DataFrame(index=runs.index.map(str))
     for name in [*settings, *(name for name in ("seed", "state") if _varying(runs, [name]))]:
-        table[readable(name)] = runs[name].map(str).to_numpy()
+        table[readable(name)] = ["–" if pd.isna(cell) else str(cell) for cell in runs[name]]
     for name in headline_measures(measures):
         best = runs[name].max() if measures[name] == "highest" else runs[name].min()
         table[readable(name)] = [

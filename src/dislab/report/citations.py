@@ -1,0 +1,76 @@
+"""BibTeX of what a run uses: dislab, and the papers of its method, data and scores."""
+
+import re
+from collections.abc import Iterator, Mapping
+from importlib.metadata import version
+from importlib.resources import files
+from typing import Any, Final
+
+from dislab import plugins
+from dislab.naming.classes import class_name
+
+_REFERENCES: Final = files("dislab.report") / "references.bib"
+_GROUPS: Final = ("objectives", "regularizers", "datasets", "metrics")
+_ENTRY: Final = re.compile(r"^@\w+\{.*?^\}", re.MULTILINE | re.DOTALL)
+_URL: Final = re.compile(r"https?://[^\s,)>`'\"{}]*[^\s,)>`'\"{}.;:]")
+_DISLAB: Final = """\
+@software{{dislab,
+  title = {{dislab: disentangled representation learning with PyTorch Lightning}},
+  author = {{{{The dislab developers}}}},
+  version = {{{version}}}
+}}"""
+
+_SOURCE: Final = "@misc{{{name},\n  title = {{{name}}},\n  url = {{{url}}}\n}}"
+
+
+def citations(settings: Mapping[str, Any]) -> dict[str, str]:
+    """BibTeX entries for a run, by URL: dislab first, then method, data and scores.
+
+    The sources are the addresses in the docstrings of the parts. An address without an entry in
+    `references.bib`, such as that of a plug-in, becomes a `@misc` entry, unless the part has
+    others with one.
+
+    Args:
+        settings: The configuration of the run.
+    """
+    entries = {_URL.search(entry)[0]: entry for entry in references()}  # type: ignore[index]
+    cited = {"": _DISLAB.format(version=version("dislab"))}
+    for name, text in _parts(settings):
+        urls = list(dict.fromkeys(url.rstrip("/") for url in _URL.findall(text)))
+        listed = [url for url in entries if url.rstrip("/") in urls]
+        cited |= {url: entries[url] for url in listed}
+        if not listed:
+            cited |= {url: _SOURCE.format(name=name, url=url) for url in urls}
+    return cited
+
+
+def references() -> list[str]:
+    """The entries of `references.bib`."""
+    return _ENTRY.findall(_REFERENCES.read_text(encoding="utf-8"))
+
+
+def _parts(settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Names of the cited classes of a configuration, with the texts that name their sources."""
+    groups = {group: {plugin.name for plugin in plugins.available(group)} for group in _GROUPS}
+    evaluate = settings.get("evaluate")
+    scores = evaluate.get("metrics") if isinstance(evaluate, Mapping) else None
+    named = list(_classes([settings.get("model"), settings.get("data"), scores]))
+    for group, names in groups.items():
+        for name in dict.fromkeys(named):
+            if name in names:
+                cls = plugins.load(group, name)
+                yield name, f"{cls.__doc__} {getattr(cls, 'citation', '')}"
+
+
+def _classes(value: Any) -> Iterator[str]:
+    """Class names in settings, at any depth."""
+    if isinstance(value, Mapping):
+        if "class_path" in value:
+            yield class_name(value)
+        for setting in value.values():
+            yield from _classes(setting)
+    elif isinstance(value, list):
+        for setting in value:
+            yield from _classes(setting)
+    elif isinstance(value, str):
+        yield class_name(value)
