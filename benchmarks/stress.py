@@ -278,11 +278,13 @@ def tables(report: dict[str, Any]) -> dict[str, dict[str, list]]:
 
 
 def draw(report: dict[str, Any], world: str) -> None:
-    """The heat map of a world: results, encoders, and the chance level of perfect codes."""
-    kept = {
-        result: outcome for result, outcome in outcomes(report).items() if in_map(outcome, result)
-    }
+    """The heat map of a world: results with all encoders, and the chance level of perfect codes."""
     columns = [Situation(world, encoder) for encoder in ENCODERS]
+    kept = {
+        result: outcome
+        for result, outcome in outcomes(report).items()
+        if in_map(outcome, result) and set(columns) <= set(outcome.cells[result])
+    }
     grid = np.full((len(kept), len(columns) + 1), np.nan)
     for row, (result, outcome) in enumerate(kept.items()):
         for column, situation in enumerate(columns):
