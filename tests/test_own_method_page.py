@@ -1,0 +1,80 @@
+"""The page on a method of one's own, followed literally; an installer's files stand in for pip."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.cli.test_skeleton import install
+
+PAGE = Path(__file__).parents[1] / "docs" / "own_method.md"
+
+FOLLOWED = """
+import os, shlex, sys
+import pytest
+from dislab.cli import main
+
+for command in sys.argv[1:]:
+    print(f"$ {command}", flush=True)
+    program, *args = shlex.split(command)
+    if program == "dislab":
+        status = main(args)
+    else:
+        assert args[:2] == ["-m", "pytest"], command
+        if not (child := os.fork()):
+            os.chdir(args[2])
+            os._exit(pytest.main(["-q", "-p", "no:cacheprovider"]))
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if status:
+        sys.exit(f"{command}: {status}")
+"""
+"""Runs commands in one process, which imports dislab once."""
+
+
+def follow(commands: list[str], folder: Path) -> str:
+    """What commands print, with the packages in `site` installed."""
+    environment = {
+        **os.environ,
+        "DISLAB_CACHE": str(folder / "cache"),
+        "OMP_NUM_THREADS": "1",
+        "PYTEST_ADDOPTS": "",
+        "PYTHONPATH": str(folder / "site"),
+    }
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", FOLLOWED, *commands],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=500,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.mark.slow
+def test_every_step_of_the_page_works(tmp_path: Path) -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    for name, content in re.findall(r"```yaml\n# (\S+)\n(.*?)```", text, re.DOTALL):
+        (tmp_path / name).write_text(content)
+    commands = [
+        line
+        for block in re.findall(r"```bash\n(.*?)```", text, re.DOTALL)
+        for line in block.splitlines()
+    ]
+    (installation,) = (number for number, line in enumerate(commands) if line.startswith("pip "))
+    follow(commands[:installation], tmp_path)
+    package = tmp_path / "dislab-sparse"
+    (formula,) = re.findall(r"```text\n(.*?)```", text, re.DOTALL)
+    assert formula in (package / "src/dislab_sparse/sparse.py").read_text()
+    install(package, tmp_path / "site")
+    said = follow(commands[installation + 1 :], tmp_path)
+    assert "9 passed" in said
+    assert re.search(r"SparsePenalty +dislab-sparse 0.1.0", said)
+    curves = (tmp_path / "runs/sparse/version_0/metrics.csv").read_text()
+    assert "validation/sparse/size" in curves.partition("\n")[0]
+    table = (tmp_path / "means.tex").read_text()
+    assert all(method in table for method in ("factorvae", "sparse", "Follows"))
