@@ -2,11 +2,14 @@
 
 import json
 from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import yaml
+from lightning.pytorch import Trainer
 from PIL import Image
 from tests.small_runs import small_config
 
@@ -131,3 +134,58 @@ def test_measured_columns_are_said_to_be_so_and_scored_by_their_numbers(
     assert set(record["metrics"]) == {"mig", "dci", "factor_vae"}
     assert record["skipped"] == {}
     assert 0 <= record["scores"]["mig"] <= 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "--reconstructions.count=0",
+        "--traversals.steps=1",
+        "--samples.rows=0",
+        "--interpolations.pairs=0",
+        "--score_curves.points=0",
+        "--transfer.tested=0",
+        "--generalisation.examples=-1",
+    ],
+)
+def test_settings_of_callbacks_that_are_off_are_checked(
+    dislab: Dislab, tmp_path: Path, wrong: str
+) -> None:
+    status, _, err = dislab("GaussianBlob", "--pictures=false", wrong)
+    setting, _, value = wrong.removeprefix("--").partition("=")
+    assert status == 2
+    assert setting.partition(".")[2] in err
+    assert value in err
+    assert not (tmp_path / "runs/small").exists()
+
+
+def test_callbacks_that_are_off_are_not_built(
+    dislab: Dislab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    built: set[str] = set()
+    started = Trainer.fit
+
+    @wraps(started)
+    def fit(trainer: Trainer, *args: Any, **options: Any) -> None:
+        built.update(type(callback).__name__ for callback in trainer.callbacks)  # type: ignore[attr-defined]
+        started(trainer, *args, **options)
+
+    monkeypatch.setattr(Trainer, "fit", fit)
+    pictures = {"Reconstructions", "Traversals", "Samples", "Interpolations"}
+    off = {"ScoreCurves", "TransferScores", "Representations"}
+    short = [
+        "--then_test=false",
+        "--traversals.steps=9",
+        "--evaluate.metrics={}",
+        "--evaluate.sheet=false",
+    ]
+    assert dislab("GaussianBlob", *short, "--pictures=end")[0] == 0
+    assert built >= pictures
+    assert not built & off
+    built.clear()
+    assert dislab("GaussianBlob", *short, "--pictures=false")[0] == 0
+    assert "Evaluate" in built
+    assert not built & (pictures | off)
+    assert dislab("GaussianBlob", *short, "--score_curves.steps=1")[0] == 0
+    assert "ScoreCurves" in built

@@ -55,7 +55,13 @@ from dislab.cli.run_settings import (
     name_of_data,
     sets,
 )
-from dislab.cli.training_parser import DEFAULTS, Parser, add_arguments, check_offers
+from dislab.cli.training_parser import (
+    DEFAULTS,
+    Parser,
+    add_arguments,
+    check_offers,
+    leave_off,
+)
 from dislab.cli.yaml_input import ConfigFile, differences
 from dislab.errors import DivergenceError, InputError, TrainingError, one_line
 from dislab.functional.runtime import check_precision
@@ -256,6 +262,7 @@ class TrainingCLI(LightningCLI):
 
     def instantiate_classes(self) -> None:
         """Builds data, model and trainer, and reports rejected settings in one message."""
+        leave_off(self.settings_parser, self._command, self.config[self.subcommand])
         built(super().instantiate_classes)
         for callback in self.trainer.callbacks:  # type: ignore[attr-defined]  # set by a connector
             if isinstance(callback, Evaluate):
@@ -277,6 +284,8 @@ class TrainingCLI(LightningCLI):
     def instantiate_trainer(self, **kwargs: Any) -> Trainer:
         """Builds the trainer and, once all settings are accepted, run folder and loggers."""
         config = self.config_init[self.subcommand]
+        keys = self.settings_parser.callback_keys
+        self.settings_parser.callback_keys = [key for key in keys if config[key] is not None]
         if self.subcommand == "fit":
             check_optimizer(cast("Objective", self.model))
         settings = config["trainer"]

@@ -230,6 +230,31 @@ def add_arguments(parser: LightningArgumentParser) -> None:
     link(parser)
 
 
+def leave_off(parser: LightningArgumentParser, command: str, config: Namespace) -> None:
+    """Makes the parser build no callbacks that are off, unless a setting of theirs needs a check.
+
+    `config` holds the settings of the training command. Callbacks that are off and have default
+    settings become None.
+    """
+    off: set[type[Any]] = {TransferScores}  # without scenarios, its default
+    if not config["pictures"]:
+        off |= {Reconstructions, Traversals, Samples, Interpolations}
+    if command != "predict":
+        off.add(Representations)
+    if not config.get("ckpt_path"):  # which may hold a state of it
+        off.add(ScoreCurves)  # with 0 steps, its default
+    for cls in off:
+        parser.add_instantiator(_unless_default, cls, subclasses=False)
+
+
+def _unless_default(cls: type[Any], **settings: Any) -> Any:
+    """A callback, whose constructor checks its settings; None if all are defaults."""
+    parameters = inspect.signature(cls).parameters
+    if all(parameters[name].default == value for name, value in settings.items()):
+        return None
+    return cls(**settings)
+
+
 def _leave_defaults_out(settings: Any) -> None:
     """Removes arguments of classes that are objects and equal their defaults, in place."""
     if isinstance(settings, Namespace):
