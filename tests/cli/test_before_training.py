@@ -31,12 +31,12 @@ def dislab(
     monkeypatch.setenv("DISLAB_CACHE", str(tmp_path / "cache"))
     (tmp_path / "pictures").mkdir()
     rows = ["file,shade"]
-    for number in range(40):
-        shade = number % 4
+    for index in range(40):
+        shade = index % 4
         pixels = np.full((8, 8), 60 * shade, dtype=np.uint8)
-        pixels[number // 8, number % 8] = 255
-        Image.fromarray(pixels).save(tmp_path / f"pictures/{number}.png")
-        rows.append(f"{number}.png,{shade}")
+        pixels[index // 8, index % 8] = 255
+        Image.fromarray(pixels).save(tmp_path / f"pictures/{index}.png")
+        rows.append(f"{index}.png,{shade}")
     (tmp_path / "table.csv").write_text("\n".join(rows))
 
     def run(dataset: str, *args: str, latents: int = 3) -> tuple[int, str, str]:

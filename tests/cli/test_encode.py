@@ -30,20 +30,20 @@ def test_codes_of_a_run(small_run: SmallRun, capsys: pytest.CaptureFixture[str])
     capsys.readouterr()
     assert main(["encode", str(run), "--images=90", "--batch_size=40"]) == 0
     assert capsys.readouterr().out == f"{run}/codes.npz\n"
-    found = read_codes(run / "codes.npz")
+    stored = read_codes(run / "codes.npz")
     model = load_run(run)
     data = np.load(run / "codes.npz")
-    assert len(set(found.states)) == 90
+    assert len(set(stored.states)) == 90
     assert data["factors"].shape == (90, len(data["names"]))
 
     from dislab.runs.opened import run_config, run_data
 
-    images = run_data(run, run_config(run)).images(torch.from_numpy(found.states))
+    images = run_data(run, run_config(run)).images(torch.from_numpy(stored.states))
     with torch.no_grad():
         mean, log_var = model.encode(images)
-    np.testing.assert_allclose(found.codes, mean, atol=1e-5)
+    np.testing.assert_allclose(stored.codes, mean, atol=1e-5)
     kl = 0.5 * (mean**2 + log_var.exp() - log_var - 1).mean(0)
-    np.testing.assert_allclose(found.kl, kl, rtol=1e-4)
+    np.testing.assert_allclose(stored.kl, kl, rtol=1e-4)
 
     # a file that any command scores; the same images with another batch size, others by --seed
     assert main(["score", str(run / "codes.npz"), "--metrics=MIG", "--json=out.json"]) == 0
@@ -51,7 +51,7 @@ def test_codes_of_a_run(small_run: SmallRun, capsys: pytest.CaptureFixture[str])
     for seed, same in ((0, True), (1, False)):
         out = f"{seed}.npz"
         assert main(["encode", str(run), "--images=90", f"--seed={seed}", f"--out={out}"]) == 0
-        assert np.array_equal(read_codes(Path(out)).states, found.states) is same
+        assert np.array_equal(read_codes(Path(out)).states, stored.states) is same
 
 
 def test_codes_of_own_images_name_their_files(
@@ -59,12 +59,12 @@ def test_codes_of_own_images_name_their_files(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("images").mkdir()
-    for number in range(40):
-        Image.new("L", (8, 8), 6 * number).save(f"images/{number}.png")
+    for index in range(40):
+        Image.new("L", (8, 8), 6 * index).save(f"images/{index}.png")
     Path("small.yaml").write_text(SMALL)
-    own = ["--data.dataset=FolderDataset", "--data.dataset.folder=images"]
-    own += ["--data.dataset.table=null", "--evaluate.metrics={}"]
-    assert main(["fit", "--config=small.yaml", *own]) == 0
+    options = ["--data.dataset=FolderDataset", "--data.dataset.folder=images"]
+    options += ["--data.dataset.table=null", "--evaluate.metrics={}"]
+    assert main(["fit", "--config=small.yaml", *options]) == 0
     run = RUN
     for _ in range(2):  # also over the first file
         assert main(["encode", str(run), f"--out={run}/codes.npz"]) == 0

@@ -77,9 +77,9 @@ def test_interrupted_runs_equal_an_uninterrupted_one_to_the_bit(tmp_path: Path) 
     """With inner steps and without; the campaign of kills has those without them."""
     (tmp_path / "long.yaml").write_text(CONFIG)
     finish(start(tmp_path, "fit", "--config=long.yaml", "--name=whole"))
-    whole = outcome(tmp_path / "runs/whole/version_0")
-    assert whole["step"] == 500
-    assert sum(bool(row["train/loss"]) for row in whole["curves"]) == 50
+    uninterrupted = outcome(tmp_path / "runs/whole/version_0")
+    assert uninterrupted["step"] == 500
+    assert sum(bool(row["train/loss"]) for row in uninterrupted["curves"]) == 50
 
     inner = "--inner_steps.steps=1000"
     for order, status, delay, settings in (
@@ -100,7 +100,7 @@ def test_interrupted_runs_equal_an_uninterrupted_one_to_the_bit(tmp_path: Path) 
         reached = torch.load(run / "checkpoints/last.ckpt", weights_only=True)["global_step"]
         assert 0 < reached < 500
         finish(start(tmp_path, "fit", f"--resume={run}"))
-        assert_equal(whole, outcome(run), name)
+        assert_equal(uninterrupted, outcome(run), name)
         assert [path.name for path in (run / "checkpoints").iterdir()] == ["last.ckpt"]
         assert [path.name for path in run.parent.iterdir()] == ["version_0"]
 

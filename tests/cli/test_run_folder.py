@@ -155,10 +155,10 @@ KEPT = ("metrics.csv", "config.yaml", "checkpoints/last.ckpt")
 
 def test_a_finished_run_that_goes_on_changes_nothing(dislab: Dislab, small_run: SmallRun) -> None:
     small_run(SMALL)
-    kept = {name: Path(RUN, name).read_bytes() for name in KEPT}
+    before = {name: Path(RUN, name).read_bytes() for name in KEPT}
     scores = json.loads(Path(RUN, "scores.json").read_text())["test"]["scores"]
     assert dislab("fit", f"--resume={RUN}") == 0
-    assert {name: Path(RUN, name).read_bytes() for name in kept} == kept
+    assert {name: Path(RUN, name).read_bytes() for name in before} == before
     assert json.loads(Path(RUN, "scores.json").read_text())["test"]["scores"] == scores
 
 
@@ -167,15 +167,15 @@ def test_pictures_go_to_every_logger_that_takes_them(
 ) -> None:
     from lightning.pytorch.loggers import CSVLogger
 
-    taken: list[tuple[str, int, Any]] = []
+    pictures: list[tuple[str, int, Any]] = []
 
     def log_image(self: CSVLogger, key: str, images: list[Any], step: int) -> None:
-        taken.append((key, step, images[0].shape[-1]))
+        pictures.append((key, step, images[0].shape[-1]))
 
     monkeypatch.setattr(CSVLogger, "log_image", log_image, raising=False)
     (tmp_path / "logger.yaml").write_text(f"trainer: {{logger: {LOGGERS['csv']}}}")
     assert dislab("fit", "--config=small.yaml", "--config=logger.yaml") == 0
-    assert {("images/traversals", 2, 3), ("images/reconstructions", 4, 3)} <= set(taken)
+    assert {("images/traversals", 2, 3), ("images/reconstructions", 4, 3)} <= set(pictures)
 
 
 def test_only_one_process_trains_a_run(
@@ -200,9 +200,9 @@ def test_of_two_processes_that_resume_a_run_one_is_refused(
     small_run(SMALL)
     command = ["fit", f"--resume={RUN}", "--trainer.max_steps=60"]
     started = [start(Path.cwd(), *command) for _ in range(2)]
-    said = [process.communicate()[0] for process in started]
+    outputs = [process.communicate()[0] for process in started]
     assert sorted(process.wait() for process in started) == [0, 2]
-    assert sum("is being trained by another process" in text for text in said) == 1
+    assert sum("is being trained by another process" in text for text in outputs) == 1
     steps = [int(row["step"]) for row in rows(RUN) if "train/loss" in row]
     assert steps == list(range(1, 60, 2))
 
@@ -228,9 +228,9 @@ def test_what_a_resumed_run_cannot_change_is_refused(
     capsys.readouterr()
     before = names(Path(RUN))
     assert dislab("fit", f"--resume={RUN}", setting) == 2
-    said = capsys.readouterr().err
-    assert message in said
-    assert "A run can change its trainer, progress, checkpoint" in said
+    errors = capsys.readouterr().err
+    assert message in errors
+    assert "A run can change its trainer, progress, checkpoint" in errors
     assert names(Path(RUN)) == before
 
 
@@ -239,12 +239,12 @@ def test_own_images_of_another_folder_are_said_when_a_run_goes_on(
 ) -> None:
     for folder, shade in (("first", 50), ("second", 200)):
         (tmp_path / folder).mkdir()
-        for number in range(24):
-            pixels = np.full((16, 16), shade + number, np.uint8)
-            Image.fromarray(pixels).save(tmp_path / folder / f"{number}.png")
-    own = ["--data.dataset=FolderDataset", "--data.dataset.folder=first"]
-    own += ["--data.dataset.table=null", "--data.dataset.side=16", "--data.batch_size=8"]
-    assert dislab("fit", "--config=small.yaml", *own, "--evaluate.metrics=null") == 0
+        for index in range(24):
+            pixels = np.full((16, 16), shade + index, np.uint8)
+            Image.fromarray(pixels).save(tmp_path / folder / f"{index}.png")
+    options = ["--data.dataset=FolderDataset", "--data.dataset.folder=first"]
+    options += ["--data.dataset.table=null", "--data.dataset.side=16", "--data.batch_size=8"]
+    assert dislab("fit", "--config=small.yaml", *options, "--evaluate.metrics=null") == 0
     resume = ["fit", "--resume=runs/small/version_0", "--trainer.max_steps=6"]
     capsys.readouterr()
     assert dislab(*resume) == 0
@@ -301,20 +301,20 @@ DAMAGES: dict[str, Callable[[dict[str, Any]], Any]] = {
 }
 
 
-@pytest.mark.parametrize("named", DAMAGES)
+@pytest.mark.parametrize("part", DAMAGES)
 def test_a_checkpoint_with_missing_parts_is_refused_by_name(
-    named: str, dislab: Dislab, small_run: SmallRun, capsys: pytest.CaptureFixture[str]
+    part: str, dislab: Dislab, small_run: SmallRun, capsys: pytest.CaptureFixture[str]
 ) -> None:
     small_run(SMALL)
     path = Path(RUN, "checkpoints/last.ckpt")
     stored = torch.load(path, weights_only=True)
-    DAMAGES[named](stored)
+    DAMAGES[part](stored)
     torch.save(stored, path)
     capsys.readouterr()
     assert dislab("fit", f"--resume={RUN}", "--trainer.max_steps=6") == 2
-    said = capsys.readouterr().err
-    assert named in said
-    assert "Traceback" not in said
+    message = capsys.readouterr().err
+    assert part in message
+    assert "Traceback" not in message
 
 
 def test_a_flipped_bit_is_refused_by_test_and_resume(
@@ -337,30 +337,32 @@ def test_a_run_goes_on_with_as_many_processes_as_one_likes(dislab: Dislab, tmp_p
     def fit_in_two(*args: str) -> None:
         settings = ["--trainer.devices=2", "--trainer.strategy=ddp"]
         for process in start_several(tmp_path, 2, obey, ["fit", *args, *settings]):
-            said, _ = process.communicate()
-            assert process.returncode == 0, said
+            output, _ = process.communicate()
+            assert process.returncode == 0, output
 
-    one = ["--trainer.devices=1", "--trainer.strategy=auto"]
+    single = ["--trainer.devices=1", "--trainer.strategy=auto"]
     longer = "--trainer.max_steps=8"
     assert dislab("fit", "--config=small.yaml", "--name=whole", longer) == 0
     fit_in_two("--config=small.yaml", "--name=two")
-    assert dislab("fit", "--resume=runs/two/version_0", longer, *one) == 0
+    assert dislab("fit", "--resume=runs/two/version_0", longer, *single) == 0
     assert dislab("fit", "--config=small.yaml", "--name=one") == 0
     fit_in_two("--resume=runs/one/version_0", longer)
-    whole = tmp_path / "runs/whole/version_0"
+    uninterrupted = tmp_path / "runs/whole/version_0"
     for parts in (tmp_path / "runs/two/version_0", tmp_path / "runs/one/version_0"):
         weights = [
             torch.load(run / "checkpoints/last.ckpt", weights_only=True)["state_dict"]
-            for run in (whole, parts)
+            for run in (uninterrupted, parts)
         ]
         for name, expected in weights[0].items():
             torch.testing.assert_close(weights[1][name], expected, atol=1e-6, rtol=0, msg=name)
-        expected_rows, found_rows = rows(str(whole)), rows(str(parts))
-        assert [row.keys() for row in found_rows] == [row.keys() for row in expected_rows]
-        for found, row in zip(found_rows, expected_rows, strict=True):
+        expected_rows, resumed_rows = rows(str(uninterrupted)), rows(str(parts))
+        assert [row.keys() for row in resumed_rows] == [row.keys() for row in expected_rows]
+        for resumed_row, row in zip(resumed_rows, expected_rows, strict=True):
             for name in row.keys() & {"step", "validation/loss", "test/loss"}:
-                assert float(found[name]) == pytest.approx(float(row[name]), rel=1e-5)
-        scores = [json.loads((run / "scores.json").read_text())["test"] for run in (whole, parts)]
+                assert float(resumed_row[name]) == pytest.approx(float(row[name]), rel=1e-5)
+        scores = [
+            json.loads((run / "scores.json").read_text())["test"] for run in (uninterrupted, parts)
+        ]
         assert scores[1]["scores"]["mig"] == pytest.approx(scores[0]["scores"]["mig"], abs=1e-6)
 
 
@@ -388,9 +390,9 @@ def test_results_on_other_data_lie_beside_those_of_the_run(
     before = {path: path.read_bytes() for path in Path(RUN).rglob("*") if path.is_file()}
     images = np.random.default_rng(0).integers(0, 255, (90, 64, 64), "uint8")
     np.savez("other.npz", images=images, size=np.arange(90) % 9, colour=np.arange(90) // 9)
-    other = "{class_path: NumpyDataset, init_args: {file: other.npz, factors: [size, colour]}}"
-    (tmp_path / "o.yaml").write_text(f"data: {{init_args: {{dataset: {other}}}}}")
-    option = f"--data.dataset={other}" if origin == "option" else "--config=o.yaml"
+    dataset = "{class_path: NumpyDataset, init_args: {file: other.npz, factors: [size, colour]}}"
+    (tmp_path / "o.yaml").write_text(f"data: {{init_args: {{dataset: {dataset}}}}}")
+    option = f"--data.dataset={dataset}" if origin == "option" else "--config=o.yaml"
     assert dislab(command, f"--run={RUN}", option) == 0
     assert "data.dataset is 'NumpyDataset' instead of 'GaussianBlob'" in caplog.text
     assert {path: path.read_bytes() for path in before} == before

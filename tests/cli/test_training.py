@@ -125,8 +125,8 @@ def test_the_saved_configuration_repeats_the_run_to_the_bit(
 
 
 def test_held_out_states_are_compared_by_fit_and_by_test(dislab: Dislab, tmp_path: Path) -> None:
-    held = "--data.hold_out={shape: square, posX: {min: 0.1}}"
-    assert dislab("fit", "--config=small.yaml", held) == 0
+    hold_out = "--data.hold_out={shape: square, posX: {min: 0.1}}"
+    assert dislab("fit", "--config=small.yaml", hold_out) == 0
     path = tmp_path / "runs/small/version_0/scores.json"
     first = json.loads(path.read_text())["test_generalisation"]
     # 1 shape, 2 scales, 7 turns, 3 of 7 columns and 7 rows
@@ -142,7 +142,7 @@ def test_held_out_states_are_compared_by_fit_and_by_test(dislab: Dislab, tmp_pat
     assert second["scores"]["sample_test"] == pytest.approx(scores["sample_test"], rel=0.1)
     with path.with_name("metrics.csv").open(newline="") as file:
         logged = [row["generalisation/mean_ratio"] for row in csv.DictReader(file)]
-    assert [float(one) for one in logged if one] == pytest.approx([scores["mean_ratio"]])
+    assert [float(value) for value in logged if value] == pytest.approx([scores["mean_ratio"]])
 
 
 def test_a_finished_run_is_scored_and_encoded_in_its_own_folder(
@@ -202,8 +202,8 @@ def test_a_run_that_goes_on_equals_one_that_was_longer(dislab: Dislab, tmp_path:
     run = "runs/parts/version_0"
     assert dislab("fit", f"--resume={run}", "--trainer.max_steps=9") == 0
     assert dislab("fit", "--config=small.yaml", "--name=whole", "--trainer.max_steps=9") == 0
-    parts, whole = weights(run), weights("runs/whole/version_0")
-    assert all(torch.equal(parts[name], whole[name]) for name in whole)
+    parts, longer = weights(run), weights("runs/whole/version_0")
+    assert all(torch.equal(parts[name], longer[name]) for name in longer)
     renewed = yaml.safe_load((tmp_path / run / "config.yaml").read_text())
     assert renewed["trainer"]["max_steps"] == 9
     assert renewed["resume"] is None
@@ -373,7 +373,7 @@ def test_a_section_without_settings_is_one_line(
 def test_every_section_is_checked(dislab: Dislab, capsys: pytest.CaptureFixture[str]) -> None:
     assert dislab("fit", "--config=small.yaml", "--print_config") == 0
     printed = yaml.safe_load(capsys.readouterr().out)
-    sections = {name for name, one in printed.items() if isinstance(one, dict)}
+    sections = {name for name, value in printed.items() if isinstance(value, dict)}
     assert sections - {"model", "data"} == set(SECTIONS)
 
 
@@ -383,10 +383,10 @@ def test_the_help_of_a_class_shows_its_settings(
 ) -> None:
     assert dislab("fit", option) == 0
     section, _, name = option.removeprefix("--").partition(".help=")
-    shown = capsys.readouterr().out
-    assert f"Help for --{section}.help=dislab." in shown
-    assert f"{name}\n" in shown
-    assert {"model": "--model.latent_dim", "data": "--data.batch_size"}[section] in shown
+    text = capsys.readouterr().out
+    assert f"Help for --{section}.help=dislab." in text
+    assert f"{name}\n" in text
+    assert {"model": "--model.latent_dim", "data": "--data.batch_size"}[section] in text
 
 
 def test_a_run_is_not_resumed_to_fewer_steps_than_it_has(
@@ -542,12 +542,12 @@ def test_a_divergence_that_a_checkpoint_finds_is_no_mistake_in_the_checkpoint(
     args = ["--model.optimizer=Adam", "--model.optimizer.lr=1e30"]
     more = ["--checkpoint.every_n_train_steps=2", "--trainer.log_every_n_steps=50"]
     assert dislab("fit", "--config=small.yaml", *args, *more) == 1
-    said = capsys.readouterr().err
-    assert "became NaN or infinite" in said
-    assert "does not fit" not in said
+    message = capsys.readouterr().err
+    assert "became NaN or infinite" in message
+    assert "does not fit" not in message
     run = tmp_path / "runs/small/version_0"
     reason = (run / "diverged.txt").read_text().strip()
-    assert reason in said
+    assert reason in message
     assert dislab("compare", str(run)) == 0
     assert capsys.readouterr().out.splitlines()[1].endswith(",diverged")
 
@@ -569,8 +569,8 @@ def test_pictures_can_be_left_out(dislab: Dislab, tmp_path: Path) -> None:
     assert dislab("test", f"--run={run}", "--evaluate.sheet=false") == 0
     assert not (run / "images").exists()  # the run keeps its setting
     assert dislab("test", f"--run={run}", "--evaluate.sheet=false", "--pictures=true") == 0
-    drawn = {path.name for path in (run / "images").iterdir()}
-    assert drawn == {
+    pictures = {path.name for path in (run / "images").iterdir()}
+    assert pictures == {
         f"{name}.png" for name in ("reconstructions", "traversals", "samples", "interpolations")
     }
 
@@ -578,8 +578,8 @@ def test_pictures_can_be_left_out(dislab: Dislab, tmp_path: Path) -> None:
 def test_pictures_of_the_end_alone(dislab: Dislab, tmp_path: Path) -> None:
     args = ["--config=small.yaml", "--then_test=false", "--trainer.val_check_interval=1"]
     assert dislab("fit", *args, "--trainer.check_val_every_n_epoch=null", "--pictures=end") == 0
-    drawn = {path.name for path in (tmp_path / "runs/small/version_0/images").iterdir()}
-    assert drawn == {
+    pictures = {path.name for path in (tmp_path / "runs/small/version_0/images").iterdir()}
+    assert pictures == {
         f"{name}.png" for name in ("reconstructions", "traversals", "samples", "interpolations")
     }
 
@@ -623,10 +623,10 @@ def test_a_full_disk_ends_with_a_message_and_keeps_the_last_checkpoint(
 def test_the_layout_of_memory_changes_rounding_alone(dislab: Dislab, tmp_path: Path) -> None:
     networks = "--model.encoder=ConvEncoder64", "--model.decoder=ConvDecoder64"
     stored = []
-    for number, option in enumerate(("true", "false")):
+    for index, option in enumerate(("true", "false")):
         settings = f"--channels_last={option}", "--evaluate.untrained=0"
         assert dislab("fit", "--config=small.yaml", *networks, *settings) == 0
-        path = tmp_path / f"runs/small/version_{number}/checkpoints/last.ckpt"
+        path = tmp_path / f"runs/small/version_{index}/checkpoints/last.ckpt"
         stored.append(torch.load(path, weights_only=True)["state_dict"])
     last, first = stored
     assert last.keys() == first.keys()

@@ -43,14 +43,16 @@ def test_runs_are_scored_side_by_side(
     args = ["transfer", run, second, "--scenarios", HEARTS, *SETTINGS, "--reconstructions", "2"]
     assert main(args) == 0
     printed = capsys.readouterr().out
-    records = [json.loads(Path(one, "scores.json").read_text()) for one in (run, second)]
+    records = [json.loads(Path(folder, "scores.json").read_text()) for folder in (run, second)]
     scores = [record["test_transfer"]["scores"] for record in records]
     keys = ("", "/in_distribution")
-    cells = [f"{one[f'dsprites_hearts/Ridge{key}']:.4f}" for one in scores for key in keys]
+    cells = [
+        f"{run_scores[f'dsprites_hearts/Ridge{key}']:.4f}" for run_scores in scores for key in keys
+    ]
     lines = [line.split() for line in printed.splitlines()]
-    place = lines.index([run, second])
-    assert lines[place + 2] == ["dsprites_hearts/Ridge", *cells]
-    assert lines[place + 3][0] == "dsprites_hearts/chance"
+    header = lines.index([run, second])
+    assert lines[header + 2] == ["dsprites_hearts/Ridge", *cells]
+    assert lines[header + 3][0] == "dsprites_hearts/chance"
     assert scores[0] != scores[1]
     assert (tmp_path / run / "images" / "transfer_dsprites_hearts.png").is_file()
 
@@ -97,18 +99,18 @@ def test_the_stage_of_a_study_scores_like_the_callback_without_a_trainer(
     by_stage = json.loads(path.read_text())["test_transfer"]
     assert stage.scores(Path(run)) == by_callback["scores"]
     assert "dsprites_hearts/mine_pixels" in by_stage["scores"]
-    paths = [Path(one.pop("checkpoint")["path"]).name for one in (by_callback, by_stage)]
+    paths = [Path(record.pop("checkpoint")["path"]).name for record in (by_callback, by_stage)]
     assert paths[0] == paths[1]
     assert by_stage == by_callback
 
 
 @pytest.mark.parametrize("form", ["text", "file"])
 def test_predictors_with_settings(run: str, tmp_path: Path, form: str) -> None:
-    given = "{weak: {class_path: Ridge, init_args: {penalty: 100}}}"
+    settings = "{weak: {class_path: Ridge, init_args: {penalty: 100}}}"
     if form == "file":
-        (tmp_path / "weak.yaml").write_text(given[1:-1])
-        given = "weak.yaml"
-    args = ["--scenarios", HEARTS, "--predictors", given, "--labels", "200", "--tested", "100"]
+        (tmp_path / "weak.yaml").write_text(settings[1:-1])
+        settings = "weak.yaml"
+    args = ["--scenarios", HEARTS, "--predictors", settings, "--labels", "200", "--tested", "100"]
     assert main(["transfer", run, *args]) == 0
     record = json.loads(Path(run, "scores.json").read_text())["test_transfer"]
     assert record["predictors"]["weak"]["init_args"] == {"penalty": 100.0}
@@ -189,18 +191,18 @@ def test_two_processes_write_the_scores_of_one(
     monkeypatch.chdir(tmp_path)
     settings = [f"--transfer.scenarios=[{HEARTS}]", "--transfer.predictors.r=Ridge"]
     settings += ["--transfer.labels=200", "--transfer.tested=100"]
-    found = []
+    records = []
     for processes in (1, 2):
         text = SMALL.replace("small", f"by_{processes}").replace("vices: 1", f"vices: {processes}")
         Path("config.yaml").write_text(text)
         strategy = [] if processes == 1 else ["--trainer.strategy=ddp"]
         process = start(Path.cwd(), "fit", "--config=config.yaml", *settings, *strategy)
-        said, _ = process.communicate()
-        assert process.returncode == 0, said
-        assert said.count("scenario/predictor") == 1
+        output, _ = process.communicate()
+        assert process.returncode == 0, output
+        assert output.count("scenario/predictor") == 1
         record = json.loads(Path(f"runs/by_{processes}/version_0/scores.json").read_text())
-        found.append(record["test_transfer"]["scores"])
-    assert found[0] == pytest.approx(found[1], abs=1e-4)
+        records.append(record["test_transfer"]["scores"])
+    assert records[0] == pytest.approx(records[1], abs=1e-4)
 
 
 def draw(images: int = 600) -> dict[str, Any]:
@@ -310,8 +312,8 @@ def test_files_that_are_damaged_or_hold_objects(
     file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     args = ["transfer", "--codes", str(file), "--scenarios", "hue.yaml"]
-    whole = file.read_bytes()
-    file.write_bytes(whole[:900])
+    content = file.read_bytes()
+    file.write_bytes(content[:900])
     assert main(args) == 2
     assert "codes.npz cannot be read as .npz: " in capsys.readouterr().err
     np.savez(file, codes=np.array([[{}, 2]], dtype=object), factors=draw()["factors"])

@@ -45,8 +45,8 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def dislab(*args: str) -> None:
     """Runs a command in a process of its own."""
     process = start(Path.cwd(), *args)
-    said, _ = process.communicate()
-    assert process.returncode == 0, said[-3000:]
+    output, _ = process.communicate()
+    assert process.returncode == 0, output[-3000:]
 
 
 def refusal(capsys: pytest.CaptureFixture[str], *args: str) -> str:

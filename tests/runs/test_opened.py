@@ -21,12 +21,12 @@ def test_a_run_is_opened_with_its_data(tmp_path: Path, monkeypatch: pytest.Monke
     assert main(["fit", "--config=small.yaml"]) == 0
     folder = Path("runs/small/version_0")
     run = open_run(folder)
-    whole, tested = run.encode(), run.encode("test", batch_size=7)
-    assert len(whole.codes) == 1024
-    assert whole.names == ("posX", "posY")
-    assert np.array_equal(whole.states, np.arange(1024))
+    codes, tested = run.encode(), run.encode("test", batch_size=7)
+    assert len(codes.codes) == 1024
+    assert codes.names == ("posX", "posY")
+    assert np.array_equal(codes.states, np.arange(1024))
     assert np.array_equal(tested.states, run.data.indices("test"))
-    np.testing.assert_allclose(tested.codes, whole.codes[tested.states], atol=1e-6)
+    np.testing.assert_allclose(tested.codes, codes.codes[tested.states], atol=1e-6)
     assert np.array_equal(tested.factors, run.data.factors.positions(tested.states))
     assert tested.values.max() <= 1
     images = run.data.images(torch.from_numpy(tested.states))
@@ -34,14 +34,14 @@ def test_a_run_is_opened_with_its_data(tmp_path: Path, monkeypatch: pytest.Monke
         np.testing.assert_allclose(tested.codes, run.model.codes(images), atol=1e-6)
 
     assert main(["encode", str(folder), "--images=50"]) == 0  # the same images as the command
-    stored, drawn = np.load(folder / "codes.npz"), run.encode(images=50)
-    assert drawn.kl is not None
+    stored, sampled = np.load(folder / "codes.npz"), run.encode(images=50)
+    assert sampled.kl is not None
     for name in ("states", "factors", "codes", "kl"):
-        assert np.array_equal(getattr(drawn, name), stored[name])
+        assert np.array_equal(getattr(sampled, name), stored[name])
 
-    for place in (folder, folder / "checkpoints/last.ckpt"):
-        other = open_run(place, SingleData(GaussianBlob(), batch_size=8)).encode()
-        np.testing.assert_allclose(other.codes, whole.codes, atol=1e-6)
+    for path in (folder, folder / "checkpoints/last.ckpt"):
+        again = open_run(path, SingleData(GaussianBlob(), batch_size=8)).encode()
+        np.testing.assert_allclose(again.codes, codes.codes, atol=1e-6)
 
     config = (folder / "config.yaml").read_text()
     (folder / "config.yaml").write_text(config.replace("batch_size: 8", "batch_size: many"))

@@ -18,6 +18,7 @@ from dislab.encoders import MLPEncoder
 from dislab.errors import InputError
 from dislab.objectives import VAE
 from dislab.regularizers import KL
+from dislab.runs.folders import best_checkpoint
 
 CHECKPOINT = {"global_step": 0, "pytorch-lightning_version": "2.6.0", "state_dict": {}}
 """The least that is read as a checkpoint."""
@@ -100,6 +101,34 @@ def test_the_last_checkpoint_is_found(
     assert runs.checkpoint_of(tmp_path) == folder / expected
     assert runs.checkpoint_of(folder) == folder / expected
     assert runs.checkpoint_of(folder / oldest_first[0]) == folder / oldest_first[0]
+
+
+@pytest.mark.parametrize(
+    ("best_model_path", "expected"),
+    [
+        ("/moved/checkpoints/chosen.ckpt", "chosen.ckpt"),
+        ("checkpoints/last.ckpt", None),  # of the last step, which no monitor chose
+        ("checkpoints/gone.ckpt", None),
+        ("", None),
+        (5, None),
+    ],
+)
+def test_the_best_checkpoint_is_the_one_that_a_monitor_chose(
+    best_model_path: object, expected: str | None, tmp_path: Path
+) -> None:
+    folder = tmp_path / "checkpoints"
+    folder.mkdir()
+    torch.save(CHECKPOINT, folder / "chosen.ckpt")
+    state = {"monitor": "validation/loss", "best_model_path": best_model_path}
+    state["best_model_score"] = torch.tensor(2.5)
+    torch.save({**CHECKPOINT, "callbacks": {"ModelCheckpoint": state}}, folder / "last.ckpt")
+    best = best_checkpoint(tmp_path)
+    if expected is None:
+        assert best is None
+        assert runs.checkpoint_of(tmp_path) == folder / "last.ckpt"
+    else:
+        assert best == (folder / expected, "validation/loss", 2.5)
+        assert runs.checkpoint_of(tmp_path) == folder / expected
 
 
 def test_without_a_checkpoint_the_message_lists_what_is_there(tmp_path: Path) -> None:
