@@ -9,7 +9,7 @@ from unittest.mock import patch
 import torch
 from torch import distributed
 
-from dislab.base import DataModule, ImageBatch
+from dislab.base import DataModule, ImageBatch, is_vector
 from dislab.testing._claims import must
 
 
@@ -69,7 +69,8 @@ def _check_batch(data: DataModule, batch: Any, states: Any) -> None:
         if name in ("image", "second", "transform", "target"):
             shape: tuple[int, ...] = (count, *data.image_shape)
             dtype = torch.float32
-            must(bool((part >= 0).all() and (part <= 1).all()), f"{name} is in [0, 1]")
+            inside = is_vector(shape) or bool((part >= 0).all() and (part <= 1).all())
+            must(inside, f"{name} is in [0, 1]")
         elif name in ("factors", "second_factors"):
             shape, dtype = (count, factors), torch.int64
             batch_states = set(data.factors.index(part.numpy()).tolist())
