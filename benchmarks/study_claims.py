@@ -664,13 +664,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("name", choices=tuple(CLAIMS))
     parser.add_argument("study", type=Path, help="the folder of the finished study")
-    parser.add_argument("--unfinished", action="store_true", help="use the runs that are finished")
+    parser.add_argument(
+        "--unfinished", action="store_true", help="use methods all of whose runs are"
+    )
     arguments = parser.parse_args()
     study = Study(arguments.study)
     runs = study.table()
-    finished = runs["state"] == "finished"
+    states = (runs["state"] == "finished").groupby(runs["method"])
+    finished = states.transform("all")
     if not (finished.all() or arguments.unfinished):
-        waiting = (~finished).sum()
+        waiting = (runs["state"] != "finished").sum()
         parser.error(f"{waiting} runs of {arguments.study} are not finished: finish the study")
     name = f"{arguments.name}_rooms"
     tables = {"runs": _finished(runs)} | CLAIMS[arguments.name](study, runs[finished])
