@@ -52,6 +52,21 @@ def test_draws_follow_the_product_of_the_pairs(
     assert counts[wanted < 1e-6].sum() == 0
 
 
+@pytest.mark.parametrize("ratio", [4.0, 20.0])
+def test_the_strength_that_makes_a_state_so_many_times_as_likely(
+    ratio: float, tiny: Dataset
+) -> None:
+    """Chen et al. (2018): the most likely state is 4 times as likely as the least, none is lost."""
+    strength = 1 / np.sqrt(2 * np.log(ratio))
+    states = np.arange(len(tiny.factors))
+    weights = likelihoods(
+        tiny.factors, states, {"factors": ["place", "angle"], "strength": strength}
+    )
+    assert weights is not None
+    assert weights.max() / weights.min() == pytest.approx(ratio)
+    assert ratio != 4.0 or strength == pytest.approx(0.6006, abs=1e-4)
+
+
 RECORDED = [197, 77, 5, 1, 247, 273, 178, 223, 169, 275, 247, 0]
 
 
