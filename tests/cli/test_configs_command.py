@@ -181,3 +181,11 @@ def test_data_and_methods_that_do_not_fit_are_refused_and_nothing_is_written(
     assert main(["configs", "new", *args]) == 2
     assert message in capsys.readouterr().err
     assert sorted(Path.cwd().rglob("*")) == before
+
+
+def test_names_of_folders_set_nothing(capsys: pytest.CaptureFixture[str], images: Path) -> None:
+    folder = images.rename("a\nname: b")
+    assert main(["configs", "new", "--data", str(folder), "--out", "c.yaml"]) == 0
+    config = read_mapping(Path("c.yaml"), "")
+    assert config["name"] == "factorvae"
+    assert config["data"]["init_args"]["dataset"]["init_args"]["folder"] == "a\nname: b"

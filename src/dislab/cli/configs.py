@@ -11,7 +11,7 @@ from typing import Final
 
 from dislab.cli.arguments import Parser
 from dislab.cli.data import own_images
-from dislab.errors import InputError, one_line, printable, suggestion
+from dislab.errors import InputError, one_line, suggestion
 from dislab.storage import atomic, check_output, folders_above, text_table
 from dislab.yaml_files import configuration_folder, configurations, read_mapping, yaml_text
 
@@ -151,7 +151,8 @@ def _new(data: Path, method: str, out: Path | None, table: str | None, file: str
     """Writes the configuration of a method with images of the user as its data."""
     source = _path_of_name(method, needs_suffix=True) or Path(method)
     config = read_mapping(source, "model: {class_path: VAE}")
-    out = out or Path(f"{data.resolve().stem}_{source.stem}.yaml")
+    name = data.stem if data.is_file() else data.resolve().name
+    out = out or Path(f"{name}_{source.stem}.yaml")
     if out.exists():
         raise InputError(f"{out} exists already; choose another --out")
     check_output("--out", out)
@@ -178,9 +179,9 @@ def _new(data: Path, method: str, out: Path | None, table: str | None, file: str
         "class_path": section["class_path"],
         "init_args": {"dataset": dataset, **arguments, "validation": 0.1, "test": 0.1},
     }
-    note = f"# {method} on {data.resolve().name}; {check} describes the images.\n"
+    first = one_line(f"# {method} on {data}; {check} describes the images.")
     with atomic(out) as temporary:
-        temporary.write_text(printable(note) + yaml_text(config), encoding="utf-8")
+        temporary.write_text(f"{first}\n{yaml_text(config)}", encoding="utf-8")
     for note in inspection.notes:
         print(f"note: {note}")
     print(f"{out}\nnext: dislab fit --config {shlex.quote(str(out))} --config quick")

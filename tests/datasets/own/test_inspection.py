@@ -48,7 +48,7 @@ def test_images_without_a_table_are_described_and_train(folder: Path) -> None:
     assert lines["images"] == "5"
     assert lines["sizes"] == "8×6 (4), 64×64 (1)"
     assert lines["modes"] == "RGB (4), L (1)"
-    assert lines["equal files"] == "sub/1.png = sub/copy.png"
+    assert lines["equal files"] == "1: sub/1.png = sub/copy.png"
     assert lines["other files"] == "notes.txt"
     assert lines["table"].startswith("none")
     conversion = {"side": 64, "fit": "crop", "colour": "rgb", "gaps": "drop"}

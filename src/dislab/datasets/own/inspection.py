@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Final, NamedTuple
 
 from PIL import Image
+from tqdm import tqdm
 
 from dislab.datasets.files.image_files import SUFFIXES, UNREADABLE, files_below, read_image
 from dislab.datasets.own import _factor_table as table_files
@@ -21,6 +22,8 @@ SIDE: Final = 64
 """Height and width in pixels that most networks of dislab take."""
 
 _TABLES: Final = (".csv", ".parquet")
+_SUBFOLDERS: Final = 20
+"""Maximum number of subfolders that names in a table are tried in."""
 _GREY: Final = frozenset(("1", "L", "LA"))
 _ORIENTATION: Final = 274
 """EXIF tag; from 5 on, width and height are exchanged."""
@@ -64,7 +67,10 @@ def inspect(
     if path.is_file() and path.suffix.lower() in _TABLES:
         path, table = path.parent, path.name
     if not path.is_dir():
-        raise InputError(f"{path} is no folder of images and no CSV or Parquet table; give one")
+        raise InputError(
+            f"{path} is no folder of images and no CSV or Parquet table; give one (arrays, in npy "
+            "and npz files, need no check: NumpyDataset reads them)"
+        )
     names, others = files_below(path)
     if not names:
         kinds = ", ".join(sorted(SUFFIXES))
@@ -85,7 +91,7 @@ def inspect(
         ("sizes", _counts(f"{width}×{height}" for width, height in sizes.values())),
         ("modes", _counts(modes.values())),
         ("refused", _many(list(unread))),
-        ("equal files", _duplicates(path, names) or "none"),
+        ("equal files", _duplicates(path, [name for name in names if name not in unread])),
     ]
     if rest := [name for name in others if name not in tables]:
         images.append(("other files", listing(rest)))
@@ -127,7 +133,7 @@ def _refusals(folder: Path, names: Sequence[str], settings: Mapping[str, Any]) -
     """Errors of the images that cannot be read with the settings, by name."""
     colour, fit = settings.get("colour", "keep"), settings.get("fit", "squash")
     errors = {}
-    for name in names:
+    for name in tqdm(names, desc="reading", unit=" images", leave=False, disable=None):
         try:
             read_image(folder / name, settings.get("side"), colour, fit)
         except InputError as error:
@@ -140,9 +146,9 @@ def _duplicates(folder: Path, names: Sequence[str]) -> str:
     by_size, groups = defaultdict[int, list[str]](list), defaultdict[bytes, list[str]](list)
     for name in names:
         by_size[(folder / name).stat().st_size].append(name)
-    for name in (name for equal in by_size.values() if len(equal) > 1 for name in equal):
+    for name in (name for similar in by_size.values() if len(similar) > 1 for name in similar):
         groups[hashlib.sha256((folder / name).read_bytes()).digest()].append(name)
-    return listing([" = ".join(equal[:3]) for equal in groups.values() if len(equal) > 1])
+    return _many([" = ".join(equal[:3]) for equal in groups.values() if len(equal) > 1])
 
 
 class _Match(NamedTuple):
@@ -160,7 +166,7 @@ def _best(
     matches = [(folder, _match(folder / name, name, names, file)) for name in tables]
     if not any(match.images for _, match in matches):
         parents = {str(PurePosixPath(name).parent) for name in names} - {"."}
-        for parent in sorted(parents):
+        for parent in sorted(parents) if len(parents) <= _SUBFOLDERS else ():
             inside = [
                 PurePosixPath(name).relative_to(parent).as_posix()
                 for name in names
