@@ -110,6 +110,17 @@ def test_its_former_worker_notices(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+def test_a_former_worker_that_releases_its_run_leaves_the_new_claim(tmp_path: Path) -> None:
+    former, worker = Claims(tmp_path), Claims(tmp_path)
+    lost = former.take("a")
+    assert lost is not None
+    other_machine(tmp_path / "a.0", 90.0)
+    assert worker.take("a") is not None
+    lost.release()
+    assert worker.current() == {"a"}
+    assert former.take("a") is None
+
+
 def test_a_worker_of_this_machine_that_has_ended_holds_nothing(tmp_path: Path) -> None:
     code = (
         "from pathlib import Path; from dislab.study.claims import Claims; "

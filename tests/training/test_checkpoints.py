@@ -1,6 +1,7 @@
 from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock, call
 
 import lightning.pytorch as pl
 import pytest
@@ -13,8 +14,10 @@ from dislab.datamodules import SingleData
 from dislab.datasets import GaussianBlob
 from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
+from dislab.errors import InputError
 from dislab.objectives import VAE
 from dislab.regularizers import KL
+from dislab.training.step_end import advance_plateaus
 
 
 def test_states_are_exchangeable_with_those_of_lightning(tmp_path: Path) -> None:
@@ -67,3 +70,17 @@ def test_a_schedule_that_follows_a_score_resumes_within_an_epoch_and_at_its_end(
     resumed = fitted(tmp_path / "cut", 35, every, tmp_path / "cut/last.ckpt")
     for name, value in whole.items():
         assert torch.equal(value, resumed[name]), name
+
+
+def test_a_schedule_follows_the_score_of_this_epoch_before_that_of_the_checkpoint() -> None:
+    config = Mock(interval="epoch", frequency=1, reduce_on_plateau=True, monitor="validation/loss")
+    trainer = Mock(spec=pl.Trainer, lr_scheduler_configs=[config], current_epoch=3)
+    stored = {"validation/loss": 5.0}
+    trainer.callback_metrics = {"validation/loss": torch.tensor(2.0)}
+    advance_plateaus(trainer, stored)
+    trainer.callback_metrics = {}  # not validated since the checkpoint
+    advance_plateaus(trainer, stored)
+    advance = trainer.lightning_module.lr_scheduler_step
+    assert advance.call_args_list == [call(config.scheduler, 2.0), call(config.scheduler, 5.0)]
+    with pytest.raises(InputError, match="follows validation/loss, which was not taken in epoch 3"):
+        advance_plateaus(trainer, {})
