@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 import yaml
 from tests.report.cases import write_run
+from tests.study.conftest import TINY
 from tests.study.test_summary_folder import TEXT, filled
 
 from dislab.cli import main
@@ -70,8 +71,9 @@ def test_the_command_prints_entries_of_runs_once(
 def test_the_command_prints_entries_of_a_study(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = StudyFolder(tmp_path / "study")
-    folder.path.mkdir()
+    (tmp_path / "base.yaml").write_text(TINY)
+    folder = StudyFolder(tmp_path / "studies" / "study")
+    folder.path.mkdir(parents=True)
     filled(folder, TEXT.format(seeds=3, codes=""))
     assert main(["cite", str(folder.path)]) == 0
     assert "@inproceedings{kingma2014vae," in capsys.readouterr().out
