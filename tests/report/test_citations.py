@@ -1,5 +1,7 @@
 import re
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -68,12 +70,20 @@ def test_the_command_prints_entries_of_runs_once(
     assert "is no run" in capsys.readouterr().err
 
 
-def test_the_command_prints_entries_of_a_study(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_the_command_reads_the_configurations_of_a_study(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "base.yaml").write_text(TINY)
-    folder = StudyFolder(tmp_path / "studies" / "study")
+    folder = StudyFolder(tmp_path / "studies" / "mine")
     folder.path.mkdir(parents=True)
-    filled(folder, TEXT.format(seeds=3, codes=""))
+    plan = filled(folder, TEXT.format(seeds=3, codes=""))
+    read: list[Mapping[str, Any]] = []
+
+    def noted(settings: Mapping[str, Any]) -> dict[str, str]:
+        read.append(settings)
+        return {"": "@a"}
+
+    monkeypatch.setattr("dislab.report.citations.citations", noted)
     assert main(["cite", str(folder.path)]) == 0
-    assert "@inproceedings{kingma2014vae," in capsys.readouterr().out
+    assert capsys.readouterr().out == "@a\n"
+    assert len(read) == len({id(run.group) for run in plan.runs}) > 1
