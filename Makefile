@@ -77,7 +77,7 @@ bench: .venv/.package
 laws: .venv/.dev
 	$(BIN)/python benchmarks/laws.py
 
-# What the stress test of scores lacks, and its pictures: the whole takes some twenty minutes.
+# Scores without results in the stress test, and its pictures: the whole takes some minutes.
 stress: .venv/.dev
 	$(BIN)/python benchmarks/stress.py
 

@@ -43,6 +43,7 @@ two latents of the same information. *Perfect* also tries a factor of 40 values:
 with 20 bins cannot tell them apart. Otherwise the table has the size of the smallest
 counterexample: by how much the score moved, or by how much it misses the value that it should have.
 Breaking a law is no error in itself: a score of compactness should fall when a latent is doubled.
+The [stress test](stress.md) compares the scores in whole situations, such as missing factors.
 """
 
 EXAMPLES = """## Smallest counterexamples

@@ -1,6 +1,6 @@
 """Puts every score through the situations of `dislab.testing.situations` and draws the map.
 
-python benchmarks/stress.py                     scores without results: all take some 20 minutes
+python benchmarks/stress.py                     scores without results: all take some minutes
 python benchmarks/stress.py --scores mig rdc    these again; the others keep their results
 python benchmarks/stress.py --plugin MyScore    prints the row of a plug-in
 python benchmarks/stress.py --scores            none: tables and pictures from the kept results
@@ -89,7 +89,10 @@ ADVICE: dict[str, tuple[Rule, Rule]] = {
         lambda of: of(PERFECT) - min(map(of, DEPENDENT)) > 0.25,
     ),
     "factors depend on each other, and mixtures should count": (
-        lambda of: of(DEPENDENT[0]) - max(map(of, DEPENDENT_MIXED)) > 0.25,
+        lambda of: (
+            of(PERFECT) - min(map(of, DEPENDENT)) <= 0.25
+            and of(DEPENDENT[0]) - max(map(of, DEPENDENT_MIXED)) > 0.25
+        ),
         lambda of: of(DEPENDENT[0]) - max(map(of, DEPENDENT_MIXED)) <= 0.1,
     ),
     "some factors may be missing in the codes": (
@@ -229,7 +232,7 @@ def findings_table(report: dict[str, Any]) -> dict[str, list]:
     for result, outcome in outcomes(report).items():
         clauses = outcome.findings(result)
         sentences = " ".join(f"{clause[0].upper()}{clause[1:]}." for clause in clauses)
-        if outcome.bounded:
+        if in_map(outcome, result):
             rows.append([f"`{result}`", sentences or "Nothing of these."])
     return {"header": ["result", "what misleads it"], "rows": rows}
 

@@ -52,11 +52,13 @@ def test_the_page_has_the_values_of_the_scores(key: str) -> None:
 
 
 def test_tables_follow_from_the_values(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pages have them by their marks."""
+    """Every score of the laws has values, but those that are left out."""
     monkeypatch.syspath_prepend(ROOT / "benchmarks")
     script = import_module("stress")
     monkeypatch.delitem(sys.modules, "stress")
     assert script.tables(REPORT) == REPORT["tables"]
+    missing = set(SCORES) - script.LEFT_OUT - set(REPORT["results"])
+    assert not missing, f"run benchmarks/stress.py, which measures {', '.join(sorted(missing))}"
 
 
 def test_factors_depend_as_their_world_says() -> None:
@@ -151,6 +153,10 @@ def test_a_score_of_ones_own_gets_a_table_and_findings() -> None:
     assert set(tried.refused) == {one for one in FEW if one.images == 50}
     text = str(tried)
     assert text.startswith("sign ")
+    assert "\nindependent, noise, 50 images: refused, " in text
+    assert " - " not in text.partition("\n-")[0]
+    assert "\ncopies " in str(stress(MIG, [Situation()]))
+    assert str(stress(MIG, [Situation()])).count(" -\n") == len(ENCODERS) - 1
     for encoder in ENCODERS:
         assert f"\n{encoder} " in text
     findings = tried.findings("sign")

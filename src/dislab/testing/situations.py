@@ -115,11 +115,18 @@ class Stress(NamedTuple):
         width = max(map(len, ENCODERS)) + 1
         lines = [f"{result:<14}" + "".join(f"{world:>15}" for world in worlds)]
         for encoder in ENCODERS:
-            values = [_shown(cells.get(Situation(world, encoder))) for world in worlds]
+            values = [self._shown(cells, Situation(world, encoder)) for world in worlds]
             lines.append(f"{encoder:<{width}} " + "".join(f"{value:>15}" for value in values))
         others = [situation for situation in cells if situation not in MAP]
-        lines += [f"{situation}: {_shown(cells[situation])}" for situation in others]
+        lines += [f"{situation}: {self._shown(cells, situation)}" for situation in others]
+        lines += [f"{situation}: refused, {reason}" for situation, reason in self.refused.items()]
         return "\n".join([*lines, *(f"- {clause}" for clause in self.findings(result))])
+
+    def _shown(self, cells: Mapping[Situation, Cell], situation: Situation) -> str:
+        if situation not in cells:
+            return "refused" if situation in self.refused else "-"
+        value, _, chance = cells[situation]
+        return f"{value:.2f}" + ("" if chance is None else f" ({chance:.2f})")
 
 
 def stress(
@@ -207,12 +214,6 @@ def _scored(build: MetricBuilder, situation: Situation, seed: int) -> _Draw:
     record = full.metrics["score"]
     bounded = record["bounds"] == [0.0, 1.0] and record["higher_is_better"] is not False
     return _Draw(full.values, full.chance, bounded)
-
-
-def _shown(cell: Cell | None) -> str:
-    if cell is None:
-        return "refused"
-    return f"{cell.value:.2f}" + ("" if cell.chance is None else f" ({cell.chance:.2f})")
 
 
 MOVES: Final = 0.1
