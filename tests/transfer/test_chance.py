@@ -9,6 +9,7 @@ from dislab.errors import InputError
 from dislab.factors import Factor, FactorSpace
 from dislab.predictors import Ridge
 from dislab.transfer import Scenario, transfer_scores
+from dislab.transfer.predictor_errors import _no_better as no_better
 from dislab.transfer.table import transfer_table
 
 SPACE = FactorSpace(
@@ -51,6 +52,12 @@ def test_chance_is_the_median_of_numbers_and_the_most_frequent_kind() -> None:
     assert [row[0] for row in rows[:3]] == ["scenario/predictor", "shift/r", "shift/chance"]
     assert rows[2][1] == f"{expected:.4f}"
     assert list(found.predictors) == ["r"]
+
+
+def test_a_predictor_that_errs_exactly_as_chance_is_no_better() -> None:
+    values = {"shift/chance": 0.25, "shift/equal": 0.25, "shift/worse": 0.5, "shift/good": 0.1}
+    (note,) = no_better("shift", ["equal", "worse", "good"], values)
+    assert note.endswith("under the shift: equal, worse")
 
 
 def test_a_predictor_that_errs_as_much_is_named() -> None:
