@@ -9,7 +9,7 @@ import pytest
 
 from dislab.errors import InputError
 from dislab.study.statistics.selection import Best
-from dislab.study.summary import label, measures_of, nested, slug, summarize
+from dislab.study.summary import label, measures_of, nested, slug, slugs, summarize
 from dislab.study.summary_folder import pictures
 
 SEEDS = 5
@@ -214,3 +214,19 @@ def test_names_for_files_and_people() -> None:
     assert label("score.mig") == "mig"
     assert label("agreement.alignment") == "alignment"
     assert label("transfer.a/MLP") == "transfer.a/MLP"
+
+
+def test_axes_and_scores_with_equal_file_names_keep_all_tables_and_pictures() -> None:
+    runs = table(**{"score.m.ig": rising(), "transfer.a.b/M": rising(), "transfer.a_b/M": rising()})
+    runs = runs.rename(columns={"strength": "n.x", "noise": "n_x"})
+    runs["score.m_ig"] = runs["score.m.ig"] ** 2
+    axes = ("method", "n.x", "n_x")
+    tables = summarize(runs, "mine", axes).tables
+    names = {name for name in tables if name.startswith("comparisons_")}
+    assert names == {f"comparisons_{text}" for text in slugs(axes).values()}
+    assert len(names) == len(axes)
+    files = [picture.name for picture in pictures(summarize(runs, "mine", axes))]
+    assert len(files) == len(set(files))
+    assert sum(name.startswith("violins_m_ig_") for name in files) == 2
+    assert sum(name.startswith("scatter_transfer_a_b_M_") for name in files) == 2
+    assert slugs(["A.b", "a_b"])["A.b"].lower() != slugs(["A.b", "a_b"])["a_b"]

@@ -1,9 +1,11 @@
 """Named tables of a study, which `dislab study summary` writes and study pages show."""
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from hashlib import sha256
 from typing import Any, Final, NamedTuple
 
 import pandas as pd
@@ -134,8 +136,8 @@ def summarize(
     makers: dict[str, Callable[[], NamedTable]] = {
         "means": partial(_means, runs, varying, measures),
         **{
-            f"comparisons_{slug(axis)}": partial(_compared, runs, axis, varying, measures, target)
-            for axis in varying
+            f"comparisons_{text}": partial(_compared, runs, axis, varying, measures, target)
+            for axis, text in slugs(varying).items()
         },
         "rank_correlations": partial(_correlated, runs, varying, measures, target),
         "variance_shares": partial(_shares, runs, varying, measures),
@@ -194,6 +196,22 @@ def slug(name: str) -> str:
     'transfer_finger_ood2_b_MLP'
     """
     return re.sub(r"[^\w-]+", "_", name).strip("_")
+
+
+def slugs(columns: Iterable[str]) -> dict[str, str]:
+    """File names of the labels of axes or columns; equal ones get a digest of the column.
+
+    >>> slugs(["score.mig", "a.b", "a_b"])
+    {'score.mig': 'mig', 'a.b': 'a_b_2e7336', 'a_b': 'a_b_648fa9'}
+    """
+    texts = {column: slug(label(column)) for column in columns}
+    counts = Counter(text.lower() for text in texts.values())  # some disks ignore case
+    return {
+        column: text
+        if counts[text.lower()] == 1
+        else f"{text}_{sha256(column.encode()).hexdigest()[:6]}"
+        for column, text in texts.items()
+    }
 
 
 def label(column: str) -> str:

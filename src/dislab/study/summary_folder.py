@@ -11,7 +11,7 @@ from dislab.plots import correlation_matrix, parallel_settings, save, scatter, v
 from dislab.storage import markdown_text, new_folder
 from dislab.study.statistics import correlation_table, markdown
 from dislab.study.statistics._frames import groups, numbers
-from dislab.study.summary import UDR, StudySummary, label, slug
+from dislab.study.summary import UDR, StudySummary, label, slugs
 from dislab.study.tables import PictureFormat, is_table, write_table
 
 _WIDE: Final = 40
@@ -51,9 +51,10 @@ def pictures(summary: StudySummary, most: int | None = None) -> Iterator[StudyPi
     values = numbers(runs, [*summary.measures, *(name for name in [UDR] if name in runs)])
     by = varying[:1]
     kinds = [str(value) for value in runs[by[0]]] if by else []
+    files = slugs(map(str, values))
     for measure in [summary.target, *(name for name in summary.measures if name != target)][:most]:
         yield StudyPicture(
-            f"violins_{slug(label(measure))}",
+            f"violins_{files[measure]}",
             f"{label(measure)} by setting; every point is a run.",
             _violins(runs, values[measure], varying, label(measure)),
         )
@@ -70,7 +71,7 @@ def pictures(summary: StudySummary, most: int | None = None) -> Iterator[StudyPi
     for partner in [name for name in others if name == UDR or not _needs_labels(name)][:most]:
         name = label(partner)
         yield StudyPicture(
-            f"scatter_{slug(name)}",
+            f"scatter_{files[partner]}",
             f"{label(target)} against {name}, with Spearman's ρ over all runs"
             f"{f' and by {by[0]}' if by else ''}.",
             scatter(values[target], values[partner], (label(target), name), kinds),
