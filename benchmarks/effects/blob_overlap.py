@@ -56,7 +56,7 @@ def images_of(dataset: Dataset, index: torch.Tensor) -> torch.Tensor:
 def overlap(folder: Path, steps: int) -> None:
     data = GaussianBlob()
     index = torch.randperm(len(data.factors), generator=torch.Generator().manual_seed(0))[:200]
-    for name, beta in (("blob", 10), ("blob_vae", 1)):
+    for name, beta in (("blob", 4), ("blob_vae", 1)):
         options = (f"--model.regularizers.kl.beta={beta}",)
         run = trained("burgess_blob", name, steps, options, folder)
         with torch.no_grad():
