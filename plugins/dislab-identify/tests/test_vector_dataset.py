@@ -65,6 +65,22 @@ def test_features_are_standardised_and_constant_ones_are_zero(tmp_path: Path) ->
     assert (vectors[:, 2] == 0).all()
 
 
+def test_columns_that_are_no_features_may_hold_text(tmp_path: Path) -> None:
+    file = tmp_path / "table.csv"
+    file.write_text("id,a,b\nx,1,2\ny,3,\nz,5,7\n")
+    dataset = VectorDataset(str(file), features=["a"], standardize=False)
+    assert dataset.content.vectors.tolist() == [[1.0], [3.0], [5.0]]
+    with pytest.raises(InputError, match=r"column id of .* has 'x'"):
+        VectorDataset(str(file)).prepare()
+
+
+def test_other_rows_are_scaled_as_the_table(tmp_path: Path) -> None:
+    file = tmp_path / "table.npy"
+    np.save(file, np.array([[0.0, 5.0], [4.0, 5.0]]))
+    rows = VectorDataset(str(file)).scaled_rows(np.array([[6.0, 5.0], [2.0, 9.0]]))
+    assert rows.tolist() == [[2.0, 0.0], [0.0, 0.0]]
+
+
 def test_factors_and_instances(tmp_path: Path) -> None:
     dataset = VectorDataset(str(written(tmp_path, ".csv")), factors=["group", "a"], features=["d"])
     kinds = [factor.kind for factor in dataset.factors.factors]

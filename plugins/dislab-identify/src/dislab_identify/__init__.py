@@ -3,6 +3,7 @@
 from dislab_identify.contrastive import TCL, ContrastiveInversion, LeJEPA
 from dislab_identify.drawn_world import DrawnWorld
 from dislab_identify.ivae import IVAE
+from dislab_identify.representation import Representation
 from dislab_identify.slow_vae import SlowVAE
 from dislab_identify.step_data import StepBatch, StepData
 from dislab_identify.vector_dataset import VectorDataset
@@ -13,6 +14,7 @@ __all__ = [
     "ContrastiveInversion",
     "DrawnWorld",
     "LeJEPA",
+    "Representation",
     "SlowVAE",
     "StepBatch",
     "StepData",

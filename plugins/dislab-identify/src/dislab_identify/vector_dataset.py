@@ -71,21 +71,28 @@ class VectorDataset(Vectors):
     @cached_property
     def content(self) -> Content:
         """The vectors and their factors, read once."""
-        file = Path(self.path).expanduser()
-        vectors, labels = self._parts(file)
-        if not vectors.rows.shape[1]:
-            raise InputError(f"{file} has no column left for the vectors; give fewer factors")
-        rows = vectors.rows
-        if self.standardize:
-            spread = rows.std(axis=0)
-            still = (rows == rows[:1]).all(axis=0)
-            rows = (rows - rows.mean(axis=0)) / np.where(still | (spread == 0), 1.0, spread)
-            rows[:, still] = 0.0
-        elif (large := np.abs(rows) > _LARGEST).any():
-            name = vectors.names[int(np.flatnonzero(large.any(axis=0))[0])]
-            raise InputError(f"column {name} of {file} exceeds float32; set standardize to true")
+        vectors, labels = self._tables
         columns = dict(zip(labels.names, labels.rows.T, strict=True))
+        rows = self.scaled_rows(vectors.rows)
+        if (large := np.abs(rows) > _LARGEST).any():
+            name = vectors.names[int(np.flatnonzero(large.any(axis=0))[0])]
+            raise InputError(
+                f"column {name} of {self.path} exceeds float32; set standardize to true"
+            )
         return Content(rows.astype(np.float32), space_of(columns, len(rows)))
+
+    def scaled_rows(self, rows: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """Other rows with the same features, shifted and scaled as those of the table.
+
+        Args:
+            rows: Numbers in the units of the table, shape (row, feature).
+        """
+        if not self.standardize:
+            return rows
+        table = self._tables[0].rows
+        spread = table.std(axis=0)
+        still = (table == table[:1]).all(axis=0) | (spread == 0)
+        return np.asarray((rows - table.mean(axis=0)) / np.where(still, np.inf, spread))
 
     def provenance(self) -> dict[str, str]:
         """File, and the checksum of its bytes."""
@@ -96,11 +103,20 @@ class VectorDataset(Vectors):
         """The row of each state in the file."""
         return {"rows": np.asarray(index)}
 
-    def _parts(self, file: Path) -> tuple[Table, Table]:
+    @cached_property
+    def _tables(self) -> tuple[Table, Table]:
         """The features and the factors."""
+        file = Path(self.path).expanduser()
+        vectors, labels = self._parts(file)
+        if not vectors.names:
+            raise InputError(f"{file} has no column left for the vectors; give fewer factors")
+        return vectors, labels
+
+    def _parts(self, file: Path) -> tuple[Table, Table]:
         if file.suffix.lower() == ".npz":
             return self._of_archive(file)
-        table = _read(file)
+        wanted = None if self.features is None else [*self.features, *(self.columns or [])]
+        table = _read(file, wanted)
         factors = _chosen(file, table.names, self.columns or [], "factors")
         others = [name for name in table.names if name not in factors]
         features = others
@@ -156,7 +172,8 @@ def _check_names(file: Path, names: Sequence[str]) -> None:
         raise InputError(f"two columns of {file} are named {again[0]!r}; give each its own name")
 
 
-def _read(file: Path) -> Table:
+def _read(file: Path, wanted: Sequence[str] | None) -> Table:
+    """The table; of a text file only the wanted columns, so that others may hold text."""
     suffix = file.suffix.lower()
     if suffix not in SUFFIXES:
         raise InputError(f"{file} is no table that can be read; give {', '.join(SUFFIXES)}")
@@ -175,10 +192,10 @@ def _read(file: Path) -> Table:
             cells = [row for row in csv.reader(lines, delimiter=separator) if row]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise _unreadable(file, error) from error
-    return _of_cells(file, cells)
+    return _of_cells(file, cells, wanted)
 
 
-def _of_cells(file: Path, cells: list[list[str]]) -> Table:
+def _of_cells(file: Path, cells: list[list[str]], wanted: Sequence[str] | None) -> Table:
     if not cells:
         raise InputError(f"{file} is empty; give a table of numbers")
     width = len(cells[0])
@@ -192,6 +209,10 @@ def _of_cells(file: Path, cells: list[list[str]]) -> Table:
     names = [cell.strip() for cell in cells[0]] if has_names else [str(i) for i in range(width)]
     _check_names(file, names)
     rows = cells[1:] if has_names else cells
+    if wanted is not None and set(wanted) <= set(names):
+        kept = [names.index(name) for name in dict.fromkeys(wanted)]
+        names, width = [names[column] for column in kept], len(kept)
+        rows = [[row[column] for column in kept] for row in rows]
     try:
         numbers = np.array(rows, dtype=np.float64).reshape(len(rows), width)
     except ValueError:

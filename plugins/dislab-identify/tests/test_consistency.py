@@ -1,0 +1,133 @@
+import pickle
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.decomposition import PCA, FastICA
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from dislab.cli import main
+from dislab.errors import InputError
+from dislab.runs import open_run
+from dislab_identify import Representation
+from dislab_identify.consistency import agreement, agreements, chance
+
+GENERATOR = np.random.default_rng(0)
+CODES = GENERATOR.laplace(size=(2000, 3))
+TURN, _ = np.linalg.qr(GENERATOR.normal(size=(3, 3)))
+CONFIG = Path(__file__).parents[1] / "configs/vectors.yaml"
+
+
+@pytest.mark.parametrize(
+    ("other", "permutation", "linear", "affine"),
+    [
+        (CODES[:, [2, 0, 1]] * [-1.0, 5.0, 0.1], 1.0, 1.0, 1.0),
+        (CODES[:, [2, 0, 1]] + 100.0, 1.0, None, 1.0),
+        (CODES @ TURN, None, 1.0, 1.0),
+        (CODES[:, :2], 2 / 3, 2 / 3, 2 / 3),
+        (np.zeros((2000, 3)), 0.0, 0.0, 0.0),
+    ],
+)
+def test_known_agreements(
+    other: Any, permutation: float | None, linear: float | None, affine: float
+) -> None:
+    for up_to, expected in (("permutation", permutation), ("linear", linear), ("affine", affine)):
+        both: Any = up_to
+        value = agreement(CODES, other, both)
+        assert value == pytest.approx(agreement(other, CODES, both))
+        if expected is None:
+            assert value < 0.97
+        else:
+            assert value == pytest.approx(expected, abs=0.05)
+
+
+def test_unrelated_codes_agree_by_chance() -> None:
+    assert chance(CODES, CODES) < 0.1
+    assert chance(CODES, CODES, "affine") < 0.05
+
+
+def test_fastica_agrees_over_seeds_where_pca_of_a_rotation_does_not() -> None:
+    mixed = CODES @ TURN
+    ica = [
+        FastICA(3, random_state=seed, whiten="unit-variance").fit_transform(mixed)
+        for seed in range(3)
+    ]
+    table = agreements(ica)
+    assert table.shape == (3, 3)
+    assert table.min() > 0.99
+    assert agreement(ica[0], CODES) > 0.98
+    assert agreement(PCA(3).fit_transform(mixed), CODES) < 0.98
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "message"),
+    [
+        (CODES, CODES[:9], "first has 2000 rows and second 9"),
+        (CODES[:, 0], CODES, "give real codes"),
+        (np.where(CODES > 3, np.nan, CODES), CODES, "NaN or infinite"),
+        (CODES[:5], CODES[:5], "at least 8 rows, not 5"),
+    ],
+)
+def test_bad_codes_are_explained(first: Any, second: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        agreement(first, second, "linear")
+
+
+def test_a_single_encoder_is_refused() -> None:
+    with pytest.raises(InputError, match="at least two encoders, not 1"):
+        agreements([CODES])
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    folder = tmp_path_factory.mktemp("representation")
+    table = folder / "table.npy"
+    np.save(table, CODES @ np.random.default_rng(1).normal(size=(3, 6)) * 1000 + 50)
+    settings = {"data.dataset.path": table, "runs": folder, "trainer.max_steps": 3}
+    settings |= {"then_test": "false", "trainer.accelerator": "cpu"}
+    arguments = [f"--{name}={value}" for name, value in settings.items()]
+    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the parser's own deprecations
+        patch.chdir(folder)
+        assert main(["fit", f"--config={CONFIG}", *arguments]) == 0
+    return folder / "vectors/version_0", table
+
+
+def test_a_run_is_a_transformer(run: tuple[Path, Path]) -> None:
+    folder, table = run
+    rows = np.load(table)
+    transformer = Representation(str(folder), batch_size=300)
+    codes = transformer.fit_transform(rows)
+    expected = open_run(folder).encode("test")
+    states = open_run(folder).data.indices("test")
+    assert np.allclose(codes[states], np.asarray(expected.codes), atol=1e-5)
+    assert clone(transformer).get_params() == {"run": str(folder), "batch_size": 300}
+    pipeline = make_pipeline(transformer, StandardScaler(), PCA(2)).fit(rows)
+    assert pipeline.transform(rows[:7]).shape == (7, 2)
+    copy = pickle.loads(pickle.dumps(transformer))
+    assert np.array_equal(copy.transform(rows[:9]), transformer.transform(rows[:9]))
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        (np.ones((4, 5)), "X has 5 features, and the run was trained on 6"),
+        (np.full((4, 6), np.nan), "NaN"),
+        (np.ones(6), "Expected 2D array"),
+        (np.ones((0, 6)), "0 sample"),
+    ],
+)
+def test_rows_that_do_not_fit_are_refused(run: tuple[Path, Path], rows: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Representation(str(run[0])).fit(rows)
+
+
+def test_a_missing_run_is_refused() -> None:
+    with pytest.raises(InputError, match="run is empty"):
+        Representation().fit(np.ones((3, 3)))
+    with pytest.raises(InputError, match="nowhere"):
+        Representation("nowhere").fit(np.ones((3, 3)))
