@@ -126,6 +126,24 @@ def test_a_touched_but_unchanged_bank_stays(tmp_path: Path) -> None:
     assert make.calls == 1
 
 
+def test_a_bank_is_hashed_again_only_after_it_was_touched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hashed: list[Path] = []
+
+    def counted(path: Path) -> str:
+        hashed.append(path)
+        return sha256(path)
+
+    prepare_bank(spec(tmp_path, Maker()))
+    monkeypatch.setattr("dislab.datasets.bank.bank.sha256", counted)
+    prepare_bank(spec(tmp_path, Maker()))
+    assert hashed == []
+    os.utime(tmp_path / "deep/bank.npy", (1, 1))
+    prepare_bank(spec(tmp_path, Maker()))
+    assert hashed == [tmp_path / "deep/bank.npy"]
+
+
 def test_opening_names_what_is_wrong(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"bank\.npy does not exist; prepare the data set first"):
         open_bank(spec(tmp_path, Maker()))
