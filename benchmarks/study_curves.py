@@ -6,7 +6,8 @@ python benchmarks/study_curves.py higgins studies/higgins_surface   score over l
 
 `chen` and `kim` also read studies/locatello_rooms. Writes benchmarks/results/curves_NAME.json and
 docs/images/results/curves_*.png: means over seeds with 95 % bootstrap intervals, each run as a dot,
-and comparisons of two methods with the same seeds. Runs without scores are left out and counted.
+and comparisons of two methods with the same seeds. Runs without scores are left out and counted,
+and so are methods of which runs still wait.
 """
 
 import argparse
@@ -70,10 +71,12 @@ CURVES = {
 
 
 def read_table(study: Study) -> pd.DataFrame:
-    """Runs that have been scored."""
+    """Runs that have been scored, of methods that do not wait for others."""
     table = study.table()
-    table = table[table["state"] == "finished"]
-    return table.rename(columns={RECONSTRUCTION: ERROR})
+    if "method" in table:
+        waiting = table.loc[table["state"] == "waiting", "method"].unique()
+        table = table[~table["method"].isin(waiting)]
+    return table[table["state"] == "finished"].rename(columns={RECONSTRUCTION: ERROR})
 
 
 def curve_tables(table: pd.DataFrame, curves: Curves) -> dict[str, Any]:
