@@ -655,7 +655,10 @@ def write_page(name: str, tables: Iterable[str]) -> None:
     )
     text = (
         f"# {name}\n\n```bash\ndislab study run configs/studies/{name}.yaml\n"
-        f"python benchmarks/study_claims.py {name.removesuffix('_rooms')} studies/{name}\n```\n"
+        f"python benchmarks/study_claims.py {name.removesuffix('_rooms')} studies/{name}\n```\n\n"
+        "A verdict follows from tests alone: *yes* if all of them support the claim, *no* if none\n"
+        "does, else *partly*. That something has no effect comes out if no test finds one; the\n"
+        "intervals say what remains possible.\n"
     )
     (ROOT / "docs" / "results" / f"{name}.md").write_text(text + places, encoding="utf-8")
 
