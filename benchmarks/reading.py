@@ -11,6 +11,11 @@ left out.
 * step: from `dislab fit` to the first optimiser step, without pictures and page.
 * test, score: the MIG of a run, by `dislab test --run`, and by `dislab score` of its codes.
 * metric: `update` and `compute` of the class `MIG`.
+
+Of test and score, the way of the codes is counted too. A stop is a function of dislab that receives
+an array with the shape of the codes, or an object that holds one, directly or in an attribute, once
+they exist; a climb is a stop in a higher room than the stop before; names are those of the
+arguments that hold the codes, `self` left out. Scores that resample codes are not in the way.
 """
 
 import json
@@ -18,8 +23,10 @@ import os
 import subprocess
 import sys
 import tempfile
+import tomllib
 from collections.abc import Callable
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from types import FrameType
 from typing import Any, Final
@@ -62,9 +69,59 @@ class Trace:
         """Receives events from now on."""
         sys.setprofile(self.receive)
 
+    def counts(self) -> dict[str, int]:
+        """Files and changes of file."""
+        return {"files": len(set(self.files)), "changes": len(self.files) - 1}
+
     def stop(self, *_: Any) -> None:
         """Receives no more events."""
         sys.setprofile(None)
+
+
+class CodesTrace(Trace):
+    """The trace of a call, with the functions that receive codes of a shape."""
+
+    def __init__(self, shape: tuple[int, int]) -> None:
+        super().__init__()
+        self.shape = shape
+        self.stops: list[tuple[str, str]] = []
+        self.names: set[str] = set()
+
+    def receive(self, frame: FrameType, event: str, _: Any) -> None:
+        """Takes an event of the interpreter."""
+        super().receive(frame, event, _)
+        code = frame.f_code
+        if event != "call" or self._imports or not code.co_filename.startswith(SOURCE):
+            return
+        arguments = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        names = {name for name in arguments if self._holds(frame.f_locals.get(name))}
+        if names:
+            self.names |= names - {"self"}
+            stop = code.co_filename, code.co_qualname
+            if stop not in self.stops:
+                self.stops.append(stop)
+
+    def _holds(self, value: Any) -> bool:
+        parts = value if isinstance(value, tuple) else getattr(value, "__dict__", {}).values()
+        return any(self._is_codes(part) for part in (value, *parts))
+
+    def _is_codes(self, value: Any) -> bool:
+        return type(value).__name__ in ("ndarray", "Tensor") and tuple(value.shape) == self.shape
+
+    def counts(self) -> dict[str, int]:
+        """The counts of a trace, and those of the way of the codes."""
+        levels = [_level(path) for path, _ in self.stops]
+        climbs = sum(later > earlier for earlier, later in pairwise(levels))
+        way = {"stops": len(self.stops), "climbs": climbs, "names": len(self.names)}
+        return super().counts() | way
+
+
+def _level(path: str) -> int:
+    """The height of the room of a file in the contract of imports."""
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]
+    room = Path(path).relative_to(SOURCE).parts[0].removesuffix(".py")
+    layers = contracts["importlinter"]["contracts"][0]["layers"][::-1]
+    return next(level for level, rooms in enumerate(layers) if room in rooms.split(" | "))
 
 
 def loss(folder: Path) -> Callable[[], object]:
@@ -136,17 +193,29 @@ def score(folder: Path) -> Callable[[], object]:
 CALLS: Final = {call.__name__: call for call in (loss, step, test, score, metric)}
 
 
+def _codes_shape(path: Path) -> tuple[int, int]:
+    """Images and latents of the codes in a file."""
+    import numpy as np
+
+    with np.load(path) as codes:
+        images, latents = codes["codes"].shape
+    return images, latents
+
+
 def count(name: str, folder: Path) -> dict[str, int]:
     """Files and changes of file of a call."""
     from torch.optim.optimizer import register_optimizer_step_post_hook
 
+    codes = {"test": "codes.npz", "score": "representations.npz"}.get(name)
     trace = Trace()
+    if codes:
+        trace = CodesTrace(_codes_shape(folder / "runs/reading/version_0" / codes))
     call = CALLS[name](folder)
     register_optimizer_step_post_hook(trace.stop)
     trace.start()
     call()
     trace.stop()
-    return {"files": len(set(trace.files)), "changes": len(trace.files) - 1}
+    return trace.counts()
 
 
 def main() -> None:
@@ -159,9 +228,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "small.yaml").write_text(SMALL.format(folder=folder), encoding="utf-8")
         for name in CALLS:
-            if name == "score":
-                run = f"{folder}/runs/reading/version_0"
-                arguments = ["-m", "dislab", "predict", f"--run={run}"]
+            run = f"{folder}/runs/reading/version_0"
+            before = {"test": ["encode", run], "score": ["predict", f"--run={run}"]}.get(name)
+            if before:  # writes as many codes as are scored
+                arguments = ["-m", "dislab", *before]
                 subprocess.run([sys.executable, *arguments], check=True, env=environment)
             process = subprocess.run(
                 [sys.executable, __file__, name, folder],
