@@ -13,7 +13,8 @@ from tests.small_runs import RUN, small_config
 
 from dislab.cli import main
 from dislab.errors import InputError
-from dislab.runs import load_run
+from dislab.objectives import VAE
+from dislab.runs import load_run, open_run
 from dislab.runs.codes import read_codes
 
 SmallRun = Callable[..., Path]
@@ -52,6 +53,19 @@ def test_codes_of_a_run(small_run: SmallRun, capsys: pytest.CaptureFixture[str])
         out = f"{seed}.npz"
         assert main(["encode", str(run), "--images=90", f"--seed={seed}", f"--out={out}"]) == 0
         assert np.array_equal(read_codes(Path(out)).states, stored.states) is same
+
+
+def test_codes_that_are_no_means_are_stored_as_the_method_gives_them(
+    small_run: SmallRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = small_run(SMALL)
+    monkeypatch.setattr(VAE, "codes", lambda model, image: 2 * model.encode(image).mean)
+    assert main(["encode", str(run), "--images=90", "--batch_size=40"]) == 0
+    stored = read_codes(run / "codes.npz")
+    images = open_run(run).data.images(torch.from_numpy(stored.states))
+    with torch.no_grad():
+        means = load_run(run).encode(images).mean
+    np.testing.assert_allclose(stored.codes, 2 * means, atol=1e-5)
 
 
 def test_codes_of_own_images_name_their_files(
