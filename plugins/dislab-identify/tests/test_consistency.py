@@ -1,5 +1,6 @@
 import pickle
-import warnings
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,6 @@ from sklearn.decomposition import PCA, FastICA
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from dislab.cli import main
 from dislab.errors import InputError
 from dislab.runs import open_run
 from dislab_identify import Representation
@@ -90,10 +90,11 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     settings = {"data.dataset.path": table, "runs": folder, "trainer.max_steps": 3}
     settings |= {"then_test": "false", "trainer.accelerator": "cpu"}
     arguments = [f"--{name}={value}" for name, value in settings.items()]
-    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the parser's own deprecations
-        patch.chdir(folder)
-        assert main(["fit", f"--config={CONFIG}", *arguments]) == 0
+    command = [sys.executable, "-m", "dislab", "fit", f"--config={CONFIG}", *arguments]
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, cwd=folder, timeout=300
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
     return folder / "vectors/version_0", table
 
 
