@@ -111,7 +111,7 @@ def test_the_page_says_where_its_images_come_from(small: ReportedRun) -> None:
 def test_a_page_of_explorers_holds_nothing_else(small: ReportedRun) -> None:
     text = page_of([small, small], explorer_only=True)
     assert text.count('class="explorer"') == 2
-    assert "VAE on GaussianBlob" in text
+    assert "small on GaussianBlob" in text
     assert "The decoder runs in this page. Its " in text
     assert not {"Scores", "Pictures", "All settings"} & set(re.findall(r"\w+(?: \w+)?", text))
     assert len(text) < len(page_of([small, small]))

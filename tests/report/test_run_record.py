@@ -11,7 +11,6 @@ from dislab.report.blind_spots import blind_spot
 from dislab.report.figures import sheet_figure
 from dislab.report.run_record import Table, facts_of, read_run
 
-BLIND = "what it cannot see"
 FACTS = {
     "method": "small",
     "objective": "VAE",
@@ -32,17 +31,16 @@ def test_facts_scores_and_transfer_of_a_run(tmp_path: Path) -> None:
     assert found.headline == {"mig": "0.250"}
     assert found.scores is not None
     assert found.scores.heads == [
-        *("score", "value", "95 % interval", "chance", "untrained models", "pixels"),
-        "what it cannot see",
+        *("score", "value", "95 % interval", "chance", "untrained models", "pixels")
     ]
-    assert found.scores.rows[0][:-1] == [
+    assert found.scores.rows[0] == [
         *("mig", "0.250", "0.200 to 0.300", "0.001", "0.020 ± 0.005", "0.050")
     ]
-    assert found.scores.rows[1] == [
-        *("active_units", "3", "", "", "", ""),
-        "Counts active latents, whatever they carry.",
-    ]
-    assert found.scores.rows[2] == ["mine", *[""] * 6]
+    assert found.scores.rows[1] == ["active_units", "3", "", "", "", ""]
+    assert found.scores.rows[2] == ["mine", *[""] * 5]
+    assert found.blind == {"MIG": blind_spot("mig"), "Active units": blind_spot("active_units")}
+    assert found.verdict == "No latent carries one factor alone, of x, y."
+    assert found.bounds is None
     assert found.transfer is not None
     assert found.transfer.heads == ["scenario/predictor", "error", "error in distribution"]
     assert found.transfer.rows == [["near/mlp", "0.300", "0.100"], ["near/chance", "0.400", ""]]
@@ -90,7 +88,7 @@ def test_a_run_without_scores_curves_or_pictures_is_shown(tmp_path: Path) -> Non
         ({"test": {}}, None),
         (
             {"test": {"scores": {"mig": 0.5}}},
-            Table(["score", "value", BLIND], [["mig", "0.500", blind_spot("mig")]]),
+            Table(["score", "value"], [["mig", "0.500"]]),
         ),
     ],
 )
@@ -148,3 +146,42 @@ def test_the_page_titles_the_information_of_means_as_the_picture_does(
     assert figure is not None
     titles = [axes.get_title("left") for axes in figure.axes]
     assert any(one.startswith(title) for one in titles), titles
+
+
+@pytest.mark.parametrize(
+    ("information", "verdict"),
+    [
+        (
+            [[0.9, 0.1], [0.1, 0.8], [0.0, 0.0]],
+            "2 of 2 factors have a latent of their own: x in z0, y in z1.",
+        ),
+        (
+            [[0.9, 0.2], [0.0, 0.2], [0.0, 0.2]],
+            "No latent carries one factor alone, of x, y.",
+        ),
+        (
+            [[0.9, 0.1], [0.0, 0.2], [0.0, 0.25]],
+            "1 of 2 factors has a latent of its own: x in z0; y has none.",
+        ),
+        ([[0.9, 0.1, 0.2]], ""),
+        ("by hand", ""),
+    ],
+)
+def test_the_verdict_says_which_latents_carry_which_factors(
+    information: Any, verdict: str, tmp_path: Path
+) -> None:
+    record = {
+        "scores": {"mig": 0.5},
+        "data": {"factors": ["x", "y"]},
+        "parts": {"mutual_information": information},
+    }
+    assert read_run(write_run(tmp_path / "run", scores={"test": record})).verdict == verdict
+
+
+def test_likelihoods_stand_in_one_table(tmp_path: Path) -> None:
+    scores = {f"{term}_{split}": 1.0 for split in ("train", "test") for term in ("elbo_mean", "kl")}
+    record = read_run(write_run(tmp_path / "run", scores={"test": {"scores": scores}}))
+    assert record.scores == Table(["score", "value"], [])
+    rows = [["ELBO, mean codes", "1.000", "1.000"], ["KL", "1.000", "1.000"]]
+    assert record.bounds == Table(["nats per image", "train", "test"], rows)
+    assert list(record.blind) == ["ELBO, mean codes, KL"]

@@ -28,6 +28,8 @@ class About(NamedTuple):
         penalties: Classes of its regularisers.
         facts: Names and values: method, data, steps and the like.
         scores: The table of scores; None if the run was not scored.
+        bounds: The table of likelihoods, if any.
+        blind: What each score cannot see, by the names of the scores.
         notes: Remarks on the scores.
         settings: The training configuration; empty for a run from Python.
         versions: Versions by distribution.
@@ -38,6 +40,8 @@ class About(NamedTuple):
     penalties: Sequence[str]
     facts: Mapping[str, str]
     scores: Table | None
+    bounds: Table | None
+    blind: Mapping[str, str]
     notes: Sequence[str]
     settings: str
     versions: Mapping[str, str]
@@ -57,14 +61,25 @@ def described(run: Path, model: Objective) -> About:
     penalties = [type(part).__name__ for part in model.modules() if isinstance(part, Regularizer)]
     if not (run / CONFIG).is_file():
         facts = {"method": method, "steps": f"{int(model.steps):,}"}
-        return About(run.stem or method, method, penalties, facts, None, [], "", versions())
+        return About(
+            run.stem or method, method, penalties, facts, None, None, {}, [], "", versions()
+        )
     record = read_run(run, draw=False)
     facts = {"method": method, **record.facts}
     method = facts["method"]
     # the versions at the time of scoring, else the current ones
     used = record.versions or versions()
     return About(
-        record.name, method, penalties, facts, record.scores, record.notes, record.settings, used
+        record.name,
+        method,
+        penalties,
+        facts,
+        record.scores,
+        record.bounds,
+        record.blind,
+        record.notes,
+        record.settings,
+        used,
     )
 
 

@@ -1,10 +1,14 @@
 """Reads a run folder into the form that a page shows."""
 
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+import numpy as np
+
 from dislab.errors import InputError
+from dislab.metrics.score_table import is_detail, label
 from dislab.naming.classes import class_name, method_of
 from dislab.report.blind_spots import blind_spot
 from dislab.report.figures import curves_figure, drawing, picture, sheet_figure
@@ -31,6 +35,13 @@ _COLUMNS: Final = {
 }
 """Column headings by the suffix of a transfer score's name."""
 
+_SPLITS: Final = ("train", "validation", "test")
+_BOUND: Final = re.compile(rf"((?:elbo|reconstruction|kl)(?:_\w+?)?)_({'|'.join(_SPLITS)})")
+"""Matches names of likelihoods, which have a value for each split."""
+_TERMS: Final = {"elbo": "ELBO", "reconstruction": "reconstruction", "kl": "KL"}
+_MAIN: Final = 0.5
+"""Share of the information about a factor above which a latent is its own."""
+
 Row = list[str]
 
 
@@ -55,8 +66,11 @@ class RunRecord(NamedTuple):
     Attributes:
         name: Name and version, such as `factorvae/version_0`.
         facts: Names and values of basic facts such as method, data and steps.
+        verdict: Sentence on which latents carry which factors; empty if that was not scored.
         headline: The main scores by name.
         scores: The table of scores; None for a run that was not scored.
+        bounds: The table of likelihoods, with a column for each split; None if there are none.
+        blind: What each score cannot see, with the names of the scores.
         transfer: The table of transfer errors, if any.
         others: Further tables by title.
         notes: Remarks on how to interpret the numbers.
@@ -68,8 +82,11 @@ class RunRecord(NamedTuple):
 
     name: str
     facts: dict[str, str]
+    verdict: str
     headline: dict[str, str]
     scores: Table | None
+    bounds: Table | None
+    blind: dict[str, str]
     transfer: Table | None
     others: dict[str, Table]
     notes: list[str]
@@ -99,8 +116,11 @@ def read_run(folder: Path, draw: bool = True) -> RunRecord:
     return RunRecord(
         f"{settings.get('name') or 'run'}/{folder.resolve().name}",
         facts_of(settings, scored),
+        _verdict(scored),
         _headline(scored),
         _scores(scored) if scored.get("scores") else None,
+        _bounds(_mapping(scored, "scores")),
+        _blind(_mapping(scored, "scores")),
         _transfer(transfer["scores"]) if transfer.get("scores") else None,
         {
             name: _plain(_mapping(records, name)["scores"])
@@ -207,13 +227,70 @@ def _scores(scored: Mapping[str, Any]) -> Table:
     heads += [str(name) for name in others]
     rows = []
     for name, value in scored["scores"].items():
+        if _BOUND.fullmatch(str(name)):
+            continue
         row = [str(name), _digits(value)]
         row += [_interval(intervals.get(name))] if intervals else []
         row += [_digits(chance.get(name))] if chance else []
         row += [_spread(_mapping(floor, name))] if floor else []
         row += [_digits(_mapping(others, column).get(name)) for column in others]
-        rows.append([*row, blind_spot(str(name))])
-    return Table([*heads, "what it cannot see"], rows)
+        rows.append(row)
+    return Table(heads, rows)
+
+
+def _bounds(scores: Mapping[str, Any]) -> Table | None:
+    """Table with a row for each likelihood, and a column for each split."""
+    rows: dict[str, dict[str, str]] = {}
+    for name, value in scores.items():
+        if match := _BOUND.fullmatch(str(name)):
+            term, split = match.groups()
+            rows.setdefault(_bound_label(term), {})[split] = _digits(value)
+    splits = [split for split in _SPLITS if any(split in row for row in rows.values())]
+    table = [[term, *(row.get(split, "") for split in splits)] for term, row in rows.items()]
+    return Table(["nats per image", *splits], table) if table else None
+
+
+def _bound_label(term: str) -> str:
+    """A likelihood in words: `elbo_sample` is that of sampled codes, `elbo_mean` of their means."""
+    name, _, codes = term.partition("_")
+    words = {"sample": ", sampled codes", "mean": ", mean codes"}.get(codes, f" {codes}".rstrip())
+    return f"{_TERMS[name]}{words}"
+
+
+def _blind(scores: Mapping[str, Any]) -> dict[str, str]:
+    """Each limitation once, with the scores that it holds for."""
+    names: dict[str, list[str]] = {}
+    for name in map(str, scores):
+        if (sentence := blind_spot(name)) and not is_detail(name, scores):
+            bound = _BOUND.fullmatch(name)
+            names.setdefault(sentence, []).append(_bound_label(bound[1]) if bound else label(name))
+    return {", ".join(dict.fromkeys(listed)): sentence for sentence, listed in names.items()}
+
+
+def _verdict(scored: Mapping[str, Any]) -> str:
+    """Sentence on which factors have a latent of their own, by the mutual information."""
+    parts, factors = _mapping(scored, "parts"), _mapping(scored, "data").get("factors")
+    names = [name for name in parts if str(name).endswith("mutual_information")]
+    try:
+        information = np.asarray(parts[names[0]], dtype=np.float64)
+        shares = information / information.sum(axis=0)
+        if not isinstance(factors, list) or information.shape[1] != len(factors):
+            return ""
+    except (IndexError, TypeError, ValueError):  # no such part, or a record written by hand
+        return ""
+    main = np.nan_to_num(shares).argmax(axis=0)
+    alone = {
+        factor: f"z{main[column]}"
+        for column, factor in enumerate(map(str, factors))
+        if shares[main[column], column] > _MAIN and np.count_nonzero(main == main[column]) == 1
+    }
+    if not alone:
+        return f"No latent carries one factor alone, of {', '.join(map(str, factors))}."
+    listed = ", ".join(f"{factor} in {latent}" for factor, latent in alone.items())
+    others = [factor for factor in map(str, factors) if factor not in alone]
+    rest = f"; {', '.join(others)} {'has' if len(others) == 1 else 'have'} none" if others else ""
+    own = "has a latent of its" if len(alone) == 1 else "have a latent of their"
+    return f"{len(alone)} of {len(factors)} factors {own} own: {listed}{rest}."
 
 
 def _interval(ends: Any) -> str:
