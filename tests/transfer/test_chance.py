@@ -9,6 +9,7 @@ from dislab.errors import InputError
 from dislab.factors import Factor, FactorSpace
 from dislab.predictors import Ridge
 from dislab.transfer import Scenario, transfer_scores
+from dislab.transfer.images import Sizes, scenario_images
 from dislab.transfer.predictor_errors import _no_better as no_better
 from dislab.transfer.table import transfer_table
 
@@ -75,3 +76,13 @@ def test_a_predictor_that_errs_as_much_is_named() -> None:
 def test_no_predictor_can_have_its_name() -> None:
     with pytest.raises(InputError, match="no predictor can be called chance"):
         transfer_scores(*drawn(), SPACE, [SHIFT], {"chance": Ridge})
+
+
+def test_the_seed_draws_the_images_to_learn_from_and_to_test_on() -> None:
+    first, again, other = (
+        scenario_images(SHIFT, np.arange(90), np.arange(90, 180), Sizes(20, 20, seed))
+        for seed in (0, 0, 1)
+    )
+    for part in ("train", "held_back", "test"):
+        assert np.array_equal(getattr(first, part), getattr(again, part))
+        assert not np.array_equal(getattr(first, part), getattr(other, part))
