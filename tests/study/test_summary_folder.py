@@ -116,6 +116,8 @@ def test_a_table_with_agreement(
 ) -> None:
     filled(folder, TEXT.format(seeds=2, codes=CODES))
     assert main(["study", "table", str(folder.path), "--agreement"]) == 0
+    assert capsys.readouterr().out.splitlines()[0].split()[-2:] == ["Alignment", "Informative"]
+    assert main(["study", "table", str(folder.path), "--agreement", "--format=csv"]) == 0
     header = capsys.readouterr().out.splitlines()[0].split(",")
     assert header[-2:] == ["agreement.alignment", "agreement.informative"]
 

@@ -11,6 +11,7 @@ from dislab.metrics.score_table import label as words
 from dislab.storage import text_table
 from dislab.study.stages.score import CHANCE
 from dislab.study.statistics import comparisons, latex
+from dislab.study.statistics._frames import AGREEMENT
 from dislab.study.statistics.selection import Best
 from dislab.study.status import MAIN
 from dislab.study.summary import is_bound, nested
@@ -104,7 +105,8 @@ def narrow_table(
     Args:
         runs: Result of `Study.table` or `compare`.
         axes: Names of the columns that are settings; at most four are shown.
-        measures: Result of `measures_of`; `*` marks the best run of each.
+        measures: Result of `measures_of`; `*` marks the best run of each. Columns of
+            `Study.agreement` are shown too.
     """
     settings = _varying(runs, axes)[:_SETTINGS]
     table = pd.DataFrame(index=runs.index.map(str))
@@ -115,6 +117,10 @@ def narrow_table(
         table[readable(name)] = [
             "–" if pd.isna(score) else f"{score:.3f}{'*' if score == best else ' '}"
             for score in runs[name]
+        ]
+    for name in (str(column) for column in runs if str(column).startswith(AGREEMENT)):
+        table[words(name.removeprefix(AGREEMENT))] = [
+            "–" if pd.isna(score) else f"{score:.3f}" for score in runs[name]
         ]
     return table
 
