@@ -163,7 +163,17 @@ def test_the_page_titles_the_information_of_means_as_the_picture_does(
             [[0.9, 0.1], [0.0, 0.2], [0.0, 0.25]],
             "1 of 2 factors has a latent of its own: x in z0; y has none.",
         ),
+        (
+            [[0.9, 0.5], [0.0, 0.4], [0.0, 0.4]],  # y too has most in z0
+            "No latent carries one factor alone, of x, y.",
+        ),
+        (
+            [[0.9, 0.01], [0.0, 0.0], [0.0, 0.0]],  # next to nothing
+            "1 of 2 factors has a latent of its own: x in z0; y has none.",
+        ),
+        ([[0.0, 0.0], [0.0, 0.0]], "No latent carries one factor alone, of x, y."),
         ([[0.9, 0.1, 0.2]], ""),
+        ([0.9, 0.1], ""),
         ("by hand", ""),
     ],
 )

@@ -39,6 +39,8 @@ _SPLITS: Final = ("train", "validation", "test")
 _BOUND: Final = re.compile(rf"((?:elbo|reconstruction|kl)(?:_\w+?)?)_({'|'.join(_SPLITS)})")
 """Matches names of likelihoods, which have a value for each split."""
 _TERMS: Final = {"elbo": "ELBO", "reconstruction": "reconstruction", "kl": "KL"}
+_LEAST: Final = 0.1
+"""Nats that a latent must know about a factor to carry it; estimates of fewer may be chance."""
 _MAIN: Final = 0.5
 """Share of the information about a factor above which a latent is its own."""
 
@@ -272,17 +274,18 @@ def _verdict(scored: Mapping[str, Any]) -> str:
     parts, factors = _mapping(scored, "parts"), _mapping(scored, "data").get("factors")
     names = [name for name in parts if str(name).endswith("mutual_information")]
     try:
-        information = np.asarray(parts[names[0]], dtype=np.float64)
-        shares = information / information.sum(axis=0)
-        if not isinstance(factors, list) or information.shape[1] != len(factors):
+        information = np.nan_to_num(np.asarray(parts[names[0]], dtype=np.float64))
+        if not isinstance(factors, list) or information.shape[1:] != (len(factors),):
             return ""
+        main, largest = information.argmax(axis=0), information.max(axis=0)
     except (IndexError, TypeError, ValueError):  # no such part, or a record written by hand
         return ""
-    main = np.nan_to_num(shares).argmax(axis=0)
+    is_there = largest > _LEAST
+    is_main = is_there & (largest > _MAIN * information.sum(axis=0))
     alone = {
         factor: f"z{main[column]}"
         for column, factor in enumerate(map(str, factors))
-        if shares[main[column], column] > _MAIN and np.count_nonzero(main == main[column]) == 1
+        if is_main[column] and np.count_nonzero(main[is_there] == main[column]) == 1
     }
     if not alone:
         return f"No latent carries one factor alone, of {', '.join(map(str, factors))}."
