@@ -171,7 +171,8 @@ def test_the_page_titles_the_information_of_means_as_the_picture_does(
             [[0.9, 0.01], [0.0, 0.0], [0.0, 0.0]],  # next to nothing
             "1 of 2 factors has a latent of its own: x in z0; y has none.",
         ),
-        ([[0.0, 0.0], [0.0, 0.0]], "No latent carries one factor alone, of x, y."),
+        ([[0.0, 0.05], [0.0, 0.02]], "No latent carries one factor alone, of y."),  # x is constant
+        ([[0.0, 0.0], [0.0, 0.0]], ""),
         ([[0.9, 0.1, 0.2]], ""),
         ([0.9, 0.1], ""),
         ("by hand", ""),

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from itertools import compress
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -277,6 +278,8 @@ def _verdict(scored: Mapping[str, Any]) -> str:
         information = np.nan_to_num(np.asarray(parts[names[0]], dtype=np.float64))
         if not isinstance(factors, list) or information.shape[1:] != (len(factors),):
             return ""
+        varies = np.any(information != 0, axis=0).tolist()  # nothing is known of constant factors
+        factors, information = list(compress(factors, varies)), information[:, varies]
         main, largest = information.argmax(axis=0), information.max(axis=0)
     except (IndexError, TypeError, ValueError):  # no such part, or a record written by hand
         return ""
@@ -287,6 +290,8 @@ def _verdict(scored: Mapping[str, Any]) -> str:
         for column, factor in enumerate(map(str, factors))
         if is_main[column] and np.count_nonzero(main[is_there] == main[column]) == 1
     }
+    if not factors:
+        return ""
     if not alone:
         return f"No latent carries one factor alone, of {', '.join(map(str, factors))}."
     listed = ", ".join(f"{factor} in {latent}" for factor, latent in alone.items())
