@@ -214,7 +214,8 @@ def prepare(folder: Path, runs: int) -> None:
 
 def table(folder: Path) -> bytes:
     """The table of a study, without names of versions or machines."""
-    command = [sys.executable, "-m", "dislab", "study", "table", "kills.yaml"]
+    options = ["kills.yaml", "--format", "csv"]
+    command = [sys.executable, "-m", "dislab", "study", "table", *options]
     return subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, check=True).stdout
 
 

@@ -549,7 +549,7 @@ def test_a_divergence_that_a_checkpoint_finds_is_no_mistake_in_the_checkpoint(
     reason = (run / "diverged.txt").read_text().strip()
     assert reason in message
     assert dislab("compare", str(run)) == 0
-    assert capsys.readouterr().out.splitlines()[1].endswith(",diverged")
+    assert capsys.readouterr().out.splitlines()[1].endswith("  diverged")
 
 
 def test_a_run_that_goes_on_has_not_diverged(

@@ -10,6 +10,7 @@ from dislab.study.headline import (
     headline_table,
     latex_means,
     narrow_table,
+    text,
     verdict,
 )
 from dislab.study.statistics.selection import Best
@@ -61,15 +62,15 @@ def test_a_verdict_claims_what_the_corrected_p_supports(
     methods: int, seeds: int, effect: float, sentence: str
 ) -> None:
     axes = ["method"] if methods == 1 else ["method", "strength"]
-    text = verdict(runs(methods, seeds, effect), axes, SCORES)
-    assert re.search(sentence, text), text
+    said = verdict(runs(methods, seeds, effect), axes, SCORES)
+    assert re.search(sentence, said), said
 
 
 def test_a_difference_within_noise_is_not_supported() -> None:
     table = runs(2, 8, 0.0)
     table.loc[table.method == "m1", "score.mig"] += [0.1, -0.1] * 8
-    text = verdict(table, ["method", "strength"], SCORES)
-    assert "it is not supported (corrected p " in text
+    said = verdict(table, ["method", "strength"], SCORES)
+    assert "it is not supported (corrected p " in said
 
 
 def test_means_stand_beside_chance() -> None:
@@ -83,7 +84,16 @@ def test_means_stand_beside_chance() -> None:
 def test_a_narrow_table_has_what_differs_and_marks_the_best() -> None:
     table = narrow_table(runs(2, 1, 0.3), ["method", "strength"], SCORES)
     assert list(table.columns) == ["method", "strength", "MIG"]
-    assert [text.strip() for text in table["MIG"]] == ["0.002", "0.004", "0.302", "0.304*"]
+    assert [cell.strip() for cell in table["MIG"]] == ["0.002", "0.004", "0.302", "0.304*"]
+
+
+def test_a_single_run_has_its_scores_and_a_state_that_is_not_finished() -> None:
+    table = runs(1, 1, 0.0).iloc[:1].assign(state="diverged")
+    brief = narrow_table(table, ["method", "strength"], {})
+    assert brief.to_dict("list") == {"state": ["diverged"], "MIG": ["0.002 "]}
+    means = headline_table(table, ["method", "strength"], SCORES)
+    assert [means.index.name, *means.index] == ["setting", "all", "chance"]
+    assert text(means)[0].split() == ["setting", "runs", "MIG", "best", "run"]
 
 
 def test_latex_has_the_best_mean_in_bold() -> None:

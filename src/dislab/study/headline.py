@@ -11,7 +11,7 @@ from dislab.metrics.score_table import label as words
 from dislab.storage import text_table
 from dislab.study.stages.score import CHANCE
 from dislab.study.statistics import comparisons, latex
-from dislab.study.statistics._frames import AGREEMENT
+from dislab.study.statistics._frames import AGREEMENT, is_chance
 from dislab.study.statistics.selection import Best
 from dislab.study.status import MAIN
 from dislab.study.summary import is_bound, nested
@@ -76,7 +76,8 @@ def headline_table(
     scored = runs[runs[columns].notna().any(axis=1)]
     axis = next(iter(_varying(scored, axes)), None)
     groups = {"all": scored} if axis is None else dict(list(scored.groupby(axis, sort=False)))
-    table = pd.DataFrame(index=pd.Index(map(str, groups), name=readable(axis) if axis else "runs"))
+    heading = readable(axis) if axis else "setting"
+    table = pd.DataFrame(index=pd.Index(map(str, groups), name=heading))
     table["runs"] = [str(len(group)) for group in groups.values()]
     for name in columns:
         means = [group[name].mean() for group in groups.values()]
@@ -108,14 +109,21 @@ def narrow_table(
         measures: Result of `measures_of`; `*` marks the best run of each. Columns of
             `Study.agreement` are shown too.
     """
-    settings = _varying(runs, axes)[:_SETTINGS]
+    columns = _varying(runs, [*axes, "seed"])
+    columns = columns[:_SETTINGS] + [name for name in columns[_SETTINGS:] if name == "seed"]
+    if (runs["state"] != "finished").any():
+        columns.append("state")
+    if not measures:  # of a single run, no score varies
+        scores = [str(name) for name in runs if str(name).startswith("score.")]
+        measures = {name: "highest" for name in scores if not is_chance(name)}
+    several = len(runs) > 1
     table = pd.DataFrame(index=runs.index.map(str))
-    for name in [*settings, *(name for name in ("seed", "state") if _varying(runs, [name]))]:
+    for name in columns:
         table[readable(name)] = ["–" if pd.isna(cell) else str(cell) for cell in runs[name]]
     for name in headline_measures(measures):
         best = runs[name].max() if measures[name] == "highest" else runs[name].min()
         table[readable(name)] = [
-            "–" if pd.isna(score) else f"{score:.3f}{'*' if score == best else ' '}"
+            "–" if pd.isna(score) else f"{score:.3f}{'*' if several and score == best else ' '}"
             for score in runs[name]
         ]
     for name in (str(column) for column in runs if str(column).startswith(AGREEMENT)):
