@@ -360,7 +360,7 @@ def test_a_study_of_real_runs(command: Command, tmp_path: Path) -> None:
     assert pictures
     assert all(path.stat() == status for path, status in pictures.items())
     done = sorted(path.parents[2] for path in before if path.parent.name == "score")
-    rows = finished(command("compare", *map(str, done))).splitlines()
+    rows = finished(command("compare", *map(str, done), "--format=csv")).splitlines()
     assert rows[0].startswith("run,seed,state")
     assert len(rows) == 3
 
