@@ -10,7 +10,8 @@ import torch
 from PIL import Image
 
 from dislab.datasets import CelebA
-from dislab.datasets.celeb_a import celeb_a as lists
+from dislab.datasets.celeb_a import celeb_a
+from dislab.datasets.celeb_a._lists import NAMES
 from dislab.errors import InputError
 from dislab.testing import check_dataset
 
@@ -33,7 +34,7 @@ def jpg(pixels: np.ndarray) -> bytes:
     return stream.getvalue()
 
 
-def attribute_list(names: tuple[str, ...] = lists.NAMES) -> str:
+def attribute_list(names: tuple[str, ...] = NAMES) -> str:
     lines = [str(COUNT), " ".join(names) + " "]
     for number, row in enumerate(ATTRIBUTES, start=1):
         # the published list is padded to two characters
@@ -52,7 +53,7 @@ def as_csv(text: str, header: str) -> str:
 def write_as_kaggle(folder: Path, packed: bool = False, **changed: Any) -> None:
     write(folder, packed)
     attributes = "\n".join(attribute_list().splitlines()[2:])
-    names = changed.get("names", lists.NAMES)
+    names = changed.get("names", NAMES)
     for name, text, header in (
         ("list_attr_celeba", attributes, ",".join(("image_id", *names))),
         ("list_eval_partition", PARTITION, "image_id,partition"),
@@ -90,21 +91,21 @@ def write(folder: Path, packed: bool = False, **changed: Any) -> None:
 @pytest.fixture
 def tiny(cache: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The cache folder, for a set of six images."""
-    monkeypatch.setattr(lists, "IMAGES", COUNT)
+    monkeypatch.setattr(celeb_a, "IMAGES", COUNT)
     return cache
 
 
 def test_factors_are_attributes_part_and_instance(tiny: Path) -> None:
     write(tiny)
     space = CelebA().factors
-    assert space.names == (*lists.NAMES, "part", "instance")
+    assert space.names == (*NAMES, "part", "instance")
     assert [factor.name for factor in space.factors if factor.nuisance] == ["part", "instance"]
     positions = space.positions(np.arange(COUNT))
     assert np.array_equal(positions[:, :40], ATTRIBUTES)
     assert positions[:, 40].tolist() == PART
     assert positions[:, 41].tolist() == [0, 0, 1, 0, 0, 0]
     assert space.where({"part": "test"}).tolist() == [4, 5]
-    smiling = lists.NAMES.index("Smiling")
+    smiling = NAMES.index("Smiling")
     assert np.array_equal(space.where({"Smiling": 1}), np.flatnonzero(ATTRIBUTES[:, smiling]))
 
 
@@ -122,9 +123,9 @@ def test_as_kaggle_ships_it(packed: bool, tiny: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"names": lists.NAMES[::-1]}, "its first line does not name the 40 attributes in order"),
+        ({"names": NAMES[::-1]}, "its first line does not name the 40 attributes in order"),
         ({"csv": ""}, "its first line does not name the 40 attributes"),
-        ({"csv": ",".join(("image_id", *lists.NAMES))}, "it has lines for 0 images instead of 6"),
+        ({"csv": ",".join(("image_id", *NAMES))}, "it has lines for 0 images instead of 6"),
     ],
 )
 def test_another_csv_is_refused(changed: dict[str, Any], message: str, tiny: Path) -> None:
@@ -179,7 +180,7 @@ LINES = attribute_list().splitlines()
     ("attr", "message"),
     [
         ("\n".join(["7", *LINES[1:]]), "its first line is '7' instead of 6"),
-        (attribute_list(lists.NAMES[::-1]), "its second line does not name the 40 attributes"),
+        (attribute_list(NAMES[::-1]), "its second line does not name the 40 attributes"),
         ("\n".join(LINES[:-1]), "it has lines for 5 images instead of 6"),
         ("\n".join([*LINES[:3], LINES[4], LINES[3], *LINES[5:]]), r"line 4 is '000003\.jpg .*'"),
         ("\n".join([*LINES[:-1], LINES[-1] + " 1"]), r"line 8 is '000006\.jpg"),

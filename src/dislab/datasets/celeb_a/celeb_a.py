@@ -13,6 +13,7 @@ from dislab.base import ImageShape
 from dislab.datasets.bank.bank import Rows
 from dislab.datasets.bank.banked import BankedDataset, Pictures
 from dislab.datasets.bank.labels import Labels, keep_labels, kept_labels, with_instances
+from dislab.datasets.celeb_a._lists import NAMES
 from dislab.datasets.files.pictures import Frame, check_side, open_tree, pictures
 from dislab.datasets.files.published import Published, find, reading, refusal
 from dislab.errors import InputError
@@ -20,49 +21,6 @@ from dislab.factors import Factor, FactorSpace
 
 PAGE: Final = "https://mmlab.ie.cuhk.edu.hk/projects/CelebA.html"
 IMAGES: Final = 202_599
-
-NAMES: Final = (
-    "5_o_Clock_Shadow",
-    "Arched_Eyebrows",
-    "Attractive",
-    "Bags_Under_Eyes",
-    "Bald",
-    "Bangs",
-    "Big_Lips",
-    "Big_Nose",
-    "Black_Hair",
-    "Blond_Hair",
-    "Blurry",
-    "Brown_Hair",
-    "Bushy_Eyebrows",
-    "Chubby",
-    "Double_Chin",
-    "Eyeglasses",
-    "Goatee",
-    "Gray_Hair",
-    "Heavy_Makeup",
-    "High_Cheekbones",
-    "Male",
-    "Mouth_Slightly_Open",
-    "Mustache",
-    "Narrow_Eyes",
-    "No_Beard",
-    "Oval_Face",
-    "Pale_Skin",
-    "Pointy_Nose",
-    "Receding_Hairline",
-    "Rosy_Cheeks",
-    "Sideburns",
-    "Smiling",
-    "Straight_Hair",
-    "Wavy_Hair",
-    "Wearing_Earrings",
-    "Wearing_Hat",
-    "Wearing_Lipstick",
-    "Wearing_Necklace",
-    "Wearing_Necktie",
-    "Young",
-)
 
 _WIDTH: Final = 178
 _HEIGHT: Final = 218
