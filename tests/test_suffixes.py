@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from PIL import Image
 
+from dislab import plugins
 from dislab.cli.report import is_study
 from dislab.cli.score import score_choices
 from dislab.cli.transfer_runs import _choices
@@ -45,6 +46,7 @@ def test_archives(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["a.yaml", "A.YAML", "a.Yml"])
 def test_yaml(name: str, tmp_path: Path) -> None:
+    plugins.load_all(plugins.PARTS)  # as the command does before it reads predictors
     path = tmp_path / name
     path.write_text("train: {color: 0}\ntest: {color: 1}\n")
     assert load_scenario(str(path)).train == {"color": 0}
