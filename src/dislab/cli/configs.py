@@ -4,10 +4,10 @@ import re
 import shlex
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from dislab.cli.arguments import Parser
 from dislab.cli.data import own_images
@@ -156,15 +156,17 @@ def _new(data: Path, method: str, out: Path | None, table: str | None, file: str
     if out.exists():
         raise InputError(f"{out} exists already; choose another --out")
     check_output("--out", out)
-    section = config.get("data") or {}
-    if section.get("class_path") not in _OF_IMAGES:
+    section, model = _arguments(config.get("data")), _arguments(config.get("model"))
+    if section["class_path"] not in _OF_IMAGES:
         raise InputError(
-            f"{method} takes {section.get('class_path', 'no data')}, which images alone do not "
-            f"give; choose a configuration with {' or '.join(_OF_IMAGES)}"
+            f"{method} takes {section['class_path'] or 'no data'}, which images alone do not give; "
+            f"choose a configuration with {' or '.join(_OF_IMAGES)}"
         )
+    if not model["class_path"]:
+        raise InputError(f"{method} names no model; choose a configuration with model: class_path")
     from dislab.datasets.own.inspection import SIDE, inspect
 
-    encoder = str(config["model"]["init_args"].get("encoder"))
+    encoder = str(model["init_args"].get("encoder"))
     inspection = inspect(data, table, file, 128 if "Encoder128" in encoder else SIDE)
     check = f"`dislab data check {shlex.quote(str(data))}`"
     if inspection.faults:
@@ -185,6 +187,16 @@ def _new(data: Path, method: str, out: Path | None, table: str | None, file: str
     for note in inspection.notes:
         print(f"note: {note}")
     print(f"{out}\nnext: dislab fit --config {shlex.quote(str(out))} --config quick")
+
+
+def _arguments(part: Any) -> dict[str, Any]:
+    """The class and the arguments of a part, empty where a file says anything else."""
+    settings = part if isinstance(part, Mapping) else {}
+    name, arguments = settings.get("class_path"), settings.get("init_args")
+    return {
+        "class_path": name if isinstance(name, str) else "",
+        "init_args": arguments if isinstance(arguments, Mapping) else {},
+    }
 
 
 def _copied(name: str, folder: Path) -> Path:

@@ -32,7 +32,7 @@ _DECODED: Final[Mapping[str, Mapping[str, str]]] = {
     "interpolations": {"rows": "pairs", "steps": "steps", "split": "split", "seed": "seed"},
 }
 """For each kind of decoded images, the options that it takes, with the picture's own names."""
-_TAKEN: Final[Mapping[str, Sequence[str]]] = {
+_OPTIONS: Final[Mapping[str, Sequence[str]]] = {
     **{kind: (*options, "labels", "title", "checkpoint") for kind, options in _DECODED.items()},
     "scores": ("show",),
     "curves": ("show",),
@@ -76,7 +76,7 @@ def _parser() -> Parser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("run", metavar="RUN", help="folder of a finished run")
-    parser.add_argument("kind", choices=tuple(_TAKEN), help="what to draw")
+    parser.add_argument("kind", choices=tuple(_OPTIONS), help="what to draw")
     parser.add_argument(
         "--out",
         required=True,
@@ -133,12 +133,12 @@ def _check(options: argparse.Namespace, out: Path) -> None:
     from dislab.storage import check_output
 
     kind = options.kind
-    taken = (*_TAKEN[kind], *(["latents"] if kind == "traversals" else []))
+    accepted = (*_OPTIONS[kind], *(["latents"] if kind == "traversals" else []))
     for name, value in vars(options).items():
-        if name not in ("run", "kind", "out", "width", *taken) and value is not None:
+        if name not in ("run", "kind", "out", "width", *accepted) and value is not None:
             raise InputError(
                 f"--{name} does not go with {kind}, which takes --out, --width, --"
-                f"{', --'.join(taken)}"
+                f"{', --'.join(accepted)}"
             )
     animated = (".gif",) if kind == "traversals" else ()
     check_picture("--out", out, (*SUFFIXES, *animated))
@@ -183,8 +183,8 @@ def _picture(options: argparse.Namespace) -> "Picture":
     from dislab.callbacks import pictures
 
     names = _DECODED[options.kind]
-    given = {name: getattr(options, name) for name in names}
-    settings = {names[name]: value for name, value in given.items() if value is not None}
+    values = {name: getattr(options, name) for name in names}
+    settings = {names[name]: value for name, value in values.items() if value is not None}
     if options.kind == "traversals":
         settings.setdefault("images", 1)
         if options.span is not None:
@@ -218,15 +218,16 @@ def _scores(run: Path, names: Sequence[str] | None, width: float) -> "Figure":
     values = _numbers(record.get("scores"))
     if not values:
         raise InputError(f"{run} has no scores yet; dislab test --run {run} takes them")
-    shown = _chosen("scores", names, values) or [
+    plotted = _chosen("scores", names, values) or [
         name for name in values if 0 <= values[name] <= 1 and not is_detail(name, values)
     ]
-    intervals, chance = record.get("intervals") or {}, _numbers(record.get("chance"))
+    ends, chance = record.get("intervals") or {}, _numbers(record.get("chance"))
+    intervals = {name: pair for name in plotted if (pair := _pair(ends.get(name)))}
     figure = score_sheet(
-        {label(name): values[name] for name in shown},
-        {label(name): (ends[0], ends[1]) for name in shown if (ends := intervals.get(name))},
+        {label(name): values[name] for name in plotted},
+        {label(name): pair for name, pair in intervals.items()},
         (),
-        chance={label(name): chance[name] for name in shown if name in chance},
+        chance={label(name): chance[name] for name in plotted if name in chance},
         width=width,
     )
     for axes in figure.axes:  # the title is wider than a column
@@ -234,8 +235,16 @@ def _scores(run: Path, names: Sequence[str] | None, width: float) -> "Figure":
     return figure
 
 
+def _pair(ends: object) -> tuple[float, float] | None:
+    """The ends of an interval; None for anything else, which a record by hand may have."""
+    match ends:
+        case [int() | float() as low, int() | float() as high]:
+            return low, high
+    return None
+
+
 def _numbers(values: object) -> dict[str, float]:
-    """The finite numbers among values by name, as a file has them."""
+    """The numbers among values by name, as a file has them."""
     items = values.items() if isinstance(values, Mapping) else ()
     return {str(name): value for name, value in items if isinstance(value, int | float)}
 
@@ -253,13 +262,13 @@ def _curves(run: Path, names: Sequence[str] | None, width: float) -> "Figure":
     return figure
 
 
-def _chosen(what: str, names: Sequence[str] | None, available: Collection[str]) -> list[str]:
+def _chosen(section: str, names: Sequence[str] | None, available: Collection[str]) -> list[str]:
     """The names after --show, each of which must exist."""
     for name in names or ():
         if name not in available:
             hint = suggestion(name, list(available))
             raise InputError(
-                f"--show names {name!r}, which is not among the run's {what}{hint}; they are "
+                f"--show names {name!r}, which is not among the run's {section}{hint}; they are "
                 f"{', '.join(available)}"
             )
     return list(dict.fromkeys(names or ()))
