@@ -32,6 +32,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import numpy as np
+from PIL import Image
 
 from dislab.cli import main as dislab
 from dislab.cli.study_settings import resolver
@@ -151,6 +152,9 @@ def prepare() -> None:
     scenario = {"train": {"x": {"max": 0.5}}, "test": {"x": {"min": 0.5}}, "shifted": ["x"]}
     Path("foreign/scenario.yaml").write_text(yaml_text({"about": "Far x.", **scenario}))
     shutil.copy("base.yaml", "foreign/base.yaml")
+    Path("foreign/images").mkdir()
+    for number in range(20):
+        Image.new("L", (16, 16), 12 * number).save(f"foreign/images/{number}.png")
     shutil.copy("small.yaml", "foreign/small.yaml")
     bank.prepare_bank(spec())
 
@@ -342,8 +346,11 @@ def readers(file: Path, index: int) -> dict[str, Callable[[], Answer]]:
             path for path in sorted(file.parent.parent.iterdir()) if path != file.parent
         )
         every["compare"] = lambda: command_answer("compare", run, str(neighbour))
+        figure = ("draw", run, "scores", "--out", "foreign/scores.svg")
+        every["draw"] = lambda: command_answer(*figure)
         rare["report"] = lambda: command_answer("report", run, "--out", "foreign/page.html")
     if file.name == "config.yaml":
+        every["cite"] = lambda: command_answer("cite", run)
         rare["fit"] = lambda: command_answer("fit", f"--config={file}", "--print_config")
     if file.name == "model.yaml":
         every["load_run"] = lambda: tried(lambda: load_run("foreign/export"))
@@ -352,6 +359,8 @@ def readers(file: Path, index: int) -> dict[str, Callable[[], Answer]]:
     if file.name == "small.yaml":
         every["study plan of a file"] = lambda: command_answer("study", "plan", str(file))
     if file.name == "base.yaml":
+        new = ("configs", "new", "--data", "foreign/images", "--method", str(file))
+        every["configs new"] = lambda: command_answer(*new, "--out", "foreign/new.yaml")
         rare["study plan of a base"] = lambda: command_answer("study", "plan", "foreign/small.yaml")
     if file.name == "scenario.yaml":
         every["load_scenario"] = lambda: tried(lambda: load_scenarios([str(file)]))

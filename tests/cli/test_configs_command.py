@@ -189,3 +189,20 @@ def test_names_of_folders_set_nothing(capsys: pytest.CaptureFixture[str], images
     config = read_mapping(Path("c.yaml"), "")
     assert config["name"] == "factorvae"
     assert config["data"]["init_args"]["dataset"]["init_args"]["folder"] == "a\nname: b"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("data: x\nmodel: {class_path: VAE}\n", "takes no data"),
+        ("data: {class_path: [SingleData]}\n", "takes no data"),
+        ("data: {class_path: SingleData}\n", "names no model"),
+        ("data: {class_path: SingleData, init_args: 3}\nmodel: 4\n", "names no model"),
+    ],
+)
+def test_a_method_needs_a_model_and_data(
+    text: str, message: str, images: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("other.yaml").write_text(text)
+    assert main(["configs", "new", "--data", str(images), "--method", "other.yaml"]) == 2
+    assert f"other.yaml {message}" in capsys.readouterr().err

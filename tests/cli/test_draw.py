@@ -57,6 +57,15 @@ def test_numbers_are_drawn_at_the_width_of_print(kind: str, suffix: str, tmp_pat
     assert inches(out) == pytest.approx(WIDTH, abs=0.02)
 
 
+@pytest.mark.parametrize("ends", [None, [], [0.1], [None, 0.2], [0.1, 0.2, 0.3], [0.1, 0.9]])
+def test_scores_are_drawn_whatever_intervals_a_record_has(
+    ends: list[float | None] | None, tmp_path: Path
+) -> None:
+    record = {"scores": {"mig": 0.5}, "intervals": {"mig": ends}}
+    run = write_run(tmp_path / "run", scores={"test": record})
+    assert draw(run, "scores", tmp_path / "figure.svg") == 0
+
+
 def test_an_animation_shows_the_chosen_latents(run: Path) -> None:
     sizes = []
     for latents in (["0"], ["1", "0"]):
