@@ -205,7 +205,7 @@ def _read_schedule(path: Path) -> Schedule:
             "failure": record_of(Failure, record["failure"], str(path)),
         }
         schedule = record_of(Schedule, {**record, **parts}, str(path))
-        _check_schedule(schedule)
+        _check_schedule(schedule, str(path))
     except (ValueError, KeyError, TypeError, IndexError) as error:
         if isinstance(error, InputError):
             raise InputError(f"{error}; {remedy}") from error
@@ -221,7 +221,7 @@ def _group(record: Mapping[str, Any], origin: str) -> ScheduledGroup:
     return record_of(ScheduledGroup, {**record, "stages": stages}, origin)
 
 
-def _check_schedule(schedule: Schedule) -> None:
+def _check_schedule(schedule: Schedule, origin: str) -> None:
     """Refuses what no schedule of dislab holds, such as a name that leads to another folder."""
     for name in (schedule.name, *schedule.stages, *(run.id for run in schedule.runs)):
         if not is_component(name):
@@ -229,7 +229,7 @@ def _check_schedule(schedule: Schedule) -> None:
     if len({run.id for run in schedule.runs}) < len(schedule.runs):
         raise ValueError("a run is listed twice")
     for run in schedule.runs:
-        check_fields({"seed": run.seed}, {"seed": int}, "it")
+        check_fields({"seed": run.seed}, {"seed": int}, origin)
     for group in [run.group for run in schedule.runs]:
         lacks = [
             *(set(schedule.axes) - set(group.axes)),
