@@ -7,7 +7,7 @@ import pytest
 from dislab.errors import InputError
 from dislab.testing import check_dataset
 from dislab_identify import DrawnWorld
-from dislab_identify.drawn_world import Prior, drawn
+from dislab_identify.drawn_world import Prior, independent_draws
 from dislab_identify.mixings import CouplingFlow, LeakyMLP, MixingName, Spiral
 
 GENERATOR = np.random.default_rng(0)
@@ -60,7 +60,7 @@ def test_leaky_mixings_are_not_odd() -> None:
 def test_priors_have_unit_variance_and_their_kurtosis(
     prior: Prior, shape: float, kurtosis: float
 ) -> None:
-    draws = drawn(prior, shape, (400_000, 1), np.random.default_rng(1))
+    draws = independent_draws(prior, shape, (400_000, 1), np.random.default_rng(1))
     assert abs(draws.mean()) < 0.01
     assert draws.var() == pytest.approx(1.0, abs=0.02)
     assert (draws**4).mean() == pytest.approx(kurtosis, rel=0.06)

@@ -140,8 +140,8 @@ def settings_text(full: str) -> str:
     if (match := _BASE.search(full)) and (group := f"{match[2].lower()}s") in GROUPS:
         rows = text_table((f"  {plugin.name}", plugin.summary) for plugin in available(group))
         return "\n".join([f"{group}:", *rows, "", f"--{match[1]}.help NAME explains one."]) + "\n"
-    _, found, settings = full.partition("Help for ")
-    return without_types(f"Help for {settings}" if found else full)
+    _, heading, settings = full.partition("Help for ")
+    return without_types(f"Help for {settings}" if heading else full)
 
 
 def without_types(text: str) -> str:
@@ -150,20 +150,20 @@ def without_types(text: str) -> str:
 
 
 def _entry_without_types(entry: str) -> str:
-    first, _, rest = entry.partition("\n")
+    first, _, continuation = entry.partition("\n")
     option, _, start = first.strip().partition("  ")
     name = option.split(" ")[0]
     if (name.endswith(".help") and name.count(".") > 1) or name.rpartition(".")[2] in LINKED:
         return ""
-    text = " ".join(f"{start} {rest}".split())
+    text = " ".join(f"{start} {continuation}".split())
     match = _TYPE.search(text)
     if match is None:
         return entry
     required = "required" if match["required"] else ""
     default = f"default: {match['default']}" if match["default"] else ""
     notes = [required, _kind(match["type"]), default, _choices(match["classes"] or "")]
-    said = "; ".join(filter(None, notes))
-    explained = f"{text[: match.start()]} ({said})" if said else text[: match.start()]
+    summary = "; ".join(filter(None, notes))
+    explained = f"{text[: match.start()]} ({summary})" if summary else text[: match.start()]
     indent = " " * _INDENT
     lines = fill(explained.strip(), _WIDTH, initial_indent=indent, subsequent_indent=indent)
     return f"  {option}\n{lines}\n"

@@ -39,12 +39,12 @@ def random_waves(
 
 
 def largest_canonical_correlation(
-    left: Float[Tensor, "image direction"], right: Float[Tensor, "image other"]
+    first: Float[Tensor, "image direction"], second: Float[Tensor, "image other"]
 ) -> Float[Tensor, ""]:
     """The largest correlation of combinations of two orthonormal bases, 0 if either is empty."""
-    if not left.shape[1] or not right.shape[1]:
-        return left.new_zeros(())
-    largest: Tensor = torch.linalg.matrix_norm(left.T @ right, 2)
+    if not first.shape[1] or not second.shape[1]:
+        return first.new_zeros(())
+    largest: Tensor = torch.linalg.matrix_norm(first.T @ second, 2)
     return largest.clamp(0.0, 1.0)
 
 
@@ -109,8 +109,8 @@ class RDC(Metric):
         factors = random_waves(bank.numbers[:, varied], self.waves, self.scale, self.seed, 1)
         dependence = torch.stack(
             [
-                torch.stack([largest_canonical_correlation(left, right) for right in factors])
-                for left in latents
+                torch.stack([largest_canonical_correlation(latent, factor) for factor in factors])
+                for latent in latents
             ]
         )
         matched, count = assigned(dependence), len(self.space.factors)

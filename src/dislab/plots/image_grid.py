@@ -116,7 +116,7 @@ def image_grid(
     if width is None:
         figure.images.append(_Exact(figure, canvas, offset))
     else:
-        _place(figure, canvas, (offset / size[0], edge / size[1]), (across, down), size)
+        _add_pixels(figure, canvas, (offset / size[0], edge / size[1]), (across, down), size)
         column_labels = _thinned(column_labels, zoom * (lefts[-1] + 2 * middle_x) / len(lefts))
     for y, label, grey in zip(tops, row_labels, greyed, strict=False):
         point = offset - 8, top + zoom * (y + middle_y)
@@ -143,16 +143,16 @@ def _zoom(width: float, labels: int, images: int, columns: int) -> float:
     return (width * DPI - labels) / images
 
 
-def _place(
+def _add_pixels(
     figure: Figure,
     canvas: UInt8[np.ndarray, "y x 3"],
     corner: tuple[float, float],
-    shown: tuple[int, int],
+    extent: tuple[int, int],
     size: tuple[int, int],
 ) -> None:
     """Places pixels at a corner, scaled, at a resolution for print."""
     figure.set_dpi(PRINTED)
-    axes = figure.add_axes((*corner, shown[0] / size[0], shown[1] / size[1]))
+    axes = figure.add_axes((*corner, extent[0] / size[0], extent[1] / size[1]))
     axes.imshow(canvas, aspect="auto", interpolation="nearest")
     axes.set_axis_off()
 

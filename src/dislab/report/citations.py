@@ -54,9 +54,9 @@ def _parts(settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     groups = {group: {plugin.name for plugin in plugins.available(group)} for group in _GROUPS}
     evaluate = settings.get("evaluate")
     scores = evaluate.get("metrics") if isinstance(evaluate, Mapping) else None
-    named = list(_classes([settings.get("model"), settings.get("data"), scores]))
+    classes = list(_classes([settings.get("model"), settings.get("data"), scores]))
     for group, names in groups.items():
-        for name in dict.fromkeys(named):
+        for name in dict.fromkeys(classes):
             if name in names:
                 cls = plugins.load(group, name)
                 yield name, f"{cls.__doc__} {getattr(cls, 'citation', '')}"

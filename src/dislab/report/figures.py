@@ -53,24 +53,24 @@ def curves_figure(
     changing = [
         name for name in loss_terms(rows) if any(f"{stage}/{name}" in curves for stage in STAGES)
     ]
-    shown = (
+    plotted = (
         changing[:MOST_PANELS] if terms is None else [name for name in terms if name in changing]
     )
-    if not shown:
+    if not plotted:
         return None
-    across = min(_ACROSS if width is None else max(1, int(width / _PANEL)), len(shown))
-    down = -(-len(shown) // across)
+    across = min(_ACROSS if width is None else max(1, int(width / _PANEL)), len(plotted))
+    down = -(-len(plotted) // across)
     height = 2.3 if width is None else min(2.3, 0.8 * width / across)
     figure = Figure((width or 3.3 * across, height * down), layout="constrained")
     panels = figure.subplots(down, across, squeeze=False).ravel()
-    for axes, term in zip(panels, shown, strict=False):
+    for axes, term in zip(panels, plotted, strict=False):
         for stage, colour in STAGES.items():
             if (curve := curves.get(f"{stage}/{term}")) is not None:
                 axes.plot(*curve, color=colour, linewidth=1.0, label=stage)
         axes.set_title(term, fontsize=9 if width is None else 7, loc="left", parse_math=False)
         axes.tick_params(labelsize=7)
         axes.grid(alpha=0.3, linewidth=0.5)
-    for idle in panels[len(shown) :]:
+    for idle in panels[len(plotted) :]:
         idle.set_axis_off()
     panels[0].legend(fontsize=7, frameon=False)
     panels[0].set_xlabel("optimiser step", fontsize=8)

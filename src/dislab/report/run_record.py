@@ -296,9 +296,11 @@ def _verdict(scored: Mapping[str, Any]) -> str:
         return f"No latent carries one factor alone, of {', '.join(map(str, factors))}."
     listed = ", ".join(f"{factor} in {latent}" for factor, latent in alone.items())
     others = [factor for factor in map(str, factors) if factor not in alone]
-    rest = f"; {', '.join(others)} {'has' if len(others) == 1 else 'have'} none" if others else ""
-    own = "has a latent of its" if len(alone) == 1 else "have a latent of their"
-    return f"{len(alone)} of {len(factors)} factors {own} own: {listed}{rest}."
+    remainder = (
+        f"; {', '.join(others)} {'has' if len(others) == 1 else 'have'} none" if others else ""
+    )
+    verb = "has a latent of its" if len(alone) == 1 else "have a latent of their"
+    return f"{len(alone)} of {len(factors)} factors {verb} own: {listed}{remainder}."
 
 
 def _interval(ends: Any) -> str:

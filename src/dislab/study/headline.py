@@ -162,13 +162,8 @@ def _best(scores: "pd.Series[float]", measures: Mapping[str, Best]) -> str:
     return str(scores.idxmax() if highest else scores.idxmin())
 
 
-def verdict(
-    runs: pd.DataFrame,
-    axes: Sequence[str],
-    measures: Mapping[str, Best],
-    target: str | None = None,
-) -> str:
-    """One sentence on the largest difference between two values of the first axis.
+def verdict(runs: pd.DataFrame, axes: Sequence[str], measures: Mapping[str, Best]) -> str:
+    """Says in one sentence which two values of the first axis differ most, and by how much.
 
     A difference is supported if its p value, of a permutation test that pairs runs by seed and
     corrected for all pairs of values by Holm, is below 0.05.
@@ -176,11 +171,10 @@ def verdict(
     Args:
         runs: Result of `Study.table`.
         axes: Names of the columns that are axes; the first one that varies is compared.
-        measures: Result of `measures_of`.
-        target: The measure to compare; the first headline measure unless given.
+        measures: Result of `measures_of`; the first headline measure is compared.
     """
     varying = _varying(runs, axes)
-    target = target or next(iter(headline_measures(measures)), None)
+    target = next(iter(headline_measures(measures)), None)
     if not varying or target is None:
         return "Nothing to compare: no axis has two values, or no score varies."
     axis, *others = varying

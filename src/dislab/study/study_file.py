@@ -201,9 +201,10 @@ class _Reader:
         return tuple(self._file(path, key) for path in paths)
 
     def _file(self, path: str, key: str) -> Path:
-        file, shipped = self._path.parent / path, configurations()
+        file = self._path.parent / path
         if file.is_file():
             return file
+        shipped = configurations()
         if path in shipped:
             return shipped[path]
         raise InputError(

@@ -223,8 +223,8 @@ class Worker:
             for old in here.iterdir():
                 if old.name != STAGES:
                     shutil.rmtree(old) if old.is_dir() else old.unlink()
-        own = {"name": run.id, "method": method_of(run.config), "runs": str(here.parent)}
-        config = {**run.config, **own, "then_test": False}
+        identity = {"name": run.id, "method": method_of(run.config), "runs": str(here.parent)}
+        config = {**run.config, **identity, "then_test": False}
         with atomic(stage_folder / SETTINGS) as temporary:
             temporary.write_text(yaml_text(config), encoding="utf-8")
 

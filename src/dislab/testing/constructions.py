@@ -76,8 +76,8 @@ def factors_of(case: Case) -> Int[Tensor, "image factor"]:
     if not math.isinf(case.band):
         first, second = (columns[index] / (case.sizes[index] - 1) for index in (0, 1))
         often = torch.exp(-((first - second) ** 2) / (2 * case.band**2))
-        kept = torch.rand(count, generator=generator) < often
-        columns = [column[kept][: case.images] for column in columns]
+        selected = torch.rand(count, generator=generator) < often
+        columns = [column[selected][: case.images] for column in columns]
     return torch.stack(columns, dim=1)
 
 

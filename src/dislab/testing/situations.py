@@ -115,14 +115,14 @@ class Stress(NamedTuple):
         width = max(map(len, ENCODERS)) + 1
         lines = [f"{result:<14}" + "".join(f"{world:>15}" for world in worlds)]
         for encoder in ENCODERS:
-            values = [self._shown(cells, Situation(world, encoder)) for world in worlds]
+            values = [self._cell_text(cells, Situation(world, encoder)) for world in worlds]
             lines.append(f"{encoder:<{width}} " + "".join(f"{value:>15}" for value in values))
         others = [situation for situation in cells if situation not in MAP]
-        lines += [f"{situation}: {self._shown(cells, situation)}" for situation in others]
+        lines += [f"{situation}: {self._cell_text(cells, situation)}" for situation in others]
         lines += [f"{situation}: refused, {reason}" for situation, reason in self.refused.items()]
         return "\n".join([*lines, *(f"- {clause}" for clause in self.findings(result))])
 
-    def _shown(self, cells: Mapping[Situation, Cell], situation: Situation) -> str:
+    def _cell_text(self, cells: Mapping[Situation, Cell], situation: Situation) -> str:
         if situation not in cells:
             return "refused" if situation in self.refused else "-"
         value, _, chance = cells[situation]
@@ -159,15 +159,15 @@ def stress(
     bounded = False
     for situation in situations:
         try:
-            drawn = [_scored(build, situation, seed) for seed in range(draws)]
+            samples = [_scored(build, situation, seed) for seed in range(draws)]
         except InputError as error:
             refused[situation] = str(error)
             continue
-        bounded = drawn[0].bounded
-        for result in drawn[0].values:
-            values = [draw.values[result] for draw in drawn]
+        bounded = samples[0].bounded
+        for result in samples[0].values:
+            values = [draw.values[result] for draw in samples]
             spread = max(values) - min(values)
-            cell = Cell(fmean(values), spread, drawn[0].chance.get(result))
+            cell = Cell(fmean(values), spread, samples[0].chance.get(result))
             cells.setdefault(result, {})[situation] = cell
     if not cells:
         reasons = "; ".join(dict.fromkeys(refused.values()))

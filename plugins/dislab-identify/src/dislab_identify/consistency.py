@@ -34,16 +34,16 @@ def agreement(first: npt.ArrayLike, second: npt.ArrayLike, up_to: Map = "permuta
         InputError: The codes have other shapes, are not finite, or are too few.
     """
     check_choice("up_to", up_to, get_args(Map))
-    one, two = _checked("first", first), _checked("second", second)
-    if len(one) != len(two):
+    codes, others = _checked("first", first), _checked("second", second)
+    if len(codes) != len(others):
         raise InputError(
-            f"first has {len(one)} rows and second {len(two)}; encode the same rows by both"
+            f"first has {len(codes)} rows and second {len(others)}; encode the same rows by both"
         )
     if up_to == "permutation":
-        return _matched(one, two)
-    if (needed := 2 * max(one.shape[1], two.shape[1]) + 2) > len(one):
-        raise InputError(f"a map of these codes needs at least {needed} rows, not {len(one)}")
-    return max(0.0, min(_explained(one, two, up_to), _explained(two, one, up_to)))
+        return _matched(codes, others)
+    if (needed := 2 * max(codes.shape[1], others.shape[1]) + 2) > len(codes):
+        raise InputError(f"a map of these codes needs at least {needed} rows, not {len(codes)}")
+    return max(0.0, min(_explained(codes, others, up_to), _explained(others, codes, up_to)))
 
 
 def agreements(codes: Sequence[npt.ArrayLike], up_to: Map = "permutation") -> Array:
@@ -59,8 +59,8 @@ def agreements(codes: Sequence[npt.ArrayLike], up_to: Map = "permutation") -> Ar
     if len(codes) < 2:
         raise InputError(f"agreement compares at least two encoders, not {len(codes)}")
     table = np.eye(len(codes))
-    for one, two in combinations(range(len(codes)), 2):
-        table[one, two] = table[two, one] = agreement(codes[one], codes[two], up_to)
+    for row, column in combinations(range(len(codes)), 2):
+        table[row, column] = table[column, row] = agreement(codes[row], codes[column], up_to)
     return table
 
 
@@ -110,8 +110,8 @@ def _explained(source: Array, target: Array, up_to: Map) -> float:
     if up_to == "affine":
         source = np.column_stack([source, np.ones(len(source))])
     weights, *_ = np.linalg.lstsq(source[:cut], target[:cut], rcond=None)
-    rest = target[cut:]
-    error = np.square(rest - source[cut:] @ weights).sum()
-    middle = rest.mean(axis=0) if up_to == "affine" else 0.0
-    spread = np.square(rest - middle).sum()
+    tested = target[cut:]
+    error = np.square(tested - source[cut:] @ weights).sum()
+    middle = tested.mean(axis=0) if up_to == "affine" else 0.0
+    spread = np.square(tested - middle).sum()
     return float(1.0 - error / spread) if spread > 0 else float(error == 0)

@@ -96,7 +96,9 @@ class DrawnWorld(Vectors):
     def latents(self) -> Array:
         """The sources of each point, shape (segments · points, sources)."""
         generator = host_generator(self.data_seed, 0)
-        rows = drawn(self.prior, self.shape, (self.segments * self.points, self.sources), generator)
+        rows = independent_draws(
+            self.prior, self.shape, (self.segments * self.points, self.sources), generator
+        )
         if self.segments > 1:
             scales = generator.uniform(*_SCALES, (self.segments, self.sources))
             rows = rows * np.repeat(scales, self.points, axis=0)
@@ -124,7 +126,7 @@ class DrawnWorld(Vectors):
         return {"source": "drawn", **{name: str(getattr(self, name)) for name in names}}
 
 
-def drawn(
+def independent_draws(
     prior: Prior, shape: float, size: tuple[int, int], generator: np.random.Generator
 ) -> Array:
     """Independent draws of mean 0 and variance 1.

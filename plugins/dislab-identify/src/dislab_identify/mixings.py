@@ -140,18 +140,18 @@ class CouplingFlow(Mixing):
     def mix(self, sources: Array) -> Array:
         """Applies the couplings."""
         for first, second, turn in self._layers:
-            kept, moved = sources[:, : self._cut], sources[:, self._cut :]
-            shifted = moved + np.tanh(kept @ first) @ second
-            sources = np.concatenate([kept, shifted], axis=1) @ turn
+            fixed, moved = sources[:, : self._cut], sources[:, self._cut :]
+            shifted = moved + np.tanh(fixed @ first) @ second
+            sources = np.concatenate([fixed, shifted], axis=1) @ turn
         return sources
 
     def unmix(self, observations: Array) -> Array:
         """Undoes the couplings in reverse order."""
         for first, second, turn in reversed(self._layers):
             rows = observations @ turn.T
-            kept, shifted = rows[:, : self._cut], rows[:, self._cut :]
-            moved = shifted - np.tanh(kept @ first) @ second
-            observations = np.concatenate([kept, moved], axis=1)
+            fixed, shifted = rows[:, : self._cut], rows[:, self._cut :]
+            moved = shifted - np.tanh(fixed @ first) @ second
+            observations = np.concatenate([fixed, moved], axis=1)
         return observations
 
 

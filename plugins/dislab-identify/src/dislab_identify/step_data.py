@@ -177,7 +177,7 @@ class StepPlan:
         if self._steps == "ornstein_uhlenbeck":
             noise = generator.normal(size=latents.shape)
             return self._persistence * latents + math.sqrt(1 - self._persistence**2) * noise
-        moved = latents + self._drawn(latents.shape, generator)
+        moved = latents + self._random_steps(latents.shape, generator)
         if self.world.prior != "uniform":
             return moved
         for _ in range(_MOST):
@@ -185,10 +185,10 @@ class StepPlan:
             if not outside.any():
                 return moved
             again = latents[outside][:, None]
-            moved[outside] = (again + self._drawn(again.shape, generator))[:, 0]
+            moved[outside] = (again + self._random_steps(again.shape, generator))[:, 0]
         raise InputError(f"spread {self._spread} is too wide for the box of the sources; lower it")
 
-    def _drawn(self, size: tuple[int, ...], generator: np.random.Generator) -> Array:
+    def _random_steps(self, size: tuple[int, ...], generator: np.random.Generator) -> Array:
         if self._steps == "laplace":
             steps: Array = generator.laplace(0.0, self._spread * 0.5**0.5, size)
         elif self._steps == "gaussian":

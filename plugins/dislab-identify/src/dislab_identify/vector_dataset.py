@@ -115,8 +115,8 @@ class VectorDataset(Vectors):
     def _parts(self, file: Path) -> tuple[Table, Table]:
         if file.suffix.lower() == ".npz":
             return self._of_archive(file)
-        wanted = None if self.features is None else [*self.features, *(self.columns or [])]
-        table = _read(file, wanted)
+        columns = None if self.features is None else [*self.features, *(self.columns or [])]
+        table = _read(file, columns)
         factors = _chosen(file, table.names, self.columns or [], "factors")
         others = [name for name in table.names if name not in factors]
         features = others
@@ -172,7 +172,7 @@ def _check_names(file: Path, names: Sequence[str]) -> None:
         raise InputError(f"two columns of {file} are named {again[0]!r}; give each its own name")
 
 
-def _read(file: Path, wanted: Sequence[str] | None) -> Table:
+def _read(file: Path, columns: Sequence[str] | None) -> Table:
     """The table; of a text file only the wanted columns, so that others may hold text."""
     suffix = file.suffix.lower()
     if suffix not in SUFFIXES:
@@ -192,10 +192,10 @@ def _read(file: Path, wanted: Sequence[str] | None) -> Table:
             cells = [row for row in csv.reader(lines, delimiter=separator) if row]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise _unreadable(file, error) from error
-    return _of_cells(file, cells, wanted)
+    return _of_cells(file, cells, columns)
 
 
-def _of_cells(file: Path, cells: list[list[str]], wanted: Sequence[str] | None) -> Table:
+def _of_cells(file: Path, cells: list[list[str]], columns: Sequence[str] | None) -> Table:
     if not cells:
         raise InputError(f"{file} is empty; give a table of numbers")
     width = len(cells[0])
@@ -209,10 +209,10 @@ def _of_cells(file: Path, cells: list[list[str]], wanted: Sequence[str] | None) 
     names = [cell.strip() for cell in cells[0]] if has_names else [str(i) for i in range(width)]
     _check_names(file, names)
     rows = cells[1:] if has_names else cells
-    if wanted is not None and set(wanted) <= set(names):
-        kept = [names.index(name) for name in dict.fromkeys(wanted)]
-        names, width = [names[column] for column in kept], len(kept)
-        rows = [[row[column] for column in kept] for row in rows]
+    if columns is not None and set(columns) <= set(names):
+        selected = [names.index(name) for name in dict.fromkeys(columns)]
+        names, width = [names[column] for column in selected], len(selected)
+        rows = [[row[column] for column in selected] for row in rows]
     try:
         numbers = np.array(rows, dtype=np.float64).reshape(len(rows), width)
     except ValueError:

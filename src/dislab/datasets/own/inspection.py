@@ -93,8 +93,8 @@ def inspect(
         ("refused", _many(list(unread))),
         ("equal files", _duplicates(path, [name for name in names if name not in unread])),
     ]
-    if rest := [name for name in others if name not in tables]:
-        images.append(("other files", listing(rest)))
+    if foreign := [name for name in others if name not in tables]:
+        images.append(("other files", listing(foreign)))
     used, faults, notes = _tried(settings, names)
     refused = [unread[name] for name in names if name in unread and name in used]
     unused = [unread[name] for name in names if name in unread and name not in used]

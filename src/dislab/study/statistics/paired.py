@@ -25,6 +25,9 @@ from dislab.study.statistics._frames import (
     setting_columns,
 )
 
+_FAR: Final = 1e6
+"""Noncentrality beyond which scipy's distributions are NaN; a test has full power long before."""
+
 
 def comparisons(
     table: pd.DataFrame,
@@ -248,10 +251,6 @@ def seeds_needed(
     check_count("tests", tests, 1)
     to_pass = 2 + math.floor(math.log2(tests / level))
     return max(to_pass, _seeds_of_t_test(deviation / difference, power, level))
-
-
-_FAR: Final = 1e6
-"""Noncentrality beyond which scipy's distributions are NaN; a test has full power long before."""
 
 
 def _seeds_of_t_test(units: float, power: float, level: float) -> int:
