@@ -6,6 +6,7 @@ the finger: https://github.com/open-dynamic-robot-initiative/robot_properties_fi
 """
 
 import math
+from functools import lru_cache
 from typing import Any, Final, Literal, get_args
 
 import numpy as np
@@ -160,6 +161,7 @@ def check_states(states: int, hues: Hues, seed: int, partners: int = 0) -> None:
         raise InputError(f"partners is {partners}; a state has 0 to {MOST_PARTNERS} of them")
 
 
+@lru_cache(maxsize=4)  # the same states serve each data set of a study
 def sample(states: int, hues: Hues, seed: int, partners: int = 0) -> FactorSpace:
     """Different feasible states, drawn uniformly.
 
@@ -180,7 +182,9 @@ def sample(states: int, hues: Hues, seed: int, partners: int = 0) -> FactorSpace
         first = np.zeros(len(keys), dtype=np.bool_)
         first[np.unique(keys, return_index=True)[1]] = True
         new = np.asarray(first.reshape(-1, 1 + partners).all(axis=1))
-    return FactorSpace(FACTORS, sampled[new].reshape(-1, len(_SIZES))[:states])
+    table = sampled[new].reshape(-1, len(_SIZES))[:states]
+    table.setflags(write=False)
+    return FactorSpace(FACTORS, table)
 
 
 def _proposals(
