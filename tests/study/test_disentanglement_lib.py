@@ -117,6 +117,23 @@ BOUNDS = {
             BY_LINES,
             {"downstream_logistic_cv_10": 0.2},
         ),
+        (
+            "fairness",
+            {
+                "mean_fairness:mean_pred:mean_sens": 0.2,
+                "max_fairness:mean_pred:mean_sens": 0.3,
+                "mean_fairness:max_pred:max_sens": 0.4,
+                "max_fairness:max_pred:max_sens": 0.5,
+                "mean_fairness:pred0:sens1": 0.6,
+            },
+            BY_TREES,
+            {
+                "unfairness_gbt": 0.2,
+                "largest_unfairness_gbt": 0.3,
+                "unfairness_of_worst_pair_gbt": 0.4,
+                "largest_unfairness_of_worst_pair_gbt": 0.5,
+            },
+        ),
     ],
 )
 def test_scores_have_the_names_of_dislab(
@@ -172,6 +189,64 @@ def test_results_of_one_model_are_one_row(tmp_path: Path) -> None:
     assert table["score.sampled/mig"].isna().all()
 
 
+def reasoning(embedding: str, **changes: Any) -> Result:
+    """An abstract_reasoning.json of dlib_reason, two iterations of 1,000 batches of 32."""
+    ours = {
+        name: value for name, value in result("", {}).items() if not name.startswith("evaluation_")
+    }
+    return ours | {
+        "abstract_reasoning_config.abstract_reasoning.batch_size": "32",
+        "abstract_reasoning_config.abstract_reasoning.training_steps_per_iteration": "1000",
+        "abstract_reasoning_config.TwoStageModel.embedding_model_class": embedding,
+        "abstract_reasoning_results.step0.val.accuracy": 0.25,
+        "abstract_reasoning_results.step0.test.accuracy": 0.3,
+        "abstract_reasoning_results.step1000.test.accuracy": 0.5,
+        "abstract_reasoning_results.best.test.accuracy": 0.5,
+        "abstract_reasoning_results.elapsed_time": 12.0,
+        **changes,
+    }
+
+
+@pytest.mark.parametrize(
+    ("embedding", "source"),
+    [("@HubEmbedding", "codes"), ("@BaselineCNNEmbedder", "pixels"), ("'onehot'", "factors")],
+)
+def test_accuracies_of_abstract_reasoning_are_kept(
+    tmp_path: Path, embedding: str, source: str
+) -> None:
+    table = read_disentanglement_lib(
+        aggregated(
+            tmp_path / "results.json", reasoning(embedding), result("mig", {"discrete_mig": 1})
+        )
+    )
+    assert table.filter(like="score.").drop(columns=list(BOUNDS)).iloc[0].to_dict() == {
+        f"score.reasoning_{source}_best": 0.5,
+        f"score.reasoning_{source}_32000": 0.3,
+        f"score.reasoning_{source}_64000": 0.5,
+        "score.mig": 1.0,
+    }
+    assert len(table) == 1
+
+
+def test_accuracies_without_known_batches_are_left_out_but_the_best(tmp_path: Path) -> None:
+    unknown = {"abstract_reasoning_config.abstract_reasoning.batch_size": None}
+    path = aggregated(tmp_path / "results.json", reasoning("@HubEmbedding", **unknown))
+    names = set(read_disentanglement_lib(path).filter(like="score."))
+    assert names == set(BOUNDS) | {"score.reasoning_codes_best"}
+
+
+def test_a_folder_of_dlib_reason_is_a_row_of_its_model(tmp_path: Path) -> None:
+    write(tmp_path, "7", "metrics", "mig", content=result("mig", {"discrete_mig": 0.1}))
+    path = tmp_path / "0_reasoning" / "results" / "aggregate" / "abstract_reasoning.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps(reasoning("@HubEmbedding")))
+    table = read_disentanglement_lib(tmp_path)
+    assert table.index.tolist() == [f"{tmp_path.as_posix()}/7"]
+    assert table["score.reasoning_codes_64000"].tolist() == [0.5]
+    alone = read_disentanglement_lib(path)
+    assert alone.index.tolist() == [f"{tmp_path.as_posix()}/0_reasoning"]
+
+
 def test_methods_and_missing_settings_make_groups(tmp_path: Path) -> None:
     factor_vae = {
         "train_config.model.name": "'factor_vae'",
@@ -212,10 +287,10 @@ def test_models_in_one_folder_are_told_apart(tmp_path: Path) -> None:
 def test_evaluations_without_an_equivalent_are_counted(tmp_path: Path) -> None:
     path = aggregated(
         tmp_path / "results.json",
-        result("fairness", {"mean_fairness:mean_pred:mean_sens": 0.2}),
+        result("udr_sklearn", {"model_scores": 0.2}),
         result("mig", {"discrete_mig": 0.1}),
     )
-    with pytest.warns(StudyWarning, match="without an equivalent: 1 of fairness$"):
+    with pytest.warns(StudyWarning, match="without an equivalent: 1 of udr_sklearn$"):
         table = read_disentanglement_lib(path)
     assert len(table) == 1
 
@@ -253,7 +328,7 @@ def test_two_values_of_one_score_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_folder_without_results_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"has no results/aggregate/evaluation\.json below it"):
+    with pytest.raises(InputError, match=r"has neither results/aggregate/evaluation\.json nor"):
         read_disentanglement_lib(tmp_path)
 
 

@@ -1,6 +1,7 @@
 """Imports results of disentanglement_lib as a table of runs."""
 
 import ast
+import re
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 
 _FILE: Final = "results/aggregate/evaluation.json"
 """Path of the results file inside the folder of an evaluation."""
+_REASONING_FILE: Final = "results/aggregate/abstract_reasoning.json"
+"""The same of `dlib_reason`."""
+_REASONING: Final = "abstract_reasoning"
 _FUNCTION: Final = "evaluation_config.evaluation.evaluation_fn"
 _CODES: Final = "postprocess_config.postprocess.postprocess_fn"
 _TRAINED: Final = "train_config."
@@ -60,8 +64,20 @@ _SCORES: Final[Mapping[str, Mapping[str, str]]] = {
 }
 """Score names in dislab by evaluation function and score name in disentanglement_lib."""
 
+_UNFAIRNESS: Final = {
+    "mean_fairness:mean_pred:mean_sens": "unfairness",
+    "max_fairness:mean_pred:mean_sens": "largest_unfairness",
+    "mean_fairness:max_pred:max_sens": "unfairness_of_worst_pair",
+    "max_fairness:max_pred:max_sens": "largest_unfairness_of_worst_pair",
+}
+"""Beginnings of names in dislab: the mean or the largest distance over the values of the sensitive
+factor, as the mean over pairs of factors or of the worst pair."""
+
+_INPUTS: Final = {"HubEmbedding": "codes", "BaselineCNNEmbedder": "pixels"}
+"""Inputs of the relation network by embedding; all others are true factors."""
+
 _LEARNERS: Final = {"logistic_regression_cv": "logistic_cv", "gradient_boosting_classifier": "gbt"}
-"""Predictors of the downstream task; they differ from dislab's own `logistic` and `hgbt`."""
+"""Predictors of the downstream tasks; they differ from dislab's own `logistic` and `hgbt`."""
 
 
 def read_disentanglement_lib(path: str | Path) -> "pd.DataFrame":
@@ -69,15 +85,17 @@ def read_disentanglement_lib(path: str | Path) -> "pd.DataFrame":
 
     The table has the form of `Study.table`: the settings that differ between models, under their
     gin names, `seed`, `state`, and scores under dislab's names, such as
-    `score.dci_gbt_completeness` and, for sampled codes, `score.sampled/mig`. The index is the
-    folder of the model. The ELBO terms are in nats per image, given only for `@bernoulli_loss`.
+    `score.dci_gbt_completeness` and, for sampled codes, `score.sampled/mig`. `score.unfairness_gbt`
+    is the mean over pairs of factors, and `score.reasoning_codes_32000` the accuracy of a relation
+    network after 32,000 matrices. The index is the folder of the model. The ELBO terms are in nats
+    per image, given only for `@bernoulli_loss`.
 
     Locatello et al. (2019), https://arxiv.org/abs/1811.12359; the layout is that of
     `utils/results.py` and `utils/aggregate_results.py` in version 1.5 of their code.
 
     Args:
-        path: The file that `dlib_aggregate_results` writes, a single `evaluation.json`, or a folder
-            with such files below it.
+        path: The file that `dlib_aggregate_results` writes, a single `evaluation.json` or
+            `abstract_reasoning.json`, or a folder with such files below it.
 
     Raises:
         InputError: The path contains no results, a file is no result of an evaluation, or two
@@ -91,7 +109,7 @@ def read_disentanglement_lib(path: str | Path) -> "pd.DataFrame":
     models: dict[str, _Model] = {}
     left_out: dict[str, int] = {}
     for origin, result in _results(Path(path)):
-        function = _function(result.get(_FUNCTION))
+        function = _evaluation(result)
         if function is None:
             raise InputError(
                 f"{origin} is no result of an evaluation by disentanglement_lib: it has no "
@@ -131,7 +149,8 @@ class _Model:
     """Settings and scores of one model, gathered from the results of its evaluations."""
 
     def __init__(self, origin: str, result: Mapping[str, Any]) -> None:
-        self.folder = origin.removesuffix(_FILE).partition("/metrics/")[0].rstrip("/") or "."
+        folder = origin.removesuffix(_FILE).removesuffix(_REASONING_FILE)
+        self.folder = folder.partition("/metrics/")[0].rstrip("/") or "."
         config = {
             name.removeprefix(_TRAINED): _value(value)
             for name, value in result.items()
@@ -155,11 +174,12 @@ class _Model:
 def _results(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     """Each result with its origin for messages."""
     if path.is_dir():
-        files = sorted(path.rglob(_FILE))
+        files = [file for name in (_FILE, _REASONING_FILE) for file in sorted(path.rglob(name))]
         if not files:
             raise InputError(
-                f"{path} has no {_FILE} below it; give the folder in which disentanglement_lib "
-                "wrote its output, or the file of dlib_aggregate_results"
+                f"{path} has neither {_FILE} nor {_REASONING_FILE} below it; give the folder "
+                "in which disentanglement_lib wrote its output, or the file of "
+                "dlib_aggregate_results"
             )
         for file in files:
             yield file.as_posix(), _read(file)
@@ -196,22 +216,35 @@ def _names(models: Mapping[str, _Model]) -> list[str]:
     ]
 
 
+def _evaluation(result: Mapping[str, Any]) -> str | None:
+    """Name of the evaluation whose results these are; None if they are of none."""
+    of_reasoning = any(
+        name.startswith(f"{_REASONING}_results.") and _is_number(value)
+        for name, value in result.items()
+    )
+    return _function(result.get(_FUNCTION)) or (_REASONING if of_reasoning else None)
+
+
 def _scores(function: str, result: Mapping[str, Any]) -> dict[str, float | None]:
     """Scores of an evaluation under dislab's names."""
-    prefix = "evaluation_results."
+    prefix = f"{_REASONING if function == _REASONING else 'evaluation'}_results."
     numbers = {
         name.removeprefix(prefix): float(value)
         for name, value in result.items()
         if name.startswith(prefix) and _is_number(value)
     }
+    learner = _function(result.get("evaluation_config.predictor.predictor_fn"))
+    predictor = _LEARNERS.get(str(learner), learner)
     if function == "downstream_task":
-        learner = _function(result.get("evaluation_config.predictor.predictor_fn"))
-        predictor = _LEARNERS.get(str(learner), learner)
         names = {
             name: f"downstream_{predictor}_{name.removesuffix(_ONE_SIZE)}"
             for name in numbers
             if name.endswith(_ONE_SIZE)
         }
+    elif function == "fairness":
+        names = {name: f"{score}_{predictor}" for name, score in _UNFAIRNESS.items()}
+    elif function == _REASONING:
+        names = _accuracies(numbers, result)
     else:
         names = dict(_SCORES.get(function, {}))
     if result.get("evaluation_config.sap_score.continuous_factors") == "True":
@@ -219,6 +252,26 @@ def _scores(function: str, result: Mapping[str, Any]) -> dict[str, float | None]
     codes = _function(result.get(_CODES)) or "mean_representation"
     begin = f"score.{_PREFIXES.get(codes, f'{codes}/')}"
     return {f"{begin}{score}": numbers[name] for name, score in names.items() if name in numbers}
+
+
+def _accuracies(numbers: Mapping[str, float], result: Mapping[str, Any]) -> dict[str, str]:
+    """Names in dislab of accuracies on test matrices, by the number of training matrices.
+
+    `step<n>` in disentanglement_lib has the accuracy after the iteration that begins at step n.
+    """
+    config = f"{_REASONING}_config."
+    embedding = _function(result.get(f"{config}TwoStageModel.embedding_model_class"))
+    begin = f"reasoning_{_INPUTS.get(str(embedding), 'factors')}"
+    steps, batch = (
+        _value(result.get(f"{config}{_REASONING}.{name}"))
+        for name in ("training_steps_per_iteration", "batch_size")
+    )
+    names = {"best.test.accuracy": f"{begin}_best"}
+    for name in numbers:
+        start = re.fullmatch(r"step(\d+)\.test\.accuracy", name)
+        if start and isinstance(steps, int) and isinstance(batch, int):
+            names[name] = f"{begin}_{(int(start[1]) + steps) * batch}"
+    return names
 
 
 def _bounds(result: Mapping[str, Any]) -> dict[str, float | None]:
