@@ -149,6 +149,17 @@ def test_tables_do_not_control_the_terminal(tmp_path: Path) -> None:
     assert (tmp_path / "file").read_bytes().decode() == f"{HOSTILE}\na\tb\n"
 
 
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+def test_a_line_is_in_the_file_before_the_process_ends(stream: str, tmp_path: Path) -> None:
+    code = (
+        "import os, sys; from dislab.cli.process import keep_streams_open as k; k(); "
+        f"print('3 of 96 runs', file=sys.{stream}); os._exit(0)"  # as if it were killed
+    )
+    with (tmp_path / "log").open("wb") as log:
+        subprocess.run([sys.executable, "-c", code], check=True, **{stream: log})
+    assert (tmp_path / "log").read_text() == "3 of 96 runs\n"
+
+
 def test_warnings_as_errors_are_one_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -47,8 +47,9 @@ class _Unbroken(io.FileIO):
 def keep_streams_open() -> None:
     """Lets the command end its work when a reader such as `head` has left, or a stream is closed.
 
-    Characters that the system's encoding lacks are printed as escape sequences. Streams that a
-    Python program has replaced stay.
+    Characters that the system's encoding lacks are printed as escape sequences. Each line is
+    written at once, so that the log file of a long command grows with it. Streams that a Python
+    program has replaced stay.
     """
     for descriptor, name in enumerate(("stdin", "stdout", "stderr")):
         stream = getattr(sys, name)
@@ -63,14 +64,14 @@ def keep_streams_open() -> None:
             sys.stdin = stream or open(descriptor, encoding="utf-8", closefd=False)  # noqa: SIM115
             continue
         buffer = io.BufferedWriter(_Unbroken(descriptor, "w", closefd=False))
-        encoding, is_direct = getattr(stream, "encoding", "utf-8"), name == "stderr"
+        encoding = getattr(stream, "encoding", "utf-8")
         # bars of progress, which need control characters, are drawn on stderr
         is_escaped = name == "stdout" and buffer.isatty()
         text = (_Terminal if is_escaped else io.TextIOWrapper)(
             buffer,
             encoding,
             "backslashreplace",
-            line_buffering=is_direct or buffer.isatty(),
+            line_buffering=True,
             write_through=getattr(stream, "write_through", False),
         )
         setattr(sys, name, text)
