@@ -155,8 +155,8 @@ def test_a_line_is_in_the_file_before_the_process_ends(stream: str, tmp_path: Pa
         "import os, sys; from dislab.cli.process import keep_streams_open as k; k(); "
         f"print('3 of 96 runs', file=sys.{stream}); os._exit(0)"  # as if it were killed
     )
-    with (tmp_path / "log").open("wb") as log:
-        subprocess.run([sys.executable, "-c", code], check=True, **{stream: log})
+    (tmp_path / "code.py").write_text(code)
+    subprocess.run(f"{sys.executable} code.py > log 2>&1", shell=True, cwd=tmp_path, check=True)
     assert (tmp_path / "log").read_text() == "3 of 96 runs\n"
 
 
