@@ -47,14 +47,20 @@ def _ascending_ranks(
     return (first + last) / 2 + 1, order
 
 
-def assigned(strength: Float[Tensor, "latent factor"]) -> Float[Tensor, " factor"]:
-    """The strength of each factor's latent, one to one, such that the sum is largest; else 0."""
+def assignment(strength: Float[Tensor, "latent factor"]) -> Int[Tensor, " factor"]:
+    """The latent of each factor, one to one, such that the sum of strengths is largest; -1 none."""
     from scipy.optimize import linear_sum_assignment
 
     latents, factors = linear_sum_assignment(strength.cpu().numpy(), maximize=True)
-    matched = strength.new_zeros(strength.shape[1])
-    matched[factors] = strength[latents, factors]
-    return matched
+    chosen = torch.full((strength.shape[1],), -1, device=strength.device)
+    chosen[factors] = torch.from_numpy(latents).to(strength.device)
+    return chosen
+
+
+def assigned(strength: Float[Tensor, "latent factor"]) -> Float[Tensor, " factor"]:
+    """The strength of each factor's latent, one to one, such that the sum is largest; else 0."""
+    latents = assignment(strength)
+    return strength.gather(0, latents.clamp(min=0)[None])[0].where(latents >= 0, 0.0)
 
 
 def covariance(codes: Float[Tensor, "image latent"]) -> Float[Tensor, "latent latent"]:

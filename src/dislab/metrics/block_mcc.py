@@ -18,7 +18,7 @@ from dislab.codes.splits import (
     standardized,
     train_count,
 )
-from dislab.codes.statistics import check_groups
+from dislab.codes.statistics import assignment, check_groups
 from dislab.errors import InputError, suggestion
 from dislab.factors import FactorSpace
 from dislab.functional.checks import check_count
@@ -126,9 +126,13 @@ class BlockMCC(Metric):
             [self._explained(bank, latent_block, factor_block) for factor_block in factors]
             for latent_block in latents
         ]
-        rows = _matched([[share.sqrt().mean() for share in row] for row in shares])
+        correlations = torch.stack(
+            [torch.stack([share.sqrt().mean() for share in row]) for row in shares]
+        )
+        # a single block of latents serves all factors
+        rows = assignment(correlations) if len(shares) > 1 else [0] * len(factors)
         matched = [
-            torch.zeros(len(block), dtype=torch.float64) if row is None else shares[row][index]
+            shares[row][index] if row >= 0 else torch.zeros(len(block), dtype=torch.float64)
             for index, (block, row) in enumerate(zip(factors, rows, strict=True))
         ]
         columns, count = [column for block in factors for column in block], len(self.space.factors)
@@ -185,15 +189,3 @@ def _columns(space: FactorSpace, blocks: list[list[str]] | None) -> list[list[in
             f"factor_blocks are {blocks}; give each at least one factor, and no factor to two"
         )
     return [[space.names.index(name) for name in block] for block in blocks]
-
-
-def _matched(scores: list[list[Tensor]]) -> list[int | None]:
-    """The block of latents matched with each block of factors; a single block matches all."""
-    from scipy.optimize import linear_sum_assignment
-
-    if len(scores) == 1:
-        return [0 for _ in scores[0]]
-    table = torch.tensor(scores).numpy()
-    rows, places = linear_sum_assignment(table, maximize=True)
-    row_of = dict(zip(places.tolist(), rows.tolist(), strict=True))
-    return [row_of.get(column) for column in range(table.shape[1])]
