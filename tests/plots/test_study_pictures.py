@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.collections import LineCollection, PathCollection, PolyCollection
+from matplotlib.collections import LineCollection, PathCollection, PolyCollection, QuadMesh
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 from scipy.stats import spearmanr
@@ -125,9 +125,10 @@ def test_a_scatter_without_a_correlation_says_so(first: list[float]) -> None:
 def test_cells_of_the_matrix_are_the_correlations() -> None:
     matrix = np.array([[1.0, -0.254], [np.nan, -0.001]])
     axes = correlation_matrix(matrix, ["a", "b"], ["c", "d"]).axes[0]
-    shown: Any = np.ma.filled(np.ma.asarray(axes.images[0].get_array()), np.nan)
+    (cells,) = (one for one in axes.collections if isinstance(one, QuadMesh))
+    shown: Any = np.ma.filled(np.ma.asarray(cells.get_array()), np.nan)
     np.testing.assert_array_equal(shown, matrix)
-    assert axes.images[0].get_clim() == (-1, 1)
+    assert cells.get_clim() == (-1, 1)
     found = {text.get_position(): text.get_text() for text in axes.texts}
     assert found == {(0, 0): "1.00", (1, 0): "−.25", (0, 1): "–", (1, 1): ".00"}
 

@@ -5,12 +5,13 @@ import json
 import os
 import re
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 from tests.study.conftest import planned
 
 from dislab.cli import main
@@ -120,6 +121,29 @@ def test_a_table_with_agreement(
     assert main(["study", "table", str(folder.path), "--agreement", "--format=csv"]) == 0
     header = capsys.readouterr().out.splitlines()[0].split(",")
     assert header[-2:] == ["agreement.alignment", "agreement.informative"]
+
+
+def test_pictures_fit_a_column_and_their_labels_can_be_read(
+    folder: StudyFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    filled(folder, TEXT.format(seeds=2, codes=""))
+    figures: list[Figure] = []
+    save = Figure.savefig
+
+    def recorded(self: Figure, *args: Any, **settings: Any) -> None:
+        figures.append(self)
+        save(self, *args, **settings)
+
+    monkeypatch.setattr(Figure, "savefig", recorded)
+    out = tmp_path / "out"
+    assert main(["study", "summary", str(folder.path), "--out", str(out), "--pictures=pdf"]) == 0
+    pictures = [path.read_bytes() for path in out.glob("*.pdf")]
+    assert len(pictures) == len(figures) == 5
+    assert all(picture.startswith(b"%PDF") for picture in pictures)
+    assert not any(b"/Subtype /Image" in picture for picture in pictures)
+    assert max(figure.get_figwidth() for figure in figures) <= 3.5
+    texts = [text for figure in figures for text in figure.findobj(Text)]
+    assert min(float(text.get_fontsize()) for text in texts) >= 7
 
 
 HOSTILE = [

@@ -13,6 +13,8 @@ from dislab.errors import InputError
 DPI: Final = 100
 LABEL_SIZE: Final = 8.0
 TITLE_SIZE: Final = 10.0
+COLUMN: Final = 3.25
+"""Least width of a figure in inches: that of one of two columns of a page."""
 TICKS: Final = 26
 """Approximate maximum number of tick labels on the axis of latents."""
 CELL: Final = 0.33

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import cycle, islice
-from typing import Any, Final
+from math import ceil
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
@@ -12,14 +13,16 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from dislab.errors import InputError
-from dislab.plots._panels import FAINT, LABEL_SIZE, TITLE_SIZE, panel, plain_numbers
+from dislab.plots._panels import COLUMN, FAINT, LABEL_SIZE, TITLE_SIZE, panel, plain_numbers
 
 _COLOURS: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 """Okabe & Ito (2008): distinguishable with all common colour blindness; without yellow."""
 _MARKERS: Final = ("o", "s", "^", "D", "v", "P", "X", "*")
 """One more marker than colours, so that combinations repeat only after 56 groups."""
-_ROW: Final = 0.42
+_ROW: Final = 0.24
 """Height of one violin in inches."""
+_LETTER: Final = 0.07
+"""Width of a letter of a name in inches."""
 _LEAST_SCORES: Final = 5
 """Minimum number of scores for a violin; fewer are drawn only as points."""
 
@@ -43,7 +46,8 @@ def violins(
             `dict(iter(table.groupby("method")["score.mig"]))`.
         name: Name of the score.
         title: Title above the figure; empty for none.
-        kinds: Kind of each group, such as its method, which sets its colour; or empty.
+        kinds: Kind of each group, such as its method, which sets its colour; or empty. Kinds that
+            are part of the names of their groups need no legend, and get none.
 
     Raises:
         InputError: There is no group, the numbers of kinds and groups differ, or scores are not
@@ -56,21 +60,22 @@ def violins(
         )
     values = {group: plain_numbers(scores, group) for group, scores in groups.items()}
     chosen = _styles(kinds or ["all"])
-    longest = max(len(label) for label in values)
-    width = 5.0 + 0.07 * longest + (_legend_width(kinds) if kinds else 0.0)
-    figure, axes = panel(width, _ROW * len(values) + 0.9)
+    labels = [_violin_label(group, scores) for group, scores in values.items()]
+    is_named = all(kind in group for kind, group in zip(kinds, values, strict=False))
+    legend = _legend_room(() if is_named else chosen)
+    width = max(2.0 + _LETTER * max(map(len, labels)), legend.width)
+    figure, axes = panel(width, _ROW * len(values) + 0.7 + legend.height)
     for row, scores in enumerate(values.values()):
         colour = chosen[kinds[row] if kinds else "all"][0]
         _plot_violin(axes, row, scores[np.isfinite(scores)], colour)
-    labels = [_violin_label(group, scores) for group, scores in values.items()]
     axes.set_ylim(len(values) - 0.4, -0.6)
     axes.set_yticks(range(len(values)), labels, parse_math=False)
     _finish(axes, name, "", title)
     axes.grid(visible=False, axis="y")
     axes.tick_params(axis="y", length=0)
-    if kinds:
+    if not is_named:
         handles = [Patch(color=colour, alpha=0.6) for colour, _ in chosen.values()]
-        _legend(figure, handles, list(chosen))
+        _legend(figure, handles, list(chosen), legend)
     return figure
 
 
@@ -124,11 +129,11 @@ def scatter(
     finite = np.isfinite(across) & np.isfinite(down)
     across, down, members = across[finite], down[finite], members[finite]
     chosen = _styles(list(members))
-    figure, axes = panel(
-        4.2 + (_legend_width([*chosen, "ρ = −0.00, 000 runs"]) if groups else 0.0),
-        max(3.6, 0.36 * len(chosen)),
-    )
-    handles, labels = [], []
+    rhos = {name: _rho(across[members == name], down[members == name]) for name in chosen}
+    labels = [f"{name}\n{rho}" for name, rho in rhos.items()]
+    legend = _legend_room(labels if groups else ())
+    figure, axes = panel(legend.width, 2.6 + legend.height)
+    handles = []
     for name, (colour, marker) in chosen.items():
         in_group = members == name
         handles.append(
@@ -142,10 +147,9 @@ def scatter(
                 linewidths=0,
             )
         )
-        labels.append(f"{name}\n{_rho(across[in_group], down[in_group])}")
     _finish(axes, *names, f"{title}\n{_rho(across, down)}".lstrip())
     if groups:
-        _legend(figure, handles, labels)
+        _legend(figure, handles, labels, legend)
     return figure
 
 
@@ -188,7 +192,8 @@ def sample_efficiency(
     for group, scores in curves.items():
         if scores.shape[1] != len(sizes):
             raise InputError(f"{group} has scores of shape {scores.shape} for {len(sizes)} sizes")
-    figure, axes = panel(4.6 + _legend_width(curves), max(3.4, 0.2 * len(curves)))
+    legend = _legend_room(curves)
+    figure, axes = panel(legend.width, 2.4 + legend.height)
     handles = []
     for index, (group, (colour, marker)) in enumerate(_styles(list(curves)).items()):
         mean, spread = _moments(curves[group])
@@ -201,7 +206,7 @@ def sample_efficiency(
     axes.set_xticks(list(sizes), [f"{size:,}" for size in sizes])
     axes.minorticks_off()
     _finish(axes, "labels", name, title)
-    _legend(figure, handles, list(curves))
+    _legend(figure, handles, list(curves), legend)
     return figure
 
 
@@ -224,8 +229,8 @@ def _styles(names: Sequence[str]) -> dict[str, tuple[str, str]]:
 
 def _finish(axes: Axes, across: str, down: str, title: str) -> None:
     """Adds axis labels, a title unless empty and a faint grid; removes top and right spines."""
-    axes.set_xlabel(across, fontsize=LABEL_SIZE + 1, parse_math=False)
-    axes.set_ylabel(down, fontsize=LABEL_SIZE + 1, parse_math=False)
+    axes.set_xlabel(across, fontsize=LABEL_SIZE, parse_math=False)
+    axes.set_ylabel(down, fontsize=LABEL_SIZE, parse_math=False)
     axes.set_title(title, fontsize=TITLE_SIZE, loc="left", parse_math=False)
     axes.tick_params(labelsize=LABEL_SIZE)
     axes.grid(color=FAINT, linewidth=0.6)
@@ -233,17 +238,31 @@ def _finish(axes: Axes, across: str, down: str, title: str) -> None:
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def _legend_width(names: Iterable[str]) -> float:
-    """Width in inches of a legend with these names."""
-    return 0.7 + 0.07 * max((len(name) for name in names), default=0)
+class _Room(NamedTuple):
+    """Width of a figure with a legend below the panel, and the legend's height, in inches."""
+
+    width: float
+    height: float
+    columns: int
 
 
-def _legend(figure: Figure, handles: Sequence[Artist], names: Sequence[str]) -> None:
-    """Adds a legend at the right of the panel; names are shown literally, without math mode."""
+def _legend_room(names: Iterable[str]) -> _Room:
+    """Room for a legend with these names, which may have several lines; none without names."""
+    lines = [name.split("\n") for name in names]
+    widest = 0.45 + 0.06 * max((len(line) for name in lines for line in name), default=0)
+    columns = max(1, int(COLUMN / widest))
+    height = max(map(len, lines), default=0) * 0.13 + 0.05
+    rows = ceil(len(lines) / columns)
+    return _Room(max(COLUMN, widest), rows * height + (0.1 if lines else 0.0), columns)
+
+
+def _legend(figure: Figure, handles: Sequence[Artist], names: Sequence[str], room: _Room) -> None:
+    """Adds a legend below the panel; names are shown literally, without math mode."""
     box = figure.legend(
         handles,
-        [str(index) for index in range(len(names))],
-        loc="outside right upper",
+        ["\n".join("x" * len(line) for line in name.split("\n")) for name in names],
+        loc="outside lower left",
+        ncols=room.columns,
         fontsize=LABEL_SIZE,
         frameon=False,
     )

@@ -23,12 +23,14 @@ from dislab.plots._panels import (
 
 _CELLS_WITH_NUMBERS: Final = 16
 """Maximum number of latents for numbers to fit into their cells."""
-_SIDE: Final = 0.36
-"""Side of a cell in inches."""
+_SIDE: Final = 0.26
+"""Side of a cell with a number in inches."""
+_SMALL: Final = 0.12
+"""Side of a cell without a number in inches, where a picture of more would be wider than a page."""
+_MOST_NUMBERS: Final = 17
+"""Maximum number of rows or columns of correlations that are written into their cells."""
 _LETTER: Final = 0.075
 """Width of a letter of a name in inches."""
-_LEAST_ROWS: Final = 4
-"""Minimum number of rows that leaves room for the colour bar."""
 
 
 def heat_map(
@@ -76,7 +78,7 @@ def plot_heat_map(
             if np.isfinite(value):
                 colour = "white" if value > 0.6 * largest else "black"
                 text = f"{value:.2f}".removeprefix("0") if value < 1 else f"{value:.1f}"
-                axes.text(latent, factor, text, ha="center", va="center", color=colour, size=6.5)
+                axes.text(latent, factor, text, ha="center", va="center", color=colour, size=7)
     scale = axes.figure.colorbar(image, ax=axes, pad=0.015, fraction=0.05)
     scale.ax.tick_params(labelsize=LABEL_SIZE)
     scale.set_label(unit, fontsize=LABEL_SIZE)
@@ -142,6 +144,8 @@ def correlation_matrix(
 ) -> Figure:
     """A figure with one cell per pair of scores: blue for positive, red for negative, grey for NaN.
 
+    Up to 17 rows and columns have their numbers in the cells, others a scale of the colours.
+
     Args:
         correlations: Numbers in [−1, 1], or NaN, as in the result of `correlation_table(…)` of
             `dislab.study.statistics`, whose index gives the rows and whose columns the columns.
@@ -162,15 +166,29 @@ def correlation_matrix(
     if (np.abs(correlations[finite]) > 1 + 1e-9).any():
         raise InputError("correlations lie in [-1, 1]; give no other numbers")
     longest = [max(len(name) for name in names) for names in (rows, columns)]
-    scaled = len(rows) >= _LEAST_ROWS
+    is_numbered = max(len(rows), len(columns)) <= _MOST_NUMBERS
+    side = _SIDE if is_numbered else _SMALL
     figure, axes = panel(
-        _SIDE * len(columns) + _LETTER * max(longest[0], len(title)) + (0.9 if scaled else 0.15),
-        _SIDE * len(rows) + _LETTER * longest[1] + (0.5 if title else 0.2),
+        max(side * len(columns), 1.3 * _LETTER * len(title))
+        + _LETTER * longest[0]
+        + (0.15 if is_numbered else 0.8),
+        side * len(rows) + _LETTER * longest[1] + (0.5 if title else 0.2),
     )
     axes.set_anchor("N")
     axes.set_facecolor("#bdbdbd")
-    image = axes.imshow(np.ma.masked_invalid(correlations), cmap="RdBu", vmin=-1, vmax=1)
-    for (row, column), value in np.ndenumerate(correlations):
+    # an image would not be a vector graphic in PDF and SVG files
+    cells = axes.pcolormesh(
+        np.arange(len(columns) + 1) - 0.5,
+        np.arange(len(rows) + 1) - 0.5,
+        np.ma.masked_invalid(correlations),
+        cmap="RdBu",
+        vmin=-1,
+        vmax=1,
+        edgecolors="white",
+        linewidths=0.4,
+    )
+    axes.set(aspect="equal", ylim=(len(rows) - 0.5, -0.5))
+    for (row, column), value in np.ndenumerate(correlations) if is_numbered else ():
         text = _text(value) if finite[row, column] else "–"
         colour = "white" if finite[row, column] and abs(value) > 0.6 else "black"
         axes.text(column, row, text, ha="center", va="center", color=colour, size=7)
@@ -179,9 +197,9 @@ def correlation_matrix(
     axes.tick_params(length=0, labelsize=LABEL_SIZE)
     axes.spines[:].set_visible(False)
     axes.set_title(title, fontsize=TITLE_SIZE, loc="left", parse_math=False)
-    if scaled:
+    if not is_numbered:
         ticks = [-1, -0.5, 0, 0.5, 1]
-        scale = figure.colorbar(image, ax=axes, shrink=0.9, pad=0.02, ticks=ticks)
+        scale = figure.colorbar(cells, ax=axes, shrink=0.9, pad=0.02, ticks=ticks)
         scale.ax.tick_params(labelsize=LABEL_SIZE)
         scale.outline.set_visible(False)
     return figure

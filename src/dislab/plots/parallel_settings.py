@@ -11,10 +11,10 @@ from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
 from dislab.errors import InputError
-from dislab.plots._panels import LABEL_SIZE, TITLE_SIZE, panel, plain_numbers
+from dislab.plots._panels import COLUMN, LABEL_SIZE, TITLE_SIZE, panel, plain_numbers
 
-ACROSS: Final = 1.7
-"""Minimum distance between two axes in inches; longer names increase it."""
+SCALE: Final = 0.8
+"""Width of the scale of the score in inches."""
 MANY: Final = 200
 """Number of runs above which lines are thin."""
 UNKNOWN: Final = "#9a9a9a"
@@ -54,8 +54,8 @@ def parallel_settings(
     ends = np.stack([_spread(level, len(names), height) for names, level in levels.values()])
     tallest = max(len(names) for names, _ in levels.values())
     longest = max(len(text) for key, (names, _) in levels.items() for text in (key, *names))
-    across = max(ACROSS, 0.075 * longest + 0.2)
-    figure, axes = panel(across * len(levels) + 1.6, max(3.0, 0.26 * tallest + 0.8))
+    width = max(COLUMN, (0.075 * longest + 0.1) * (len(levels) + 0.45) + SCALE)
+    figure, axes = panel(width, max(2.6, 0.26 * tallest + 0.6))
     axes.add_collection(_lines(ends.T[~finite], color=UNKNOWN))
     ends = np.concatenate([ends, height[None]])
     lines = _lines(ends.T[finite], array=scores[finite], cmap="viridis", clim=(low, high))
@@ -69,6 +69,7 @@ def parallel_settings(
     axes.spines[:].set_visible(False)
     axes.set_title(title, fontsize=TITLE_SIZE, loc="left", parse_math=False)
     scale = figure.colorbar(lines, ax=axes, pad=0, aspect=30)
+    scale.solids.set(rasterized=False, edgecolor="face")  # type: ignore[union-attr]
     scale.ax.tick_params(labelsize=LABEL_SIZE)
     scale.ax.set_ylabel(name, fontsize=LABEL_SIZE, parse_math=False)
     return figure

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 TableFormat = Literal["csv", "markdown", "latex", "parquet"]
 FORMATS: Final[tuple[TableFormat, ...]] = ("csv", "markdown", "latex", "parquet")
-PictureFormat = Literal["svg", "png", "none"]
-PICTURES: Final[tuple[PictureFormat, ...]] = ("svg", "png", "none")
+PictureFormat = Literal["svg", "pdf", "png", "none"]
+PICTURES: Final[tuple[PictureFormat, ...]] = ("svg", "pdf", "png", "none")
 SUFFIXES: Final[Mapping[str, TableFormat]] = {
     ".csv": "csv",
     ".md": "markdown",
