@@ -1,6 +1,7 @@
 """Tables of a study by name: which scores, which axes are compared, and what is left out."""
 
 import itertools
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ import pandas as pd
 import pytest
 
 from dislab.errors import InputError
+from dislab.study.statistics._frames import setting_columns
 from dislab.study.statistics.selection import Best
 from dislab.study.summary import label, measures_of, nested, slug, slugs, summarize
 from dislab.study.summary_folder import pictures
@@ -67,6 +69,44 @@ def test_the_scores_that_tables_are_about() -> None:
     # without primary scores all of mean codes that differ between the runs
     assert measures_of(runs, {}) == measures_of(runs)
     assert measures_of(runs) == {**PRIMARY, "score.tc": "highest"} | others
+
+
+FAKE_STAGE = """
+from dislab.study.stages import Stage
+
+class Trial(Stage):
+    measures = {"gap": "lowest", "codes/*": "highest"}
+
+    def arguments(self, run, settings, config):
+        return []
+
+    def scores(self, run):
+        return {}
+"""
+
+
+def test_results_of_an_installed_stage_enter_the_tables(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs = table(**{"trial.gap": rising(), "trial.codes/10": rising(), "trial.detail": rising()})
+    assert "trial.gap" not in measures_of(runs)
+    assert "trial.gap" in setting_columns(runs)
+    (tmp_path / "fake_trial.py").write_text(FAKE_STAGE)
+    info = tmp_path / "fake_trial-1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: fake-trial\nVersion: 1\n")
+    (info / "entry_points.txt").write_text("[dislab.stages]\ntrial = fake_trial:Trial\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    ends: dict[str, Best] = {"trial.gap": "lowest", "trial.codes/10": "highest"}
+    assert measures_of(runs, PRIMARY) == {"score.mig": "highest"} | ends
+    assert not {*ends, "trial.detail"} & {*setting_columns(runs)}
+    tables = summarize(runs, "mine", ["method", "strength", "noise"], PRIMARY).tables
+    correlations = tables["rank_correlations"].table
+    assert {*ends} < {*correlations["left"], *correlations["right"]}
+    assert "trial.detail" in set(tables["means"].table["score"])
+    rows = tables["model_selection"].table.query("group == 'all' and target == 'trial.gap'")
+    selection = rows[rows["selector"] == "trial.codes/10"]
+    assert selection[["selected", "best", "regret"]].to_numpy().tolist() == [[59.0, 0.0, 59.0]]
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from functools import partial
 from hashlib import sha256
 from typing import Any, Final, NamedTuple
@@ -11,6 +12,8 @@ from typing import Any, Final, NamedTuple
 import pandas as pd
 
 from dislab.errors import InputError, suggestion
+from dislab.plugins import STAGES, declared
+from dislab.study.stages import load_stage
 from dislab.study.statistics import (
     comparisons,
     correlation_table,
@@ -20,7 +23,7 @@ from dislab.study.statistics import (
     summary_table,
     variance_shares,
 )
-from dislab.study.statistics._frames import AGREEMENT, RESULTS, groups, is_chance
+from dislab.study.statistics._frames import AGREEMENT, groups, is_chance, result_columns
 from dislab.study.statistics.agreement import LEAST_MODELS
 from dislab.study.statistics.selection import RANDOM, Best
 
@@ -115,8 +118,8 @@ def summarize(
         absent["UDR"] = _without_udr(runs, axes)
     runs = runs.drop(columns=[name for name in _agreement_of(runs) if runs[name].isna().all()])
     # the statistics would treat every other column as a setting
-    settings, every = (*axes, "seed", "state"), runs
-    runs = runs[[name for name in map(str, runs) if name in settings or name.startswith(RESULTS)]]
+    kept, every = {*axes, "seed", "state", *result_columns(runs)}, runs
+    runs = runs[[name for name in map(str, runs) if name in kept]]
     measures = measures_of(runs, primary)
     if not measures:
         raise NothingToCompareError(
@@ -155,8 +158,9 @@ def measures_of(runs: pd.DataFrame, primary: Mapping[str, Best] | None = None) -
     """Columns to analyse in the tables of a study, each with the direction in which it improves.
 
     These are the primary scores of the codes, evidence lower bound and reconstruction on the test
-    split (or else on validation or training), the transfer errors, and the ratio of the losses on
-    held-out and on training states. Columns that are constant over all runs are left out.
+    split (or else on validation or training), the transfer errors, the ratio of the losses on
+    held-out and on training states, and the `measures` of other stages. Columns that are constant
+    over all runs are left out.
     """
     columns = [str(column) for column in runs if pd.api.types.is_numeric_dtype(runs[column])]
     columns = [column for column in columns if runs[column].nunique() > 1]
@@ -174,7 +178,21 @@ def measures_of(runs: pd.DataFrame, primary: Mapping[str, Best] | None = None) -
         column: "lowest" for column in columns if _is_transfer_error(column)
     }
     ratio = _first(columns, _RATIOS)
-    return scores | bounds | transfer | ({ratio: "lowest"} if ratio else {})
+    of_ratio: dict[str, Best] = {ratio: "lowest"} if ratio else {}
+    return scores | bounds | transfer | of_ratio | _measures_of_stages(columns)
+
+
+def _measures_of_stages(columns: Sequence[str]) -> dict[str, Best]:
+    """Columns that their stages declare as measures, each with the direction of improvement."""
+    words = dict.fromkeys(column.partition(".")[0] for column in columns)
+    measures = {word: load_stage(word).measures for word in words if word in declared(STAGES)}
+    ends: dict[str, Best] = {}
+    for column in columns:
+        word, _, name = column.partition(".")
+        for pattern, end in measures.get(word, {}).items():
+            if fnmatchcase(name, pattern):
+                ends.setdefault(column, end)
+    return ends
 
 
 def nested(runs: pd.DataFrame, inner: str, outer: str) -> bool:
@@ -239,7 +257,7 @@ def _first(columns: Sequence[str], names: Iterable[str]) -> str | None:
 
 
 def _means(runs: pd.DataFrame, axes: list[str], measures: Mapping[str, Best]) -> NamedTable:
-    results = [name for name in map(str, runs) if name.startswith(RESULTS) and not is_chance(name)]
+    results = [name for name in result_columns(runs) if not is_chance(name)]
     means = summary(runs, results, by=axes)
     names = [*measures, *_agreement_of(runs)]
     excerpts = []

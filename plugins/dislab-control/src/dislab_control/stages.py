@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final, final
+from typing import Any, ClassVar, Final, Literal, final
 
 import numpy as np
 
@@ -35,6 +35,8 @@ class ActStage(Stage):
     The settings are those of `dislab act fit` without `encoder`, `out` and `resume`; `agent`,
     `observations` and `seed` may be lists. `env_settings` and `settings` are mappings.
     """
+
+    measures: ClassVar[Mapping[str, Literal["highest", "lowest"]]] = {"*/return": "highest"}
 
     def checked(self, settings: Mapping[str, Any]) -> dict[str, Any]:
         """Returns the settings; refuses unknown names and values."""
@@ -76,6 +78,8 @@ class ActTransferStage(Stage):
 
     The settings are those of `dislab act test`.
     """
+
+    measures: ClassVar[Mapping[str, Literal["highest", "lowest"]]] = {"*/return": "highest"}
 
     def checked(self, settings: Mapping[str, Any]) -> dict[str, Any]:
         """Returns the settings; refuses unknown names and values."""

@@ -4,7 +4,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, Literal
 
 from dislab.errors import InputError
 from dislab.plugins import STAGES, load_declared
@@ -30,6 +30,9 @@ class Stage(ABC):
     section: ClassVar[str] = ""
     """Section of a configuration that holds the stage's settings, such as `evaluate`; dislab's
     parser then checks them. Empty for a stage that defines its own settings."""
+    measures: ClassVar[Mapping[str, Literal["highest", "lowest"]]] = {}
+    """Names of scores that tables of a study compare and correlate, each with the direction in
+    which it improves; `*` in a name matches any text, as in `codes/*`."""
 
     def checked(self, settings: Mapping[str, Any]) -> dict[str, Any]:
         """Checks the settings in a study file and returns them in the form `arguments` takes.

@@ -1,7 +1,7 @@
 """Statistics of a table of runs, and agreement between the latents of models.
 
 A table has one row per run: the settings, `seed` and `state`, then the results, whose names start
-with `score.`, `transfer.`, `generalisation.` or `agreement.`.
+with `score.`, `transfer.`, `generalisation.`, `agreement.` or the name of another stage.
 """
 
 from dislab.study.statistics.agreement import (

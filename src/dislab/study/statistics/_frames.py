@@ -11,6 +11,7 @@ import pandas as pd
 
 from dislab.errors import InputError, suggestion
 from dislab.naming.settings import is_number
+from dislab.plugins import STAGES, declared
 from dislab.study.stages.score import CHANCE
 
 Columns: TypeAlias = str | Sequence[str] | None
@@ -18,17 +19,21 @@ Columns: TypeAlias = str | Sequence[str] | None
 
 AGREEMENT: Final = "agreement."
 """Prefix of the columns of `Study.agreement`."""
-RESULTS: Final = ("score.", "transfer.", "generalisation.", AGREEMENT)
-"""Prefixes of result columns; all other columns except `seed` and `state` are settings."""
 ALL: Final = "all"
 """The name of the group of all runs."""
 SEED: Final = "seed"
 _STATE: Final = "state"
 
 
+def result_prefixes() -> tuple[str, ...]:
+    """Prefixes of result columns: the installed stages, and agreement."""
+    return (*(f"{word}." for word in declared(STAGES)), AGREEMENT)
+
+
 def result_columns(table: pd.DataFrame) -> list[str]:
     """Names of the columns that hold results, in the order of the table."""
-    return [name for name in table.columns if str(name).startswith(RESULTS)]
+    prefixes = result_prefixes()
+    return [name for name in table.columns if str(name).startswith(prefixes)]
 
 
 def is_chance(column: str) -> bool:
@@ -56,8 +61,8 @@ def chosen_results(table: pd.DataFrame, scores: Columns) -> list[str]:
     ]
     if not results:
         raise InputError(
-            f"the table has no column of numbers that starts with {', '.join(RESULTS)}; name the "
-            "columns of the scores"
+            "the table has no column of numbers that starts with score. or the name of another "
+            "stage of a study; name the columns of the scores"
         )
     return results
 
