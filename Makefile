@@ -117,7 +117,7 @@ clean:
 	$(BIN)/python -m pip install --quiet $(CONSTRAINT) --editable '.[dev]'
 	@touch $@
 
-.venv/plugins/.made: .venv/.dev $(wildcard plugins/*/pyproject.toml plugins/*/src/*/*)
+.venv/plugins/.made: .venv/.dev $(wildcard plugins/*/pyproject.toml plugins/*/src/*/* plugins/*/src/*/configs/*)
 	rm -rf .venv/plugins
 	$(BIN)/python -m venv .venv/plugins
 	$(BIN)/python tests/on_top.py .venv/plugins

@@ -216,6 +216,57 @@ def test_one_name_in_two_groups_is_allowed(site: Path) -> None:
         assert "Twin" in [plugin.name for plugin in plugins.available("decoders")]
 
 
+def package(site: Path, name: str, files: dict[str, str]) -> Path:
+    """A package that hands over configurations, and must not be imported for that."""
+    distribution(site, name, "1.0", "configurations", {"mine": f"{name.replace('-', '_')}.configs"})
+    folder = site / name.replace("-", "_") / "configs"
+    folder.mkdir(parents=True)
+    (folder.parent / "__init__.py").write_text("raise RuntimeError('imported')\n")
+    for file, text in files.items():
+        (folder / file).parent.mkdir(exist_ok=True)
+        (folder / file).write_text(text)
+    return folder
+
+
+def test_configurations_of_plugins_are_found_without_an_import(site: Path) -> None:
+    before = plugins.configurations()
+    folder = package(site, "fake-one", {"sparse.yaml": "a: 1\n", "studies/wide.yaml": "b: 1\n"})
+    (site / "secret.yaml").write_text("c: 1\n")
+    (folder / "secret.yaml").symlink_to(site / "secret.yaml")
+    added = {k: v for k, v in plugins.configurations().items() if k not in before}
+    assert added == {
+        "sparse": [(folder / "sparse.yaml", "fake-one")],
+        "studies/wide": [(folder / "studies/wide.yaml", "fake-one")],
+    }
+    assert plugins.configuration("sparse") == folder / "sparse.yaml"
+    assert plugins.configuration("secret") is None
+
+
+@pytest.mark.parametrize("others", ["fake-two", "dislab"])
+def test_a_configuration_of_two_distributions_names_both(site: Path, others: str) -> None:
+    name = "sparse" if others == "fake-two" else "factorvae"
+    package(site, "fake-one", {f"{name}.yaml": "a: 1\n"})
+    if others != "dislab":
+        package(site, others, {f"{name}.yaml": "a: 1\n"})
+    with pytest.raises(InputError, match="give the path of one of them") as caught:
+        plugins.configuration(name)
+    assert all(f"{name}.yaml of {part}" in str(caught.value) for part in ("fake-one", others))
+    assert plugins.configuration("betavae") is not None
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["fake_absent.configs", "fake_here.configs", "fake_here:configs", "fake_here..", "/etc"],
+)
+def test_a_declared_folder_that_is_none_is_left_out_with_a_warning(site: Path, value: str) -> None:
+    (site / "fake_here").mkdir()
+    (site / "fake_here/__init__.py").touch()
+    distribution(site, "fake-here", "1.0", "configurations", {"mine": value})
+    with pytest.warns(PluginWarning, match="is no folder of an installed package"):
+        listed = plugins.configurations()
+    assert {file.distribution for files in listed.values() for file in files} == {"dislab"}
+
+
 def test_groups_are_listed() -> None:
     with pytest.raises(InputError, match="'scores'; the groups are encoders, decoders"):
         plugins.available("scores")

@@ -56,7 +56,11 @@ METHODS: dict[str, tuple[str, ...]] = {
 
 def configuration(name: str) -> Path:
     """The configuration of that name, of dislab or of a package under plugins/."""
-    (path,) = [*ROOT.glob(f"configs/{name}.yaml"), *ROOT.glob(f"plugins/*/configs/{name}.yaml")]
+    (path,) = [
+        path
+        for folder in ("configs", "plugins/*/src/*/configs")
+        for path in ROOT.glob(f"{folder}/{name}.yaml")
+    ]
     return path
 
 

@@ -3,8 +3,9 @@
 A part is an entry point in one of the groups `dislab.encoders`, `dislab.decoders`, … whose key is
 the name of the class. A command is an entry point in `dislab.commands`, whose key is the name of
 the subcommand and whose value is a function. Stages and launchers of studies are entry points in
-`dislab.stages` and `dislab.launchers`, with their names as keys. This module needs only the
-standard library; listing parts does not import them.
+`dislab.stages` and `dislab.launchers`, with their names as keys. An entry point in
+`dislab.configurations` has the dotted name of a folder with YAML files in a package as its value.
+This module needs only the standard library; listing parts does not import them.
 """
 
 import ast
@@ -14,9 +15,11 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from importlib.machinery import ModuleSpec
 from importlib.metadata import Distribution, EntryPoint, EntryPoints, distributions, entry_points
+from importlib.resources import files
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from dislab.errors import InputError, one_line, suggestion
 
@@ -43,6 +46,9 @@ STAGES: Final = "stages"
 
 LAUNCHERS: Final = "launchers"
 """The group of the launchers, which start the workers of a study."""
+
+CONFIGURATIONS: Final = "configurations"
+"""The group of the folders with configurations, whose values are dotted names of folders."""
 
 _BROKEN: Final = (Exception, SystemExit)
 """Errors of third-party modules that must not end the command, including `sys.exit()`."""
@@ -206,6 +212,63 @@ def _declared(group: str, installed: "_Installed | None" = None) -> list[Plugin]
                 "uninstall one of them"
             )
     return sorted(plugins.values(), key=lambda plugin: plugin.name)
+
+
+class Configuration(NamedTuple):
+    """A YAML file that an installed distribution hands over."""
+
+    path: Path
+    distribution: str
+
+
+def configuration_folder() -> Path:
+    """Folder of dislab's own configurations: in the installed package, else in its checkout."""
+    inside = Path(str(files("dislab"))) / "configs"
+    return inside if inside.is_dir() else inside.parents[2] / "configs"
+
+
+def configurations() -> dict[str, list[Configuration]]:
+    """The configurations of dislab and of plugins by name, such as `ivae` or `studies/quick`.
+
+    A name that several distributions use has several files. Links that leave their folder are not
+    followed.
+
+    Warns:
+        PluginWarning: A plugin declares a folder that does not exist.
+    """
+    folders = {configuration_folder(): "dislab"}
+    for plugin in _Installed().plugins(CONFIGURATIONS):
+        folder = _folder(plugin.value)
+        if folder is None:
+            warnings.warn(
+                f"{_where(plugin)} was left out: {plugin.value!r} is no folder of an installed "
+                "package; its value is a dotted name, such as my_package.configs",
+                PluginWarning,
+                stacklevel=2,
+            )
+        else:
+            folders.setdefault(folder, plugin.distribution)
+    by_name: dict[str, list[Configuration]] = {}
+    for folder, distribution in folders.items():
+        root = folder.resolve()
+        for path in sorted(folder.rglob("*.yaml"), key=lambda path: (len(path.parts), path)):
+            if path.is_file() and path.resolve().is_relative_to(root):
+                name = path.relative_to(folder).with_suffix("").as_posix()
+                by_name.setdefault(name, []).append(Configuration(path, distribution))
+    return by_name
+
+
+def configuration(name: str) -> Path | None:
+    """The file of the configuration with a name; None if there is none.
+
+    Raises:
+        InputError: Several distributions have a configuration of this name.
+    """
+    found = configurations().get(name, [])
+    if len(found) > 1:
+        listed = " and ".join(f"{path} of {distribution}" for path, distribution in found)
+        raise InputError(f"{name} is the name of {listed}; give the path of one of them")
+    return found[0].path if found else None
 
 
 def packages() -> list[str]:
@@ -392,8 +455,7 @@ def _source(module: str) -> Path | None:
     if not module:
         return None
     top, *inner = module.split(".")
-    loaded = sys.modules.get(top)
-    spec = loaded.__spec__ if loaded is not None else importlib.util.find_spec(top)
+    spec = _spec(top)
     if spec is None:
         return None
     if not inner:
@@ -404,6 +466,20 @@ def _source(module: str) -> Path | None:
             if candidate.is_file():
                 return candidate
     return None
+
+
+def _folder(name: str) -> Path | None:
+    """The folder with a dotted name inside a package, found without importing the package."""
+    top, *inner = name.split(".")
+    if not all(part.isidentifier() for part in (top, *inner)) or (spec := _spec(top)) is None:
+        return None
+    folders = (Path(root, *inner) for root in spec.submodule_search_locations or ())
+    return next(filter(Path.is_dir, folders), None)
+
+
+def _spec(package: str) -> ModuleSpec | None:
+    loaded = sys.modules.get(package)
+    return loaded.__spec__ if loaded is not None else importlib.util.find_spec(package)
 
 
 def missing_package(name: object) -> str | None:

@@ -8,7 +8,6 @@ take for anything else, such as 1e5, on, ~, 1:30 and 2020-01-01.
 
 import re
 from contextlib import suppress
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -303,16 +302,3 @@ def _explained(error: yaml.YAMLError, origin: str) -> str:
 def _only(content: object) -> str:
     text = written(content)
     return text if isinstance(content, dict | list) else f"{text} only"
-
-
-def configuration_folder() -> Path:
-    """Folder of the configurations in the installed package, else in its source checkout."""
-    inside = Path(str(files("dislab"))) / "configs"
-    return inside if inside.is_dir() else inside.parents[2] / "configs"
-
-
-def configurations() -> dict[str, Path]:
-    """The configurations that come with dislab by name, such as `factorvae` or `studies/quick`."""
-    folder = configuration_folder()
-    paths = sorted(folder.rglob("*.yaml"), key=lambda path: (len(path.parts), path))
-    return {path.relative_to(folder).with_suffix("").as_posix(): path for path in paths}

@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 from PIL import Image
+from tests.test_plugins import package
 
 from dislab.cli import main
 from dislab.cli.configs import find_study, resolved
+from dislab.study.study_file import read_study_file
 from dislab.yaml_files import read_mapping
 
 CONFIGS = Path(__file__).parents[2] / "configs"
@@ -66,6 +68,51 @@ def test_configurations_are_listed_shown_and_copied(capsys: pytest.CaptureFixtur
     assert main(["configs", "show", "factorvea"]) == 2
     assert "did you mean factorvae?" in capsys.readouterr().err
     assert sorted(path.name for path in Path().iterdir()) == ["configs", "mine"]
+
+
+def test_configurations_of_a_plugin_work_by_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In each command that takes a name."""
+    site = tmp_path / "site"
+    folder = package(
+        site, "fake-kit", {"sparse.yaml": "# Sparse codes.\na: 1\n", "studies/wide.yaml": "b: 1\n"}
+    )
+    monkeypatch.syspath_prepend(str(site))
+    sparse, wide = folder / "sparse.yaml", folder / "studies/wide.yaml"
+    assert resolved(["--config", "sparse", "-c=sparse.yaml"]) == [
+        "--config",
+        str(sparse),
+        f"-c={sparse}",
+    ]
+    assert find_study("wide") == find_study("studies/wide") == wide
+    Path("study.yaml").write_text("base: sparse\n")
+    assert read_study_file("study.yaml").base == (sparse,)
+    assert main(["configs", "list"]) == 0
+    assert "Sparse codes. (fake-kit)" in capsys.readouterr().out
+    assert main(["configs", "show", "sparse"]) == 0
+    assert capsys.readouterr().out == sparse.read_text()
+    assert main(["configs", "copy", "sparse"]) == 0
+    assert Path("sparse.yaml").read_text() == sparse.read_text()
+    assert main(["configs", "show", "sparce"]) == 2
+    assert "did you mean sparse?" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", [["configs", "show"], ["fit", "--config"], ["study", "plan"]])
+def test_a_name_of_two_distributions_is_refused(
+    command: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    site = tmp_path / "site"
+    package(site, "fake-kit", {"factorvae.yaml": "a: 1\n", "studies/quick.yaml": "b: 1\n"})
+    monkeypatch.syspath_prepend(str(site))
+    name = "quick" if command[0] == "study" else "factorvae"
+    assert main([*command, name]) == 2
+    error = capsys.readouterr().err
+    assert f"{name}.yaml of dislab and " in error
+    assert f"{name}.yaml of fake-kit; give the path of one of them" in error
 
 
 @pytest.mark.parametrize(

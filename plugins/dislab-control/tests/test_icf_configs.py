@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-CONFIGS = Path(__file__).parents[1] / "configs"
+CONFIGS = Path(__file__).parents[1] / "src/dislab_control/configs"
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ from dislab.errors import InputError
 from dislab.testing import check_dataset
 from dislab_control import WorldFrames, world_of
 
-CONFIG = Path(__file__).parents[1] / "configs/seek_avoid.yaml"
+CONFIG = Path(__file__).parents[1] / "src/dislab_control/configs/seek_avoid.yaml"
 WRONG = "{domain: sauce}"
 SMALL: list[dict[str, Any]] = [
     {"world": "GridObjects", "settings": {"cells": 8}, "images": 300},

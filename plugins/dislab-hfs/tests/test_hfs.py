@@ -27,7 +27,7 @@ from dislab_hfs.hausdorff import hausdorff_gaps, missing_spread, unit_scale
 
 CPU = torch.device("cpu")
 STEP = torch.tensor(0)
-CONFIG = Path(__file__).parents[1] / "configs/hfs.yaml"
+CONFIG = Path(__file__).parents[1] / "src/dislab_hfs/configs/hfs.yaml"
 SETTINGS = [{}, {"normalize": False}, {"pairs": 2, "points": 7}]
 
 

@@ -19,7 +19,7 @@ from dislab_identify.consistency import agreement, agreements, chance
 GENERATOR = np.random.default_rng(0)
 CODES = GENERATOR.laplace(size=(2000, 3))
 TURN, _ = np.linalg.qr(GENERATOR.normal(size=(3, 3)))
-CONFIG = Path(__file__).parents[1] / "configs/vectors.yaml"
+CONFIG = Path(__file__).parents[1] / "src/dislab_identify/configs/vectors.yaml"
 
 
 @pytest.mark.parametrize(

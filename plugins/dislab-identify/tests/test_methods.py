@@ -29,7 +29,7 @@ from dislab_identify import (
 )
 from dislab_identify.step_data import StepPlan
 
-CONFIGS = Path(__file__).parents[1] / "configs"
+CONFIGS = Path(__file__).parents[1] / "src/dislab_identify/configs"
 SHAPE = (4, 1, 1)
 SEGMENTS: dict[str, Any] = {"factor_names": ("source0", "segment"), "factor_sizes": (9, 3)}
 ENCODER = partial(MLPEncoder, hidden=(8,))
@@ -194,5 +194,5 @@ def test_ivae_unmixes_sources_that_an_untrained_encoder_does_not() -> None:
 @pytest.mark.parametrize("path", sorted(CONFIGS.glob("*.yaml")), ids=lambda path: path.stem)
 def test_configurations_say_how_to_run_them(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
-    assert f"configs/{path.name}" in text
+    assert f"dislab fit --config {path.stem}" in text
     assert yaml.safe_load(text)["name"] == path.stem

@@ -30,7 +30,7 @@ BUILD: Any = partial(QLAE, **GIVEN)
 IMAGE = torch.rand(6, *SHAPE, generator=torch.Generator().manual_seed(0))
 BATCH = ImageBatch(IMAGE, torch.zeros(6, 2, dtype=torch.int64))
 STEP = torch.tensor(0)
-CONFIG = Path(__file__).parents[1] / "configs/qlae.yaml"
+CONFIG = Path(__file__).parents[1] / "src/dislab_qlae/configs/qlae.yaml"
 
 
 def test_it_conforms() -> None:

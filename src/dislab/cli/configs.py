@@ -1,4 +1,4 @@
-"""Configurations that come with dislab: the command `dislab configs`, and names for `--config`."""
+"""Configurations of dislab and plugins: the command `dislab configs`, names for `--config`."""
 
 import re
 import shlex
@@ -12,8 +12,9 @@ from typing import Any, Final
 from dislab.cli.arguments import Parser
 from dislab.cli.data import own_images
 from dislab.errors import InputError, one_line, suggestion
+from dislab.plugins import configuration, configuration_folder, configurations
 from dislab.storage import atomic, check_output, folders_above, text_table
-from dislab.yaml_files import configuration_folder, configurations, read_mapping, yaml_text
+from dislab.yaml_files import read_mapping, yaml_text
 
 _NAME: Final = re.compile(r"(configs/)?(studies/)?[\w-]{1,100}(\.yaml)?")
 """Matches words that are meant as names of configurations rather than as paths."""
@@ -31,13 +32,13 @@ def run(args: list[str]) -> int:
     Raises:
         InputError: No configuration has the name, or the copy cannot be written.
     """
-    parser = Parser("dislab configs", description="The configurations that come with dislab.")
+    parser = Parser("dislab configs", description="The configurations of dislab and plugins.")
     commands = parser.add_subparsers(dest="command", required=True, metavar=" | ".join(ACTIONS))
     commands.add_parser("list", help="their names and first lines")
     show = commands.add_parser("show", help="print one")
     show.add_argument("name", help="such as factorvae, or studies/quick")
     copy = commands.add_parser("copy", help="write one, or all, as files of your own")
-    copy.add_argument("name", help="such as factorvae; all for the whole folder")
+    copy.add_argument("name", help="such as factorvae; all for all of dislab")
     copy.add_argument("folder", nargs="?", type=Path, default=Path(), help="where they go")
     new = commands.add_parser("new", help="write one for images of your own")
     new.add_argument("--data", type=Path, required=True, help="their folder, or their table")
@@ -78,7 +79,7 @@ def resolved(args: Sequence[str]) -> list[str]:
 
 
 def find_study(name: str) -> Path:
-    """The existing file or folder with a name, else dislab's study file with that name, if any.
+    """The existing file or folder with a name, else the installed study file with that name.
 
     Args:
         name: A path, or a name such as `quick`, `studies/quick` or `configs/studies/quick.yaml`.
@@ -86,19 +87,14 @@ def find_study(name: str) -> Path:
     Raises:
         InputError: Nothing has the name, but a configuration has a similar one.
     """
-    study = configurations().get(f"studies/{_short(name).removeprefix('studies/')}")
-    if study is not None and not Path(name).exists():
-        return study
+    study = f"studies/{_short(name).removeprefix('studies/')}"
+    if not Path(name).exists() and (path := configuration(study)) is not None:
+        return path
     return _path_of_name(name) or Path(name)
 
 
-def names() -> list[str]:
-    """The names of all configurations, such as `factorvae` and `studies/quick`."""
-    return list(configurations())
-
-
 def _path_of_name(name: str, needs_suffix: bool = False) -> Path | None:
-    """The configuration of dislab with a name, unless a file or folder has this name.
+    """The installed configuration with a name, unless a file or folder has this name.
 
     Raises:
         InputError: Nothing has the name, but a configuration has a similar one, or the name needs
@@ -107,7 +103,7 @@ def _path_of_name(name: str, needs_suffix: bool = False) -> Path | None:
     with suppress(OSError, ValueError):  # no file can have such a name
         if Path(name).exists():
             return None
-    path = _shipped(name)
+    path = configuration(_short(name))
     if path is not None or not _NAME.fullmatch(name):
         return path
     hint = suggestion(_short(name), configurations())
@@ -119,16 +115,12 @@ def _path_of_name(name: str, needs_suffix: bool = False) -> Path | None:
     return path
 
 
-def _shipped(name: str) -> Path | None:
-    return configurations().get(_short(name))
-
-
 def _short(name: str) -> str:
     return name.removeprefix("configs/").removesuffix(".yaml")
 
 
 def _required(name: str) -> Path:
-    path = _shipped(name)
+    path = configuration(_short(name))
     if path is None:
         raise InputError(
             f"no configuration is named {name!r}{suggestion(name, configurations())}; "
@@ -138,7 +130,11 @@ def _required(name: str) -> Path:
 
 
 def _rows() -> list[str]:
-    return text_table((name, _first_line(path)) for name, path in configurations().items())
+    return text_table(
+        (name, _first_line(path) + ("" if distribution == "dislab" else f" ({distribution})"))
+        for name, files in configurations().items()
+        for path, distribution in files
+    )
 
 
 def _first_line(path: Path) -> str:

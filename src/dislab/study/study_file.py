@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from dislab.errors import InputError, suggestion
+from dislab.plugins import configuration, configurations
 from dislab.storage import is_component
 from dislab.study.stages import checked_stages, option
-from dislab.yaml_files import configurations, parse_mapping, read_text
+from dislab.yaml_files import parse_mapping, read_text
 
 SEED: Final = "seed_everything"
 """The setting that the seeds of a study set."""
@@ -204,13 +205,12 @@ class _Reader:
         file = self._path.parent / path
         if file.is_file():
             return file
-        shipped = configurations()
-        if path in shipped:
-            return shipped[path]
+        if (installed := configuration(path)) is not None:
+            return installed
         raise InputError(
             f"{self._path}: {key} names {file}, which is no file, and {path!r} is no configuration"
-            f"{suggestion(path, shipped)}; give a path relative to the study file, or a name that "
-            "`dislab configs list` shows"
+            f"{suggestion(path, configurations())}; give a path relative to the study file, or a "
+            "name that `dislab configs list` shows"
         )
 
     def axes(self, value: object) -> dict[str, tuple[Setting, ...]]:
