@@ -416,10 +416,10 @@ def dittadi(study: Study, runs: pd.DataFrame) -> dict[str, Table]:
     pairs = runs["method"].isin(["adagvae", "adamlvae"])
     runs = runs.assign(supervision=np.where(pairs, "pairs", "images"))
     claims = [_pairs_disentangle(runs), _unsupervised_metrics(runs)]
-    found, correlations = _transfer(runs)
-    claims += found
-    found, noise_table = _noise(runs)
-    claims += found
+    score_claims, scores = _scores_and_transfer(runs)
+    transfer_claims, correlations = _transfer(runs)
+    noise_claims, noise_table = _noise(runs)
+    claims += [*score_claims, *transfer_claims, *noise_claims]
     trees = _errors("GradientBoosting")
     rows = [
         [METHODS[method], noise, *(_spread(part[name]) for name in [DCI, *trees])]
@@ -430,8 +430,72 @@ def dittadi(study: Study, runs: pd.DataFrame) -> dict[str, Table]:
         "header": ["errors of trees", "noise", "DCI D", *SCENARIOS.values()],
         "rows": [*rows, ["chance", "", "", *chance]],
     }
-    tables = {"correlations": correlations, "noise": noise_table, "errors": errors}
+    tables = {
+        "correlations": correlations,
+        "scores": scores,
+        "noise": noise_table,
+        "errors": errors,
+    }
     return {"claims": _claims(claims), **tables}
+
+
+def _scores_and_transfer(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
+    """Rank correlations of scores and losses with each other and with the errors of trees."""
+    ood1 = _errors("GradientBoosting")[:3]
+    inside = [f"{name}/in_distribution" for name in ood1]
+    errors = {"in distribution": runs[inside].mean(axis=1), "OOD1": runs[ood1].mean(axis=1)}
+    runs = runs.assign(**errors)
+    scores = {name: label for name, label in SCORES.items() if name in runs}
+    losses = {name: name[6:] for name in runs if re.fullmatch(LOSSES, str(name))}
+    of_scores = rank_correlations(runs, list(scores), list(errors), orders=ORDERS)
+    in_pairs = runs[runs["supervision"] == "pairs"]
+    of_losses = rank_correlations(in_pairs, list(losses), ["OOD1"], orders=ORDERS)
+    agreement = rank_correlations(runs, DCI, [n for n in scores if n != DCI], orders=ORDERS)
+    agreement = agreement.set_index("right")
+    chance, chance_in_pairs = _rho_by_chance(runs), _rho_by_chance(in_pairs)
+    rows = [[label, *_cells(of_scores, name, errors)] for name, label in scores.items()]
+    rows += [
+        [f"{label}, pairs", "", *_cells(of_losses, name, ["OOD1"])]
+        for name, label in losses.items()
+    ]
+    rows.append(["by chance below (all; pairs)", "", f"{chance:.2f}; {chance_in_pairs:.2f}"])
+    small = of_scores[
+        (of_scores["right"] == "in distribution") & of_scores["left"].isin([DCI, "score.mig"])
+    ]
+    helps = np.where(of_losses["left"].str.contains("elbo"), -1, 1)  # a high bound, a low loss
+    claims = [
+        Claim(
+            "MIG agrees with DCI D, SAP does not",
+            "Fig. 3",
+            f"ρ of DCI D with MIG {agreement['rho']['score.mig']:.2f}, with SAP "
+            f"{agreement['rho']['score.sap_r2']:.2f}; by chance below {chance:.2f}",
+            [
+                agreement["p_holm"]["score.mig"] < LEVEL,
+                agreement["high"]["score.sap_r2"] < agreement["low"]["score.mig"],
+            ],
+        ),
+        Claim(
+            "DCI D and MIG go with small errors of trees in distribution",
+            "Fig. 3",
+            f"ρ {_listed(small['rho'])}; by chance below {chance:.2f}",
+            list((small["rho"] < 0) & (small["p_holm"] < LEVEL)),
+        ),
+        Claim(
+            "With pairs, lower bound and reconstruction select models that transfer in OOD1",
+            "section 5",
+            f"ρ with the errors of trees {_listed(of_losses['rho'])}; by chance below "
+            f"{chance_in_pairs:.2f}",
+            list((helps * of_losses["rho"] > 0) & (of_losses["p_holm"] < LEVEL)),
+        ),
+    ]
+    header = ["ρ of the errors of trees with", "in distribution", "mean of OOD1-A, B and C"]
+    return claims, {"header": header, "rows": rows}
+
+
+def _cells(correlations: pd.DataFrame, name: str, columns: Iterable[str]) -> list[str]:
+    """Marked correlations of one score with each column."""
+    part = correlations[correlations["left"] == name].set_index("right")
+    return [_marked(part.loc[column]) for column in columns]
 
 
 def _errors(predictor: str) -> list[str]:
