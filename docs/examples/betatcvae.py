@@ -1,0 +1,53 @@
+"""β-TCVAE: the KL divergence in three parts, of which one gets the weight.
+
+Run it with: python docs/examples/betatcvae.py
+"""
+
+from functools import partial
+
+import lightning.pytorch as pl
+import torch
+
+from dislab.base import ImageBatch
+from dislab.datamodules import SingleData
+from dislab.datasets import GaussianBlob
+from dislab.decoders import MLPDecoder
+from dislab.encoders import MLPEncoder
+from dislab.functional.streams import Stream
+from dislab.metrics import evaluate
+from dislab.objectives import VAE
+from dislab.regularizers import DecomposedKL
+
+
+def main(steps: int = 1000) -> None:
+    """Train with two weights of the total correlation, and print the parts of the KL divergence.
+
+    Args:
+        steps: Optimiser steps of each model.
+    """
+    pl.seed_everything(0, verbose=False)
+    data = SingleData(GaussianBlob(places=16), batch_size=64)
+    quiet = {"limit_val_batches": 0, "logger": False, "enable_checkpointing": False}
+    states = data.indices("train")
+    factors = data.factors.positions(states)
+    images = data.images(torch.from_numpy(states))
+    batch = ImageBatch(images, torch.from_numpy(factors))
+    for beta in (1.0, 6.0):
+        model = VAE(
+            data.image_shape,
+            data.train_size,
+            latent_dim=4,
+            encoder=partial(MLPEncoder, hidden=(128,)),
+            decoder=partial(MLPDecoder, hidden=(128,)),
+            regularizers={"kl": partial(DecomposedKL, beta=beta)},
+            optimizer=partial(torch.optim.Adam, lr=1e-3),
+        )
+        pl.Trainer(max_steps=steps, **quiet).fit(model, data)
+        with torch.no_grad():
+            terms = model.losses(batch, model.draw(len(images), Stream(seed=0)), model.steps)
+        print(f"β = {beta:g}:", {name: round(term.item(), 2) for name, term in terms.log.items()})
+        print(evaluate(model.codes(images), factors, ["MIG"], names=data.factor_names))
+
+
+if __name__ == "__main__":
+    main()

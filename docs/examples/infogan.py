@@ -1,0 +1,51 @@
+"""InfoGAN: a generator whose codes can be read from its images.
+
+Run it with: python docs/examples/infogan.py
+"""
+
+from functools import partial
+from pathlib import Path
+
+import lightning.pytorch as pl
+import numpy as np
+import torch
+
+from dislab import plots
+from dislab.datamodules import SingleData
+from dislab.datasets import GaussianBlob
+from dislab.decoders import MLPDecoder
+from dislab.encoders import MLPEncoder
+from dislab.objectives import InfoGAN
+
+
+def main(steps: int = 1000) -> None:
+    """Train with two continuous codes, and draw what each of them changes.
+
+    Args:
+        steps: Optimiser steps.
+    """
+    pl.seed_everything(0, verbose=False)
+    data = SingleData(GaussianBlob(places=16), batch_size=64)
+    model = InfoGAN(
+        data.image_shape,
+        generator=partial(MLPDecoder, hidden=(128, 128)),  # noise and codes to an image
+        critic=partial(MLPEncoder, hidden=(128, 128)),  # an image to a verdict and its codes
+        noise_dim=4,
+        categorical=(),
+        continuous=2,
+    )
+    quiet = {"limit_val_batches": 0, "logger": False, "enable_checkpointing": False}
+    pl.Trainer(max_steps=steps, **quiet).fit(model, data)
+    states = data.indices("all")
+    factors = data.factors.positions(states)
+    images = data.images(torch.from_numpy(states))
+    figure = plots.traversals(model, images, factors, data.factor_names)
+    plots.save(figure, Path("infogan.png"))  # a row a code
+    with torch.no_grad():
+        correlations = np.corrcoef(model.codes(images).T, factors.T)
+    print("Correlations of codes (rows) with", data.factor_names)
+    print(correlations[:2, 2:].round(2))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,57 @@
+"""SCAN: words grounded in the latents of a trained VAE.
+
+Run it with: python docs/examples/scan.py
+"""
+
+from functools import partial
+from pathlib import Path
+
+import lightning.pytorch as pl
+import torch
+
+from dislab.datamodules import SingleData, SymbolData
+from dislab.datasets import GaussianBlob
+from dislab.decoders import MLPDecoder
+from dislab.encoders import MLPEncoder
+from dislab.functional.streams import Stream
+from dislab.objectives import SCAN, VAE
+from dislab.regularizers import KL
+
+
+def main(steps: int = 1000) -> None:
+    """Train a VAE, then SCAN on descriptions of its images, and draw images of a concept.
+
+    Args:
+        steps: Optimiser steps of each model.
+    """
+    pl.seed_everything(0, verbose=False)
+    blobs = GaussianBlob(places=16)
+    adam = partial(torch.optim.Adam, lr=1e-3)
+    quiet = {"limit_val_batches": 0, "logger": False, "enable_checkpointing": False}
+    images = SingleData(blobs, batch_size=64)
+    vision = VAE(
+        images.image_shape,
+        images.train_size,
+        latent_dim=4,
+        encoder=partial(MLPEncoder, hidden=(128,)),
+        decoder=partial(MLPDecoder, hidden=(128,)),
+        regularizers={"kl": KL},
+        optimizer=adam,
+    )
+    trainer = pl.Trainer(max_steps=steps, **quiet)
+    trainer.fit(vision, images)
+    trainer.save_checkpoint("vision.ckpt")
+    # Each factor is cut into two halves, such as posX=low and posX=high.
+    data = SymbolData(blobs, parts=2, batch_size=16)
+    model = SCAN(data.image_shape, data.symbol_names, "vision.ckpt", optimizer=adam)
+    pl.Trainer(max_steps=steps, **quiet).fit(model, data)
+    concept = torch.zeros(64, len(data.symbol_names))
+    concept[:, 0] = 1  # says nothing about the other factor
+    drawn = model.sym2img(concept, model.draw(64, Stream(seed=0)))
+    print(drawn.shape, "images of", data.symbol_names[0])
+    print(dict(zip(data.symbol_names, model.img2sym(drawn).mean(0).tolist(), strict=True)))
+    Path("vision.ckpt").unlink()
+
+
+if __name__ == "__main__":
+    main()
