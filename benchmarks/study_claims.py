@@ -120,8 +120,8 @@ def locatello(study: Study, runs: pd.DataFrame) -> dict[str, Table]:
     claims: list[Claim] = []
     tables: dict[str, Table] = {}
     for part in (_shares, _agreement, _overlap, _strength, _selection, _codes):
-        found, tables[part.__name__.strip("_")] = part(runs)
-        claims += found
+        part_claims, tables[part.__name__.strip("_")] = part(runs)
+        claims += part_claims
     claims.append(
         Claim(
             "Disentangled codes need no fewer labels for downstream tasks",
@@ -170,8 +170,8 @@ def _shares(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
     chance = _shuffled_shares(runs)
 
     def shares(some: pd.DataFrame) -> Numbers:
-        found = variance_shares(some, "method", list(SCORES), settings=["strength"])
-        values: Numbers = found[["method", "setting", "seed"]].to_numpy(dtype=float)
+        explained = variance_shares(some, "method", list(SCORES), settings=["strength"])
+        values: Numbers = explained[["method", "setting", "seed"]].to_numpy(dtype=float)
         # whether method outweighs the rest, and whether the seed outweighs method
         differences = [values[:, 0] - values[:, 1:].sum(1), values[:, 2] - values[:, 0]]
         return np.column_stack([values, *differences])
@@ -279,16 +279,19 @@ def _beaten(runs: pd.DataFrame, column: str, best: str, worst: str) -> Numbers:
 
 def _strength(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
     """Rank correlation of the penalty's strength with each score, within each method."""
-    found = _within(runs, list(SCORES))
+    correlations = _within(runs, list(SCORES))
     rows = []
     for method in runs["method"].unique():
-        part = found[found["method"] == method].set_index("right")
+        part = correlations[correlations["method"] == method].set_index("right")
         rows.append([METHODS[method], *(_marked(part.loc[column]) for column in SCORES)])
-    clear = found["p_holm"] < LEVEL
-    rising, falling = (clear & (found["rho"] > 0)).sum(), (clear & (found["rho"] < 0)).sum()
+    clear = correlations["p_holm"] < LEVEL
+    rising, falling = (
+        (clear & (correlations["rho"] > 0)).sum(),
+        (clear & (correlations["rho"] < 0)).sum(),
+    )
     here = (
-        f"of {len(found)} pairs of method and score, {rising} rise and {falling} fall with the "
-        f"strength (corrected p < .05), {(~clear).sum()} show no trend"
+        f"of {len(correlations)} pairs of method and score, {rising} rise and {falling} fall with "
+        f"the strength (corrected p < .05), {(~clear).sum()} show no trend"
     )
     supported = [bool(rising and falling), bool((~clear).any())]
     text = "No strength is good for all methods and scores: trends differ"
@@ -302,8 +305,8 @@ def _within(runs: pd.DataFrame, columns: list[str]) -> pd.DataFrame:
         rank_correlations(part, "penalty", columns, orders=ORDERS).assign(method=method)
         for method, part in runs.groupby("method", sort=False)
     ]
-    found = pd.concat(parts, ignore_index=True)
-    return found.assign(p_holm=holm(found["p"].to_numpy()))
+    correlations = pd.concat(parts, ignore_index=True)
+    return correlations.assign(p_holm=holm(correlations["p"].to_numpy()))
 
 
 def _selection(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
@@ -312,10 +315,10 @@ def _selection(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
     corrected = pairs[pairs["group"] == "all"].set_index(["left", "right"])["p_holm"]
     rows, chosen = [], []
     for column, title in SCORES.items():
-        found = model_selection(runs, column, BEST).set_index("selector")
-        at_random = float(found.loc["random", "regret"])
+        selected = model_selection(runs, column, BEST).set_index("selector")
+        at_random = float(selected.loc["random", "regret"])
         for name, selector in SELECTORS.items():
-            row, p = found.loc[name], float(corrected[name, column])
+            row, p = selected.loc[name], float(corrected[name, column])
             helps = p < LEVEL and row["rho"] > 0 and row["regret"] < at_random
             chosen.append((selector, float(row["rho"]), bool(helps)))
             figures = [f"{p:.3f}", f"{row['regret']:.2f}", f"{at_random:.2f}"]
@@ -343,18 +346,18 @@ def _chosen(runs: pd.DataFrame, selector: str, chosen: list[tuple[str, float, bo
 def _codes(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
     """Total correlation of sampled and of mean codes against the strength, within each method."""
     names = [SAMPLED_TC, MEAN_TC]
-    found = _within(runs, names)
+    correlations = _within(runs, names)
     rows = []
     for method in runs["method"].unique():
-        part = found[found["method"] == method].set_index("right")
+        part = correlations[correlations["method"] == method].set_index("right")
         nats = runs[runs["method"] == method][names].mean()
         cells = [
             *(f"{nats[name]:.2f}" for name in names),
             *(_marked(part.loc[name]) for name in names),
         ]
         rows.append([METHODS[method], *cells])
-    falls = (found["p_holm"] < LEVEL) & (found["rho"] < 0)
-    sampled, mean = (falls[found["right"] == name] for name in names)
+    falls = (correlations["p_holm"] < LEVEL) & (correlations["rho"] < 0)
+    sampled, mean = (falls[correlations["right"] == name] for name in names)
     larger = (runs[MEAN_TC] > runs[SAMPLED_TC]).sum()
     claims = [
         Claim(
@@ -519,13 +522,17 @@ def _pairs_disentangle(runs: pd.DataFrame) -> Claim:
 def _unsupervised_metrics(runs: pd.DataFrame) -> Claim:
     """The claim that losses tell disentangled models of pairs."""
     columns = [str(name) for name in runs if re.fullmatch(LOSSES, str(name))]
-    found = rank_correlations(runs[runs["supervision"] == "pairs"], DCI, columns, orders=ORDERS)
-    good = np.where(found["right"].str.contains("elbo"), found["rho"] > 0, found["rho"] < 0)
-    rows = found.to_dict("records")
+    correlations = rank_correlations(
+        runs[runs["supervision"] == "pairs"], DCI, columns, orders=ORDERS
+    )
+    good = np.where(
+        correlations["right"].str.contains("elbo"), correlations["rho"] > 0, correlations["rho"] < 0
+    )
+    rows = correlations.to_dict("records")
     figures = "; ".join(
         f"{row['right'][6:]} {_interval(row['rho'], row['low'], row['high'])}" for row in rows
     )
-    supported = list(good & (found["p_holm"] < LEVEL))
+    supported = list(good & (correlations["p_holm"] < LEVEL))
     text = "With pairs, lower bound and reconstruction tell which models are disentangled"
     return Claim(text, "Fig. 3 and 14", f"ρ with DCI D: {figures}", supported)
 
@@ -533,11 +540,13 @@ def _unsupervised_metrics(runs: pd.DataFrame) -> Claim:
 def _transfer(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
     """Rank correlations of disentanglement with the errors under each shift."""
     columns = [name for predictor in PREDICTORS for name in _errors(predictor)]
-    found = rank_correlations(runs, DCI, columns, by=["supervision"], orders=ORDERS)
+    correlations = rank_correlations(runs, DCI, columns, by=["supervision"], orders=ORDERS)
     rows = []
     for predictor, title in PREDICTORS.items():
         for scenario, label in SCENARIOS.items():
-            part = found[found["right"] == f"transfer.{scenario}/{predictor}"].set_index("group")
+            part = correlations[
+                correlations["right"] == f"transfer.{scenario}/{predictor}"
+            ].set_index("group")
             overall = part.loc["all"]
             within = [f"{part['rho'][f'supervision={name}']:.2f}" for name in ("pairs", "images")]
             ends = _interval(overall["rho"], overall["low"], overall["high"])
@@ -546,7 +555,7 @@ def _transfer(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
     rows.append(["by chance below (shuffled scores)", "", chance, "", "", ""])
     header = ["shift", "predictor", "ρ with DCI D", "p (Holm)", "within pairs", "within images"]
     table = {"header": header, "rows": rows}
-    overall = found[found["group"] == "all"].set_index("right")
+    overall = correlations[correlations["group"] == "all"].set_index("right")
     helps = (overall["p_holm"] < LEVEL) & (overall["rho"] < 0)
 
     trees, networks = (_errors(predictor) for predictor in PREDICTORS)
@@ -618,19 +627,19 @@ def montero(study: Study, runs: pd.DataFrame) -> dict[str, Table]:
 
 def _generalisation(runs: pd.DataFrame) -> tuple[Claim, Table]:
     """Rank correlations of disentanglement with the ratio of losses, within each condition."""
-    found = rank_correlations(runs, DCI, RATIO, by=["condition"], orders=ORDERS)
+    correlations = rank_correlations(runs, DCI, RATIO, by=["condition"], orders=ORDERS)
     rows = [
         [str(row["group"]), _interval(row["rho"], row["low"], row["high"]), f"{row['p_holm']:.3f}"]
-        for row in found.to_dict("records")
+        for row in correlations.to_dict("records")
     ]
-    within = found["group"] != "all"
+    within = correlations["group"] != "all"
     chance = _rho_by_chance(runs[runs["condition"] == runs["condition"].iloc[0]])
     figures = ", ".join(f"{cells[1]} ({cells[0]})" for cells in rows[1:])
     claim = Claim(
         "Disentanglement does not tell which model generalises",
         "no correlation",
         f"ρ of DCI D with the ratio: {figures}; by chance below {chance:.2f}",
-        list(~((found["p_holm"] < LEVEL) & (found["rho"] < 0))[within]),
+        list(~((correlations["p_holm"] < LEVEL) & (correlations["rho"] < 0))[within]),
     )
     return claim, {"header": ["runs", "ρ of DCI D and the ratio", "p (Holm)"], "rows": rows}
 

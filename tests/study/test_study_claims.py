@@ -65,12 +65,15 @@ def planted(claims: ModuleType, effect: float) -> pd.DataFrame:
     runs = pd.DataFrame(settings, columns=["method", "noise", "strength", "seed"])
     good = 0.3 * (runs["method"] == "adagvae") + 0.1 * rng.random(len(runs))
     runs[claims.DCI] = 0.2 + good
-    runs["score.elbo_sample_test"] = rng.normal(size=len(runs))
+    runs["score.mig"] = good + 0.01 * rng.random(len(runs))
+    runs["score.sap_r2"] = rng.normal(size=len(runs))
+    runs["score.elbo_sample_test"] = effect * good + 0.01 * rng.normal(size=len(runs))
     for k, scenario in enumerate(claims.SCENARIOS):
         runs[f"transfer.{scenario}/chance"] = 0.25
         noisy = 0.1 * effect * (runs["noise"] == "without") if k > 2 else 0.0
         noise = 0.001 * rng.normal(size=(2, len(runs)))
         runs[f"transfer.{scenario}/GradientBoosting"] = 0.2 - effect * 0.3 * good + noisy + noise[0]
+        runs[f"transfer.{scenario}/GradientBoosting/in_distribution"] = 0.1 + noise[0]
         runs[f"transfer.{scenario}/MLP"] = 0.2 + noisy + noise[1]
     return runs
 
@@ -84,6 +87,10 @@ def test_planted_effects_on_transfer_come_out(claims: ModuleType, effect: int) -
     assert trees == ("yes" if effect else "no")
     assert verdicts["OOD1: and with those of networks"] == "no"
     assert verdicts["Noise at the input helps in OOD2"] == ("yes" if effect else "no")
+    assert verdicts["MIG agrees with DCI D, SAP does not"] == "yes"
+    assert verdicts["DCI D and MIG go with small errors of trees in distribution"] == "no"
+    selected = "With pairs, lower bound and reconstruction select models that transfer in OOD1"
+    assert verdicts[selected] == ("yes" if effect else "no")
     assert len(tables["correlations"]["rows"]) == 11
     assert {len(row) for row in tables["errors"]["rows"]} == {len(tables["errors"]["header"])}
 
