@@ -20,7 +20,7 @@ import warnings
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from dislab.cli.study_settings import resolver
+from dislab.cli.study_runs import resolver
 from dislab.codes.checks import ConstantFactorWarning
 from dislab.errors import InputError
 from dislab.exports import CARD, export

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from dislab.cli import main
-from dislab.cli.study_settings import resolver
+from dislab.cli.study_runs import resolver
 from dislab.datamodules import SingleData
 from dislab.datamodules._symbol_plans import Attributes
 from dislab.datasets import Shapes3D

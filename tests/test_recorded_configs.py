@@ -15,7 +15,7 @@ import pytest
 from lightning.pytorch import Trainer
 from tests.test_configs import CONFIGS, DATA_OVERLAYS, FIRST_RUN, HOME, ROOMS
 
-from dislab.cli.study_settings import resolver
+from dislab.cli.study_runs import resolver
 from dislab.naming.classes import find_object
 
 RECORDED = Path(__file__).parent / "data" / "configurations.json"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dislab.cli import main
-from dislab.cli.study_settings import resolver
+from dislab.cli.study_runs import resolver
 from dislab.study.schedule import ScheduledGroup, make_schedule
 from dislab.study.study_file import StudyFile, read_study_file
 

@@ -10,7 +10,7 @@ from PIL import Image
 from dislab import plugins
 from dislab.cli.report import is_study
 from dislab.cli.score import score_choices
-from dislab.cli.transfer_runs import _choices
+from dislab.cli.transfer import _choices
 from dislab.cli.yaml_input import check_configurations
 from dislab.datasets import FolderDataset, NumpyDataset
 from dislab.errors import InputError

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from dislab.cli.study_settings import resolver
+from dislab.cli.study_runs import resolver
 
 ROOT = Path(__file__).parents[1]
 ZOO = ROOT / "plugins" / "dislab-zoo" / "src" / "dislab_zoo" / "files"

@@ -35,7 +35,7 @@ import numpy as np
 from PIL import Image
 
 from dislab.cli import main as dislab
-from dislab.cli.study_settings import resolver
+from dislab.cli.study_runs import resolver
 from dislab.datasets.bank import bank
 from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder

@@ -13,13 +13,13 @@ from torch import Tensor
 
 from dislab.base import Dataset, ImageShape, is_vector
 from dislab.callbacks import Reconstructions
-from dislab.cli.sheets import sample_sheet
 from dislab.datamodules import SingleData
 from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
 from dislab.errors import InputError
 from dislab.factors import Factor, FactorSpace
 from dislab.objectives import VAE
+from dislab.plots.dataset_sheets import sample_sheet
 from dislab.regularizers import KL
 from dislab.report.explorer import explorer_of
 from dislab.testing import check_dataset

@@ -13,7 +13,7 @@ from PIL import Image
 from tests.processes import Started
 
 from dislab.base import Dataset
-from dislab.cli import main, sheets
+from dislab.cli import main
 from dislab.datasets import (
     ArrayDataset,
     ColorDSprites,
@@ -23,6 +23,7 @@ from dislab.datasets import (
     Shapes3D,
 )
 from dislab.datasets.heads import _render as renderer
+from dislab.plots import dataset_sheets
 from dislab.plugins import available
 
 UNTRIED = [
@@ -108,7 +109,7 @@ def test_showing_writes_two_pictures(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 def test_a_traversal_changes_one_factor_only() -> None:
     space = GaussianBlob(places=5).factors
-    states, alone = sheets._line(space, 1)
+    states, alone = dataset_sheets._line(space, 1)
     assert alone
     assert space.positions(states).tolist() == [[2, number] for number in range(5)]
 
@@ -129,7 +130,7 @@ def test_traversals_begin_where_every_factor_can_be_seen(
 ) -> None:
     space = dataset.factors
     for column in range(len(space.sizes)):
-        states, _ = sheets._line(space, column)
+        states, _ = dataset_sheets._line(space, column)
         others = np.delete(space.positions(states), column, axis=1)
         assert (others == np.delete(expected, column)).all()
 
@@ -138,19 +139,19 @@ def test_traversals_of_an_incomplete_set_take_the_longest_line() -> None:
     values = np.array([[0, 0], [0, 1], [1, 1], [1, 2], [1, 4], [2, 3]])
     images = np.random.default_rng(0).integers(256, size=(6, 1, 4, 4), dtype=np.uint8)
     dataset = ArrayDataset(images, values, ["a", "b"])
-    states, alone = sheets._line(dataset.factors, 1)
+    states, alone = dataset_sheets._line(dataset.factors, 1)
     assert alone
     assert dataset.factors.positions(states).tolist() == [[1, 1], [1, 2], [1, 4]]
     lonely = ArrayDataset(images[:3], [[0, 5], [1, 3], [2, 4]], ["a", "b"])
-    states, alone = sheets._line(lonely.factors, 1)
+    states, alone = dataset_sheets._line(lonely.factors, 1)
     assert not alone
     assert lonely.factors.positions(states)[:, 1].tolist() == [0, 1, 2]
-    assert sheets.traversal_sheet(lonely) is not None
+    assert dataset_sheets.traversal_sheet(lonely) is not None
 
 
 def test_a_sheet_shows_the_images_themselves() -> None:
     images = np.random.default_rng(0).integers(256, size=(3, 1, 64, 64), dtype=np.uint8)
-    figure = sheets.sample_sheet(ArrayDataset(images))
+    figure = dataset_sheets.sample_sheet(ArrayDataset(images))
     from dislab import plots
 
     drawn = plots.pixels(figure)

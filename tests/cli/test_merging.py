@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from dislab.cli import main
-from dislab.cli.study_settings import resolver
+from dislab.cli.study_runs import resolver
 from dislab.errors import InputError
 from dislab.study.schedule import make_schedule
 from dislab.study.study_file import read_study_file

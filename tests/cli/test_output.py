@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from dislab.cli import main
-from dislab.cli.help_text import COMMON, help_text, requested
+from dislab.cli.training_parser import COMMON, help_text, requested
 from dislab.errors import InputError
 
 SMALL = {

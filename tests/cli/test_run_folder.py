@@ -16,7 +16,7 @@ from tests.processes import obey, start, start_several
 from tests.small_runs import small_config
 
 from dislab.cli import dispatch, main
-from dislab.cli.study_settings import resolver
+from dislab.cli.study_runs import resolver
 from dislab.errors import InputError
 from dislab.runs import trained_alone
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dislab.cli import main
-from dislab.cli.skeleton import add_part, write_package
+from dislab.cli.plugins import add_part, write_package
 from dislab.errors import InputError
 from dislab.plugins import GROUPS
 

@@ -52,7 +52,7 @@ _TARGETS: Final = {
     "transfer": "transfer:run",
     "draw": "draw:run",
     "report": "report:run",
-    "cite": "cite:run",
+    "cite": "report:cite",
     "export": "export:run",
     "push": "export:push",
     "pull": "export:pull",

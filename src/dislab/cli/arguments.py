@@ -1,6 +1,10 @@
 """The parser of dislab's own commands."""
 
 import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, NoReturn
 
 from dislab.errors import InputError
@@ -22,3 +26,72 @@ class Parser(argparse.ArgumentParser):
             InputError: Always.
         """
         raise InputError(f"{message}; see {self.prog} --help")
+
+
+def add_checkpoint(parser: argparse.ArgumentParser) -> None:
+    """Adds the option."""
+    parser.add_argument(
+        "--checkpoint",
+        metavar="best|last|FILE",
+        help="which checkpoint of the run: best, the one that checkpoint.monitor chose; last; or "
+        "a .ckpt file. Unless given, the best one of a run with a monitor, else the last one",
+    )
+
+
+def chosen(run: Path, choice: str | None) -> Path:
+    """The checkpoint of a run; says in one line if it is the best one by default.
+
+    A checkpoint file or an export is returned itself.
+
+    Raises:
+        InputError: The checkpoint does not exist, or a choice is given for what is no run.
+    """
+    from dislab.runs import best_checkpoint, checkpoint_of
+    from dislab.runs.exported import is_exported
+
+    if is_exported(run):
+        if choice is not None:
+            raise InputError(f"{run} is an export of one model; leave out --checkpoint {choice}")
+        return run
+    path = checkpoint_of(run, choice)
+    best = best_checkpoint(run) if choice is None and run.is_dir() else None
+    if best and os.environ.get("LOCAL_RANK", "0") == "0":
+        print(
+            f"Checkpoint: {path}, the best by {best.monitor} ({best.score:.5g}); --checkpoint last "
+            "takes the last one",
+            file=sys.stderr,
+        )
+    return path
+
+
+def taken_out(args: Sequence[str]) -> tuple[str | None, list[str]]:
+    """The choice among the arguments of a training command, and the other arguments.
+
+    There `--checkpoint` alone would be the section of that name.
+    """
+    choice, others = _parsed(args)
+    if choice == "":
+        raise InputError("--checkpoint needs best, last or a .ckpt file of the run")
+    return choice, others
+
+
+def check_no_choice(args: Sequence[str], resumes: bool) -> None:
+    """Refuses a choice of a checkpoint where a training command takes settings of the section.
+
+    `resumes` is true for `fit`, which resumes a run from its last checkpoint.
+    """
+    choice, _ = _parsed(args)
+    if choice in ("best", "last") or (choice or "").endswith(".ckpt"):
+        remedy = (
+            "fit --resume RUN always goes on from the last one, so leave it out"
+            if resumes
+            else "name the run too, by --run RUN"
+        )
+        raise InputError(f"--checkpoint {choice} chooses a checkpoint of a finished run; {remedy}")
+
+
+def _parsed(args: Sequence[str]) -> tuple[str | None, list[str]]:
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("--checkpoint", nargs="?", const="")
+    options, others = parser.parse_known_args(list(args))
+    return options.checkpoint, others

@@ -80,7 +80,7 @@ def _prepare(name: str, settings: list[str]) -> int:
 def _show(name: str, settings: list[str]) -> int:
     dataset, options = _built("show", name, settings)
     from dislab import plots
-    from dislab.cli.sheets import check_images, sample_sheet, traversal_sheet
+    from dislab.plots.dataset_sheets import check_images, sample_sheet, traversal_sheet
     from dislab.storage import check_output
 
     check_images(options["images"])
@@ -133,8 +133,8 @@ def _built(action: str, name: str, settings: list[str]) -> "tuple[Dataset, dict[
         )
     import jsonargparse  # data sets import torch, which listing must avoid
 
-    from dislab.cli.help_text import without_types
     from dislab.cli.messages import explain
+    from dislab.cli.training_parser import without_types
     from dislab.cli.yaml_input import check_configurations
     from dislab.naming.parsed import confine_names
 

@@ -6,8 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from dislab.cli.arguments import Parser
-from dislab.cli.checkpoint_choice import add_checkpoint, chosen
+from dislab.cli.arguments import Parser, add_checkpoint, chosen
 from dislab.errors import InputError, suggestion
 
 if TYPE_CHECKING:

@@ -5,8 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from dislab.cli.arguments import Parser
-from dislab.cli.checkpoint_choice import add_checkpoint, chosen
+from dislab.cli.arguments import Parser, add_checkpoint, chosen
 from dislab.functional.checks import check_count
 from dislab.study.stages.codes import SPLITS
 

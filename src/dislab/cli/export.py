@@ -4,8 +4,7 @@ import argparse
 from pathlib import Path
 from typing import Final
 
-from dislab.cli.arguments import Parser
-from dislab.cli.checkpoint_choice import add_checkpoint, chosen
+from dislab.cli.arguments import Parser, add_checkpoint, chosen
 
 _DESCRIPTION: Final = """\
 Write the model of a run for other programs, with a model card (README.md).

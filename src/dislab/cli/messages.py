@@ -5,10 +5,10 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
-from typing import Any, Final, cast
+from typing import Any, Final, TypeVar, cast
 
 from dislab.errors import InputError, one_line, suggestion
 from dislab.plugins import GROUPS, available, load, missing_package
@@ -384,3 +384,30 @@ def _group_of(setting: str) -> str | None:
             if key in (group, group.removesuffix("s")):
                 return group
     return None
+
+
+_Built = TypeVar("_Built")
+
+
+def built(build: Callable[[], _Built]) -> _Built:
+    """Builds and returns parts, whose constructors check their settings.
+
+    Args:
+        build: Builds them.
+
+    Raises:
+        InputError: A part rejects its settings.
+    """
+    from dislab.base.failures import failure
+
+    try:
+        return build()
+    except InputError:
+        raise
+    except Exception as error:  # a part may reject its settings with any error
+        message = failure(error, with_dislab=True)
+        if message is None and isinstance(error, ValueError):
+            message = explain(str(error))
+        if message is None:
+            raise
+        raise InputError(message) from error

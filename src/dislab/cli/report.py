@@ -1,11 +1,11 @@
-"""`dislab report`: writes the page of one or several runs, or of a study."""
+"""`dislab report` and `cite`: the page of runs or of a study, and BibTeX of what they use."""
 
 import argparse
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from dislab.cli.arguments import Parser
-from dislab.cli.checkpoint_choice import add_checkpoint, chosen
+from dislab.cli.arguments import Parser, add_checkpoint, chosen
 from dislab.cli.messages import print_warning
 from dislab.errors import InputError
 from dislab.yaml_files import is_yaml
@@ -134,3 +134,43 @@ def _reported(folder: Path, checkpoint: str | None = None) -> "ReportedRun":
         print_warning(f"{folder.name} gets no explorer: {error}")
         return ReportedRun(folder, None, None)
     return ReportedRun(folder, module, data)
+
+
+def cite(args: list[str]) -> int:
+    """Prints BibTeX entries and returns the exit status."""
+    parser = Parser(
+        "dislab cite",
+        description="Print BibTeX of dislab and of the papers behind the methods, data sets and "
+        "scores of runs or of a study.",
+    )
+    parser.add_argument(
+        "paths",
+        nargs="+",
+        metavar="RUN|STUDY",
+        help="run folders; folders or files of studies that have run",
+    )
+    options = parser.parse_args(args)
+    from dislab import plugins
+    from dislab.report.citations import citations
+
+    plugins.load_all(plugins.PARTS)
+    entries = {
+        url: entry
+        for path in options.paths
+        for settings in _configurations(Path(path))
+        for url, entry in citations(settings).items()
+    }
+    print("\n\n".join(entries.values()))
+    return 0
+
+
+def _configurations(path: Path) -> Iterator[Mapping[str, Any]]:
+    """The configuration of a run, or those of the groups of a study."""
+    from dislab.runs.opened import run_config
+    from dislab.study import Study
+
+    if not is_study(path):
+        yield run_config(path)
+        return
+    for group in {id(run.group): run.group for run in Study(path).schedule.runs}.values():
+        yield group.config

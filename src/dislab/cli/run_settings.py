@@ -13,7 +13,7 @@ from lightning.pytorch import Callback, LightningModule, Trainer
 
 from dislab.base import offered
 from dislab.callbacks._trainer import run_folder
-from dislab.cli.checkpoint_choice import check_no_choice, chosen, taken_out
+from dislab.cli.arguments import check_no_choice, chosen, taken_out
 from dislab.cli.messages import print_warning
 from dislab.errors import InputError
 from dislab.runs import CONFIG, checkpoint_of

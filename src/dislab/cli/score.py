@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast, get_args
 
 from dislab import plugins
-from dislab.cli.arguments import Parser
-from dislab.cli.checkpoint_choice import add_checkpoint
+from dislab.cli.arguments import Parser, add_checkpoint
 from dislab.errors import InputError, suggestion
 from dislab.yaml_files import is_yaml, parse_yaml, read_mapping
 
@@ -182,8 +181,8 @@ def _file(path: Path, choice: str | None) -> Path:
 
 def _check_checkpoint(run: Path, codes: Path, choice: str) -> None:
     """Refuses codes that another checkpoint made."""
+    from dislab.cli.arguments import chosen
     from dislab.cli.arrays import read_arrays
-    from dislab.cli.checkpoint_choice import chosen
 
     checkpoint = chosen(run, choice).name
     made_by = str(read_arrays(codes, ("codes", "checkpoint"))["checkpoint"])

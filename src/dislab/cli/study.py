@@ -191,15 +191,15 @@ def _work(parser: Parser, args: list[str]) -> int:
         os.environ["CUDA_VISIBLE_DEVICES"] = ""
     for name in [variable for variable in os.environ if variable.startswith("SLURM_")]:
         del os.environ[name]  # each run is a single process, independent of the job
-    from dislab.cli import unit
+    from dislab.cli import study_runs
     from dislab.study.worker import Settings, Worker
 
     _warn_of_versions(schedule)
-    unit.preload()
+    study_runs.preload()
     launcher = os.getppid()
     alive = (lambda: os.getppid() == launcher) if options.attached else (lambda: True)
     settings = Settings(options.leave, options.stale, alive)
-    Worker(StudyFolder(options.folder), schedule, unit.Process, settings).work()
+    Worker(StudyFolder(options.folder), schedule, study_runs.Process, settings).work()
     return 0
 
 
@@ -379,7 +379,7 @@ def _trained(path: Path) -> dict[str, Any]:
 
 def _resolver() -> Resolver:
     """The parser of configurations, which takes a while to import."""
-    from dislab.cli.study_settings import resolver
+    from dislab.cli.study_runs import resolver
 
     return resolver(builds=True)
 

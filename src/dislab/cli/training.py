@@ -1,5 +1,6 @@
 """`dislab fit | validate | test | predict`: LightningCLI over the plugin groups."""
 
+import shlex
 import threading
 import traceback
 from collections.abc import Iterator, Sequence
@@ -12,15 +13,19 @@ from lightning.pytorch.callbacks import EarlyStopping
 
 from dislab import plugins
 from dislab.base.failures import parts_named
+from dislab.callbacks import RunPage
 from dislab.cli import COMMANDS
 from dislab.cli.configs import resolved
-from dislab.cli.help_text import requested
 from dislab.cli.process import hide_lightnings_notes
 from dislab.cli.run_settings import of_run, written_elsewhere
-from dislab.cli.training_cli import TrainingCLI, lost_another
+from dislab.cli.training_cli import TrainingCLI
+from dislab.cli.training_parser import requested
 from dislab.cli.yaml_input import check_configurations
 from dislab.errors import InputError, TrainingError, cannot_write, one_line
+from dislab.functional.runtime import lost_another
 from dislab.naming.parsed import confine_names
+from dislab.report import PAGE
+from dislab.runs import SCORES
 from dislab.training.checkpoints import arose_while_restoring
 from dislab.yaml_files import read_values_strictly
 
@@ -40,7 +45,7 @@ def run(command: str, args: Sequence[str], folder: Path | None = None) -> int:
     args = resolved(args)
     check_configurations(args)
     with _prepared(), ExitStack() as resources:
-        TrainingCLI(
+        cli = TrainingCLI(
             [command, *of_run(args, resumes=command == "fit")],
             resources,
             folder,
@@ -48,6 +53,8 @@ def run(command: str, args: Sequence[str], folder: Path | None = None) -> int:
             section or "",
             **{command: {"description": f"{COMMANDS[command].capitalize()}."}},
         )
+        if command != "predict" and cli.trainer.is_global_zero and not cli.is_rehearsal():
+            print(f"\n{_closing(cli)}")
     return 0
 
 
@@ -103,3 +110,26 @@ def _thread_failed(failed: threading.ExceptHookArgs) -> None:
     """Prints the error of a thread, except a failed write, which TensorBoard raises again."""
     if not cannot_write(failed.exc_value):
         threading.__excepthook__(failed)
+
+
+def _closing(cli: TrainingCLI) -> str:
+    """Last lines of a command: locations of results, one per line, and useful next commands."""
+    return "\n".join(f"{name:<9} {text}" for name, text in _rows(cli))
+
+
+def _rows(cli: TrainingCLI) -> Iterator[tuple[str, str]]:
+    folder = cli.run_folder.path
+    run = shlex.quote(str(folder))
+    yield "run", str(folder)
+    yield from cli.outcome
+    for name, file in (("scores", SCORES), ("pictures", "images"), ("log", "metrics.csv")):
+        if (folder / file).exists():
+            yield name, str(folder / file)
+    callbacks = cli.trainer.callbacks  # type: ignore[attr-defined]  # set by name
+    if any(isinstance(callback, RunPage) and callback.written for callback in callbacks):
+        yield "page", f"{folder / PAGE} (open it in a browser)"
+    if any(folder.glob("events.out.tfevents.*")):
+        yield "curves", f"tensorboard --logdir {run}"
+    if steps := cli.steps:
+        yield "next", f"dislab encode {run}   # its codes as arrays"
+        yield "", f"dislab fit --resume {run} --trainer.max_steps {2 * steps}   # train longer"

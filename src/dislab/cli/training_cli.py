@@ -1,19 +1,18 @@
 """LightningCLI with links between parts, checks, callbacks and the run folder."""
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final, cast
 
 import torch
-import torch.distributed as dist
 from jsonargparse import Namespace
 from lightning.fabric.plugins import CheckpointIO
 from lightning.fabric.utilities.exceptions import MisconfigurationException
 from lightning.pytorch import Trainer
-from lightning.pytorch.callbacks import ModelCheckpoint, ProgressBar
+from lightning.pytorch.callbacks import EarlyStopping, ModelCheckpoint, ProgressBar, Timer
 from lightning.pytorch.cli import (
     ArgsType,
     LightningArgumentParser,
@@ -23,7 +22,6 @@ from lightning.pytorch.loggers import Logger
 from lightning.pytorch.utilities import rank_zero_info, rank_zero_only
 
 from dislab.base import DataModule, Objective
-from dislab.base.failures import failure
 from dislab.base.trainer_counters import log_at
 from dislab.callbacks import (
     Evaluate,
@@ -34,16 +32,16 @@ from dislab.callbacks import (
 from dislab.callbacks._trainer import RunFolder
 from dislab.callbacks.pictures import Picture
 from dislab.cli.checks import (
+    KnownMonitors,
     check_epoch,
     check_method,
+    check_monitors,
     check_optimizer,
     check_trainer_settings,
     paths_outside,
     several,
 )
-from dislab.cli.closing import closing, outcome
-from dislab.cli.messages import explain
-from dislab.cli.monitors import KnownMonitors, check_monitors
+from dislab.cli.messages import built
 from dislab.cli.process import keep_freed_memory, old_objects_left_alone
 from dislab.cli.run_settings import (
     SECTIONS,
@@ -64,7 +62,7 @@ from dislab.cli.training_parser import (
 )
 from dislab.cli.yaml_input import ConfigFile, differences
 from dislab.errors import DivergenceError, InputError, TrainingError, one_line
-from dislab.functional.runtime import check_precision
+from dislab.functional.runtime import check_precision, lost_another
 from dislab.naming.classes import method_of
 from dislab.naming.parsed import check_parsed
 from dislab.runs import (
@@ -92,9 +90,6 @@ _INTERRUPTED: Final = 130
 """Exit status after Ctrl-C, SIGTERM or SIGHUP."""
 
 
-_Built = TypeVar("_Built")
-
-
 class TrainingCLI(LightningCLI):
     """LightningCLI with dislab's links, callbacks and run folder.
 
@@ -113,7 +108,10 @@ class TrainingCLI(LightningCLI):
     _results: Path | None = None
     """The folder of the results of a finished run."""
 
-    _outcome: tuple[tuple[str, str], ...] = ()
+    steps: int | None = None
+    """Optimiser steps of the training that has just ended."""
+
+    outcome: tuple[tuple[str, str], ...] = ()
     """Rows on why training ended, and its best checkpoint."""
 
     _model_settings: dict[str, Any] = {}  # noqa: RUF012  # replaced, never changed
@@ -318,7 +316,7 @@ class TrainingCLI(LightningCLI):
     def _keep_run(self, trainer: Trainer, config: Any) -> None:
         """Creates the run folder and directs config, checkpoints, curves and loggers to it."""
         folder = self._folder(config)
-        self._run_folder = RunFolder(folder)
+        self.run_folder = RunFolder(folder)
         first_step = 0
         if folder is not None and self.subcommand == "fit":
             self._resources.enter_context(trained_alone(folder))
@@ -331,7 +329,7 @@ class TrainingCLI(LightningCLI):
         is_written = config["resume"] or (config["run"] and folder == Path(config["run"]))
         text = "" if is_written else self._text()
         self._kept_config = KeepConfig(text, self._changed, first_step)
-        trainer.callbacks[:0] = [self._run_folder, self._kept_config]  # type: ignore[attr-defined]
+        trainer.callbacks[:0] = [self.run_folder, self._kept_config]  # type: ignore[attr-defined]
         if config["report"]:
             trainer.callbacks.append(RunPage())  # type: ignore[attr-defined]  # behind the scores
         if folder is None:  # the loggers of this process write nothing
@@ -363,8 +361,8 @@ class TrainingCLI(LightningCLI):
 
     def _remove_unused(self, kind: object, error: object, trace: object) -> None:
         """Removes the folder of a new run that failed before its first step."""
-        if error is not None and not self._run_folder.has_trained:
-            remove_unused(self._run_folder.path)
+        if error is not None and not self.run_folder.has_trained:
+            remove_unused(self.run_folder.path)
 
     def _text(self) -> str:
         return self._dumped(self.config[self.subcommand])
@@ -396,8 +394,8 @@ class TrainingCLI(LightningCLI):
                 self.trainer.fit(**arguments)
             self._finish()
         except DivergenceError as error:
-            if not self._is_rehearsal():
-                record_divergence(self._run_folder.path, str(error))
+            if not self.is_rehearsal():
+                record_divergence(self.run_folder.path, str(error))
             raise
         except (SystemExit, KeyboardInterrupt):  # Lightning turns KeyboardInterrupt into SystemExit
             path = last_checkpoint(self.trainer)
@@ -422,14 +420,14 @@ class TrainingCLI(LightningCLI):
 
     def _run(self) -> str:
         """The run folder for messages; a rehearsal has none."""
-        return "RUN" if self._is_rehearsal() else self._run_folder.display_path
+        return "RUN" if self.is_rehearsal() else self.run_folder.display_path
 
     def _finish(self) -> None:
         """Writes the final configuration and checkpoint of a finished run."""
-        if self._is_rehearsal():
+        if self.is_rehearsal():
             return
         self._kept_config.renew(self.trainer)
-        if not self._run_folder.has_trained:  # a finished run keeps its checkpoint
+        if not self.run_folder.has_trained:  # a finished run keeps its checkpoint
             log_at(self.trainer, self.trainer.global_step)
             return
         saved = getattr(self.trainer.checkpoint_callback, "last_step", -1)
@@ -439,13 +437,12 @@ class TrainingCLI(LightningCLI):
             self.trainer.save_checkpoint(path, weights_only=False)
 
     def after_fit(self) -> None:
-        """Computes test losses, scores the codes, and prints the locations of results."""
-        if self._is_rehearsal():
+        """Computes test losses and scores the codes."""
+        if self.is_rehearsal():
             return
-        steps, best = self.trainer.global_step, self._best()
-        self._outcome = outcome(self.trainer, best)
+        best = self._best()
+        self.steps, self.outcome = self.trainer.global_step, tuple(_outcome(self.trainer, best))
         if not self.config[self.subcommand]["then_test"]:
-            self._close(steps)
             return
         # the test split may be empty
         score = self.trainer.test if len(self.datamodule.indices("test")) else self.trainer.validate
@@ -465,10 +462,9 @@ class TrainingCLI(LightningCLI):
         except (SystemExit, KeyboardInterrupt):  # Lightning turns KeyboardInterrupt into SystemExit
             rank_zero_info(
                 "Stopped. Training is finished and saved; score it with: "
-                f"dislab {score.__name__} --run {self._run_folder.path}"
+                f"dislab {score.__name__} --run {self.run_folder.path}"
             )
             sys.exit(_INTERRUPTED)
-        self._close(steps)
 
     def _best(self) -> Best | None:
         """The checkpoint that the run's monitor chose."""
@@ -479,26 +475,9 @@ class TrainingCLI(LightningCLI):
         """Scores without Lightning's table of losses, which Progress prints in a line."""
         self.trainer.validate(**arguments | {"verbose": False})
 
-    def after_validate(self) -> None:
-        """Prints the locations of the results."""
-        if not self._is_rehearsal():
-            self._close()
-
     def test(self, **arguments: Any) -> None:
         """Scores without Lightning's table of losses, which Progress prints in a line."""
         self.trainer.test(**arguments | {"verbose": False})
-
-    def after_test(self) -> None:
-        """Prints the locations of the results."""
-        if not self._is_rehearsal():
-            self._close()
-
-    def _close(self, steps: int | None = None) -> None:
-        """Prints the last lines of the command."""
-        if self.trainer.is_global_zero:
-            callbacks = self.trainer.callbacks  # type: ignore[attr-defined]  # set by name
-            page = any(isinstance(callback, RunPage) and callback.written for callback in callbacks)
-            print(f"\n{closing(self._run_folder.path, page, steps, self._outcome)}")
 
     def _check_against_checkpoint(self, stored: dict[str, Any]) -> None:
         """Rejects model settings that differ from those of the checkpoint, which override them."""
@@ -523,7 +502,8 @@ class TrainingCLI(LightningCLI):
         accelerator = self.config[self.subcommand]["trainer"]["accelerator"]
         return accelerator == "cpu" or not torch.cuda.is_available()
 
-    def _is_rehearsal(self) -> bool:
+    def is_rehearsal(self) -> bool:
+        """Whether the command only checks that the code runs (`fast_dev_run`)."""
         return bool(self.trainer.fast_dev_run)  # type: ignore[attr-defined]  # set by name
 
     def _folder(self, config: Any) -> Path | None:
@@ -537,6 +517,35 @@ class TrainingCLI(LightningCLI):
         return new_run(Path(config["runs"]), config["name"])
 
 
+def _outcome(trainer: Trainer, best: Best | None) -> Iterator[tuple[str, str]]:
+    """Why training ended and, with a monitor, its best checkpoint."""
+    yield "ended", f"step {trainer.global_step}: {_reason(trainer)}"
+    if best is not None:
+        text = f"{best.path} ({best.monitor} {best.score:.5g}), which all commands read unless "
+        yield "best", text + "--checkpoint last is given"
+    for callback in trainer.checkpoint_callbacks:
+        if best is None and (monitor := getattr(callback, "monitor", None)):
+            text = "none kept, as checkpoint.save_top_k is 0 or nothing was saved yet"
+            yield "best", f"{text} ({monitor})"
+
+
+def _reason(trainer: Trainer) -> str:
+    """Why training ended."""
+    callbacks = trainer.callbacks  # type: ignore[attr-defined]  # set by name
+    for callback in callbacks:
+        if isinstance(callback, Timer) and (callback.time_remaining() or 1) <= 0:
+            return "trainer.max_time is over"
+    if trainer.should_stop:
+        for callback in callbacks:
+            text = getattr(callback, "stopping_reason_message", None)
+            if isinstance(callback, EarlyStopping) and text:
+                return f"EarlyStopping: {text.removesuffix(' Signaling Trainer to stop.')}"
+        return "a callback stopped it"
+    if trainer.global_step >= trainer.max_steps >= 0:
+        return "trainer.max_steps is reached"
+    return "trainer.max_epochs is reached"
+
+
 def _check_unused(folder: Path) -> None:
     """Refuses to replace checkpoints of another run."""
     if checkpoint := next(folder.glob("*.ckpt"), None):
@@ -546,26 +555,14 @@ def _check_unused(folder: Path) -> None:
         )
 
 
-def built(build: Callable[[], _Built]) -> _Built:
-    """Builds and returns parts, whose constructors check their settings.
-
-    Args:
-        build: Builds them.
-
-    Raises:
-        InputError: A part rejects its settings.
-    """
-    try:
-        return build()
-    except InputError:
-        raise
-    except Exception as error:  # a part may reject its settings with any error
-        message = failure(error, with_dislab=True)
-        if message is None and isinstance(error, ValueError):
-            message = explain(str(error))
-        if message is None:
-            raise
-        raise InputError(message) from error
+def _show(trainer: Trainer, shows_bar: bool | None, own_bar: bool) -> None:
+    """Applies `trainer.enable_progress_bar` to Progress, which a user's own bar replaces."""
+    callbacks = trainer.callbacks  # type: ignore[attr-defined]  # set by name
+    for callback in [progress for progress in callbacks if isinstance(progress, Progress)]:
+        if own_bar:
+            callbacks.remove(callback)
+        elif shows_bar is not None:
+            callback.show = "bar" if shows_bar else "nothing"
 
 
 def check_sections(config: Namespace) -> None:
@@ -600,25 +597,3 @@ def check_settings(config: Namespace) -> None:
     check_offers(config)
     check_trainer_settings(config["trainer"].as_dict(), config["checkpoint"].as_dict())
     check_monitors(config.as_dict())
-
-
-def _show(trainer: Trainer, shows_bar: bool | None, own_bar: bool) -> None:
-    """Applies `trainer.enable_progress_bar` to Progress, which a user's own bar replaces."""
-    callbacks = trainer.callbacks  # type: ignore[attr-defined]  # set by name
-    for callback in [progress for progress in callbacks if isinstance(progress, Progress)]:
-        if own_bar:
-            callbacks.remove(callback)
-        elif shows_bar is not None:
-            callback.show = "bar" if shows_bar else "nothing"
-
-
-_SIGNS: Final = ("gloo", "Connection closed by peer", "Connection reset by peer", "NCCL", "Socket")
-
-
-def lost_another(error: RuntimeError) -> bool:
-    """Whether a process failed while waiting for another one that had ended."""
-    if not (dist.is_available() and dist.is_initialized() and dist.get_world_size() > 1):
-        return False
-    if isinstance(error, dist.DistBackendError | dist.DistNetworkError):
-        return True
-    return any(sign in str(error) for sign in _SIGNS)

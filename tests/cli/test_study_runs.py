@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from dislab import cli
-from dislab.cli import unit
+from dislab.cli import study_runs
 from dislab.errors import BusyError, DivergenceError, InputError, TrainingError
 from dislab.study.worker import Report, Task
 
@@ -26,7 +26,7 @@ def of_full_disk() -> InputError:
 
 @pytest.fixture(autouse=True)
 def _preloaded() -> None:
-    unit.preload()
+    study_runs.preload()
 
 
 def task(folder: Path, *args: str) -> Task:
@@ -62,7 +62,7 @@ def ended(end: int | BaseException, tmp_path: Path, monkeypatch: pytest.MonkeyPa
         raise end
 
     monkeypatch.setattr(cli, "dispatch", dispatch)
-    process = unit.Process(task(tmp_path, "fit", "--a"))
+    process = study_runs.Process(task(tmp_path, "fit", "--a"))
     assert process.wait(100.0)
     return process.report()
 
@@ -95,7 +95,7 @@ def test_a_process_that_is_killed_has_crashed(
         return 0
 
     monkeypatch.setattr(cli, "dispatch", die)
-    process = unit.Process(task(tmp_path, "fit"))
+    process = study_runs.Process(task(tmp_path, "fit"))
     assert process.wait(100.0)
     report = process.report()
     assert (report.outcome, report.message[:31]) == ("crash", "the process ended by signal 9; ")
@@ -105,12 +105,12 @@ def test_a_process_that_is_killed_has_crashed(
 def test_a_process_ends_with_its_worker(tmp_path: Path) -> None:
     code = (
         "import sys, time; from pathlib import Path\n"
-        "from dislab import cli; from dislab.cli import unit\n"
+        "from dislab import cli; from dislab.cli import study_runs\n"
         "from dislab.study.worker import Task\n"
         "here = Path(sys.argv[1])\n"
         "cli.dispatch = lambda *_: (here / 'at_work').touch() or time.sleep(100)\n"
         "task = Task(['fit'], here, here / 'log', here / 'report.json')\n"
-        "process = unit.Process(task)\n"
+        "process = study_runs.Process(task)\n"
         "print(process._process.pid, flush=True); time.sleep(100)"
     )
     worker = subprocess.Popen(
@@ -143,7 +143,7 @@ def test_what_is_imported_before_a_fork_asks_no_card() -> None:
         "import torch\n"
         "def refuse(*_): raise AssertionError\n"
         "torch.cuda.is_available = torch.cuda.device_count = refuse\n"
-        "from dislab.cli import unit; unit.preload()\n"
+        "from dislab.cli import study_runs; study_runs.preload()\n"
         "assert not torch.cuda.is_initialized()"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
