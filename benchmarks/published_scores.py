@@ -57,6 +57,7 @@ from dislab.metrics import (
     DCI,
     DCIES,
     DCIMIG,
+    DMIG,
     IRS,
     JEMMIG,
     MCC,
@@ -557,6 +558,19 @@ def beta_vae_score(codes: np.ndarray, factors: np.ndarray) -> float:
     return float(model.score(x[VOTES_TRAIN:], y[VOTES_TRAIN:]))
 
 
+def dmig(codes: np.ndarray, factors: np.ndarray) -> float:
+    """Watcharasupat & Lerch (2021), with latents assigned to factors instead of trained."""
+    table = information(codes, factors)
+    latents, owned = linear_sum_assignment(table, maximize=True)
+    shares = []
+    for i, (v, column) in enumerate(zip(factors.T, table.T, strict=True)):
+        first, second = np.argsort(-column, kind="stable")[:2]
+        others = [f for z, f in zip(latents, owned, strict=True) if z == second and f != i]
+        known = sum(mutual_info_score(v, factors[:, f]) for f in others)
+        shares.append((column[first] - column[second]) / (mutual_info_score(v, v) - known))
+    return float(np.minimum(shares, 1).mean())
+
+
 def gaussian_total_correlation(codes: np.ndarray, factors: np.ndarray) -> float:
     covariance = np.cov(codes.T)
     return float(0.5 * (np.log(np.diag(covariance)).sum() - np.linalg.slogdet(covariance)[1]))
@@ -612,6 +626,7 @@ COMPARED: dict[str, tuple[Callable[..., object], Several]] = {
     "mig_sup": (MIGSup, by_name("mig_sup", mig_sup)),
     "jemmig": (JEMMIG, by_name("jemmig", jemmig)),
     "dcimig": (DCIMIG, by_name("dcimig", dcimig)),
+    "dmig": (DMIG, by_name("dmig", dmig)),
     "modularity": (Modularity, by_name("modularity", modularity)),
     "explicitness": (Explicitness, by_name("explicitness", explicitness)),
     "explicitness_multinomial": (

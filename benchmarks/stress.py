@@ -52,6 +52,7 @@ COSTLY = frozenset(key for key, score in SCORES.items() if score.slow) | {
 PICTURES = ROOT / "docs" / "images" / "stress"
 COMMON = (
     "mig",
+    "dmig",
     "sap_r2",
     "dci_hgbt_disentanglement",
     "dci_hgbt_completeness",

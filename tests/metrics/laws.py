@@ -24,6 +24,7 @@ from dislab.metrics import (
     DCI,
     DCIES,
     DCIMIG,
+    DMIG,
     IRS,
     JEMMIG,
     MCC,
@@ -330,6 +331,7 @@ SCORES: Final = {
         ),
     ),
     "dcimig": Score(DCIMIG, breaking(dcimig="monotone perfect")),
+    "dmig": Score(DMIG, breaking(dmig="monotone duplicate few perfect")),
     "downstream_hgbt": Score(
         partial(DownstreamAccuracy, classifier="hgbt", labels=(400,), tested=200),
         breaking(downstream_hgbt_400="monotone random rotation"),

@@ -17,6 +17,7 @@ from dislab.metrics import (
     DCI,
     DCIES,
     DCIMIG,
+    DMIG,
     IRS,
     JEMMIG,
     MCC,
@@ -85,6 +86,7 @@ CASES = {
         slack=1e-3,
     ),
     "dcimig": Case(DCIMIG, (0, 0.03), (0.95, 1.0)),
+    "dmig": Case(DMIG, (0, 0.02), (0.95, 1.0)),
     "downstream_logistic_400": Case(
         partial(DownstreamAccuracy, labels=(10, 400), tested=400),
         (CHANCE - 0.1, CHANCE + 0.1),

@@ -9,7 +9,7 @@ import torch
 
 from dislab.errors import InputError
 from dislab.factors import Factor, FactorSpace
-from dislab.metrics import DCIMIG, JEMMIG, InfoMEC, MeanPairwiseMI, MIGSup, Modularity
+from dislab.metrics import DCIMIG, DMIG, JEMMIG, MIG, InfoMEC, MeanPairwiseMI, MIGSup, Modularity
 
 
 def compute(metric: Any, graded: Any) -> Any:
@@ -217,3 +217,27 @@ def test_neighbours_and_bins_agree_on_clear_codes(graded: Any) -> None:
         results[estimator] = metric.compute()
     knn, bins = (results[one][f"infomec_{one}_information"] for one in ("knn", "bins"))
     torch.testing.assert_close(knn, bins, atol=0.08, rtol=0.0)
+
+
+def test_dmig_of_perfect_codes_of_dependent_factors_is_1() -> None:
+    """By hand: the gap is H(v) - I(v, w), and so is the entropy that the other factor leaves."""
+    from sklearn.metrics import mutual_info_score
+
+    grid = torch.cartesian_prod(torch.arange(4), torch.arange(4)).repeat(25, 1)
+    factors = grid[(grid[:, 0] - grid[:, 1]).abs() < 2]
+    codes = factors.double()
+    entropy, shared = (mutual_info_score(factors[:, 0], factors[:, f]) for f in (0, 1))
+    assert of_codes(MIG, "mig", codes, factors) == pytest.approx(1 - shared / entropy)
+    assert of_codes(DMIG, "dmig", codes, factors) == pytest.approx(1.0)
+    for latents in ([0], [0, 1, 0, 1]):  # a missing factor, copied latents
+        gap = of_codes(MIG, "mig", codes[:, latents], factors)
+        assert of_codes(DMIG, "dmig", codes[:, latents], factors) == pytest.approx(gap)
+
+
+def test_dmig_leaves_out_factors_that_another_one_determines() -> None:
+    factors = torch.cartesian_prod(torch.arange(4), torch.arange(3)).repeat(25, 1)[:, [0, 1, 0]]
+    for order in ([0, 1, 2], [2, 1, 0], [1, 2, 0]):
+        codes = factors[:, order].double()
+        assert of_codes(DMIG, "dmig", codes, factors) == pytest.approx(1.0)
+    with pytest.raises(InputError, match="DMIG has no factor to score, as each is determined by"):
+        of_codes(DMIG, "dmig", factors.double(), factors[:, [0, 2]])

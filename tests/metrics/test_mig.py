@@ -2,14 +2,16 @@
 
 import math
 
+import numpy as np
 import pytest
 import torch
+from scipy.stats import norm
 from torch import Tensor
 
 from dislab.codes.bank import ConstantFactorWarning
 from dislab.errors import InputError
 from dislab.factors import Factor, FactorSpace
-from dislab.metrics import MIG
+from dislab.metrics import MIG, evaluate
 
 SIZES = (3, 6, 40, 32, 32)
 SPACE = FactorSpace(
@@ -113,3 +115,17 @@ def test_broken_codes_are_refused() -> None:
     codes[4, 1] = torch.nan
     with pytest.raises(InputError, match="1 of 10 codes hold NaN or infinity, in latent 1"):
         score(codes, draw_factors(10))
+
+
+def test_sampled_codes_estimate_the_gap_of_posteriors() -> None:
+    """RMIG of Do & Tran (2020), by hand: posteriors N(±1, 1/2) of a factor, cut into 20 bins."""
+    generator = np.random.default_rng(0)
+    factor = np.arange(40_000) % 2
+    means = 2.0 * factor - 1
+    sampled = np.stack([means, 0 * means], axis=1) + 0.5 * generator.normal(size=(40_000, 2))
+    scores = evaluate(sampled, factor[:, None], [MIG])
+    edges = np.linspace(sampled[:, 0].min(), sampled[:, 0].max(), 21)
+    mass = np.stack([np.diff(norm.cdf(edges, mean, 0.5)) for mean in (-1, 1)]) / 2
+    ratio = mass / (mass.sum(0) * mass.sum(1, keepdims=True))
+    assert scores["mig"] == pytest.approx((mass * np.log(ratio)).sum() / np.log(2), abs=0.01)
+    assert scores["mig"] < 0.95 < evaluate(means[:, None], factor[:, None], [MIG])["mig"]

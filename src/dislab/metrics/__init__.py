@@ -7,6 +7,7 @@ from dislab.metrics.block_mcc import BlockMCC
 from dislab.metrics.dci import DCI
 from dislab.metrics.dcies import DCIES
 from dislab.metrics.dcimig import DCIMIG
+from dislab.metrics.dmig import DMIG
 from dislab.metrics.downstream_accuracy import DownstreamAccuracy
 from dislab.metrics.evaluation import Evaluation
 from dislab.metrics.explicitness import Explicitness
@@ -28,6 +29,7 @@ __all__ = [
     "DCI",
     "DCIES",
     "DCIMIG",
+    "DMIG",
     "IRS",
     "JEMMIG",
     "MCC",
