@@ -21,6 +21,7 @@ from dislab.base import (
     Dataset,
     ImageBatch,
     ImageShape,
+    LabelledBatch,
     Objective,
     PairBatch,
     SymbolBatch,
@@ -62,6 +63,7 @@ SETTINGS: dict[str, dict[str, Iterable[Settings]]] = {
     },
     "regularizers": {
         "DIP": [{"kind": "I"}, {"kind": "II"}],
+        "LabelFit": each("regularizers", "LabelFit", "loss"),
         "DecomposedKL": [{"form": "sampled"}, {"form": "analytic"}],
         "KL": [{}, {"warmup_steps": 10}],
         "TotalCorrelation": [{"width": 8, "depth": 1, "batches": one} for one in ("one", "two")],
@@ -79,6 +81,7 @@ SETTINGS: dict[str, dict[str, Iterable[Settings]]] = {
         "VAE": [{}, {"input_noise": (0.1, 0.1)}],
     },
     "datamodules": {
+        "LabelledData": [{"labels": 20}, {"labels": None, "label_bins": 2}],
         "ClampedData": [{"groups": lambda names: {"a": [names[1]], "b": [*names[2:]]}}],
         "PairedData": [{}, {"scheme": "uniform"}],
         "SymbolData": [{}, {"examples_per_concept": 2}],
@@ -173,6 +176,7 @@ BATCHES: dict[type, Any] = {
     type(batch): batch
     for batch in (
         ImageBatch(IMAGE, POSITIONS),
+        LabelledBatch(IMAGE, POSITIONS, IMAGE.flip(0), POSITIONS / torch.tensor([2.0, 4.0])),
         PAIRS,
         TransitionBatch(*PAIRS, NUMBER),
         ClampedBatch(IMAGE, POSITIONS, torch.ones_like(NUMBER)),

@@ -30,6 +30,8 @@ DATA_OVERLAYS = {
     "montero_mpi3d_code": "montero_factorvae20_code",
 }
 """Files for another data set, with a configuration to put them on."""
+LABELS = {"labels100": "betavae", "labels1000": "betatcvae"}
+"""Files with labels for a few images, with a configuration to put them on."""
 NEEDED = {
     "betavae_dae": "dae",
     "scan": "scan_vision",
@@ -41,7 +43,7 @@ NEEDED = {
 METHODS = sorted(
     path.stem
     for path in CONFIGS.glob("*.yaml")
-    if path.stem not in (*OVERLAYS, *DATA_OVERLAYS, FIRST_RUN, HOME, ROOMS)
+    if path.stem not in (*OVERLAYS, *DATA_OVERLAYS, *LABELS, FIRST_RUN, HOME, ROOMS)
 )
 PAPERS = ("burgess_", "chen_", "higgins_", "infogan_", "kim_", "kulkarni_", "montero_")
 """Settings of papers for methods that other configurations train: slow to train one by one."""
@@ -244,6 +246,17 @@ def test_another_data_set_lies_on_top(
     else:
         assert network["preset"] == "burgess"
         assert config["trainer"]["max_epochs"] == 65
+    assert f"--config configs/{name}.yaml" in (CONFIGS / f"{name}.yaml").read_text()
+
+
+@pytest.mark.parametrize(("name", "below"), LABELS.items())
+def test_labels_lie_on_top(name: str, below: str, capsys: pytest.CaptureFixture[str]) -> None:
+    config, alone = printed([below, name], capsys), load(below)
+    parts = alone["model"]["init_args"]["regularizers"]
+    assert set(config["model"]["init_args"]["regularizers"]) == {*parts, "labels"}
+    data = config["data"]["init_args"]
+    assert data["labels"] == int(name.removeprefix("labels"))
+    assert data["batch_size"] == alone["data"]["init_args"]["batch_size"]
     assert f"--config configs/{name}.yaml" in (CONFIGS / f"{name}.yaml").read_text()
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from dislab.testing import check_compiles
 from tests import cases
 
-images = cases.BATCHES[cases.ImageBatch]
+images = cases.BATCHES[cases.LabelledBatch]
 with tempfile.TemporaryDirectory() as folder:
     for case in cases.objectives(likelihoods=False):
         build, batch = case.values

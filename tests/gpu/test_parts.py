@@ -51,6 +51,8 @@ def test_regularizers(build: Any, step: int) -> None:
     assert {name: one.shape for name, one in on_device.items()} == {
         name: one.shape for name, one in draws.items()
     }
+    if regularizer.needs_labels:
+        draws["labels"] = torch.rand(6, 3)
     penalties = []
     for device in (HOST, DEVICE):
         part = copy.deepcopy(regularizer).to(device)

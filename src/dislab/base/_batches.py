@@ -81,7 +81,7 @@ def _positions(image: Tensor, second: object) -> Tensor:
     return torch.zeros(len(image), 0, dtype=torch.int64, device=image.device)
 
 
-_IMAGES: Final = ("image", "second", "transform", "target")
+_IMAGES: Final = ("image", "second", "transform", "target", "labelled")
 """Fields of a batch that hold images."""
 
 
@@ -137,6 +137,8 @@ def _check_batch(method: str, accepted: tuple[type, ...], data: object, batch: A
     if "factors" in fields:
         columns = len(data.factor_names) if isinstance(data, DataModule) else None
         _check_factors(source, fields["factors"], columns)
+    if "labels" in fields:
+        _check_labels(source, fields["labels"])
 
 
 def _check_images(source: str, name: str, image: Tensor, shape: ImageShape | None) -> None:
@@ -187,6 +189,20 @@ def _check_factors(source: str, factors: Tensor, columns: int | None) -> None:
         f"{source} delivers factors as {factors.dtype} of shape {tuple(factors.shape)}; they are "
         f"value numbers, integers of shape (batch, {'factor' if columns is None else columns}): "
         "FactorSpace.positions gives them"
+    )
+
+
+def _check_labels(source: str, labels: Tensor) -> None:
+    if labels.is_floating_point() and labels.ndim == 2 and labels.shape[1]:
+        low, high = torch.aminmax(labels.detach()) if labels.numel() else (0.0, 1.0)
+        if low >= 0 and high <= 1:
+            return
+        shown = f"from {float(low):g} to {float(high):g}"
+    else:
+        shown = f"as {labels.dtype} of shape {tuple(labels.shape)}"
+    raise InputError(
+        f"{source} delivers labels {shown}; they are floats in [0, 1] of shape (batch, label): "
+        "scale the values of each factor from 0 for the first to 1 for the last"
     )
 
 

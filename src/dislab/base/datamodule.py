@@ -32,6 +32,23 @@ class ImageBatch(NamedTuple):
     factors: Tensor
 
 
+class LabelledBatch(NamedTuple):
+    """Single images, with as many labelled ones.
+
+    Attributes:
+        image: Pixels in [0, 1], shape (batch, channel, height, width).
+        factors: Positions of these images, shape (batch, factor). They are no labels.
+        labelled: Labelled images, pixels in [0, 1], shape (batch, channel, height, width).
+        labels: Their labels in [0, 1] as float32, one column for each labelled factor, shape
+            (batch, label).
+    """
+
+    image: Tensor
+    factors: Tensor
+    labelled: Tensor
+    labels: Tensor
+
+
 class PairBatch(NamedTuple):
     """Pairs of images that share some of their factors: weak supervision.
 

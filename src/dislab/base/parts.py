@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from jaxtyping import Float, Int
 from torch import Tensor, nn
@@ -97,6 +97,10 @@ class Regularizer(nn.Module, Part, ABC):
     smallest_batch: int = 1
     """Fewest images of a training batch, over all processes; more than 1 for a term that compares
     images with each other. Smaller batches are refused."""
+    needs_labels: ClassVar[bool] = False
+    """Whether it compares codes with labels: `forward` then receives the posteriors of labelled
+    images, their means as `z`, and their labels in [0, 1] as the draw `labels`, shape (batch,
+    label)."""
 
     @abstractmethod
     def forward(

@@ -74,6 +74,13 @@ class Penalties(NamedTuple):
     terms: dict[str, Tensor]
 
 
+class Labelled(NamedTuple):
+    """Posteriors of labelled images, and their labels, shape (batch, label)."""
+
+    posterior: Posterior
+    labels: Tensor
+
+
 class Pixels(nn.Module):
     """The pixel likelihood given a decoder's output; `discretized` learns a common scale."""
 
@@ -154,15 +161,28 @@ def penalize(
     z: Float[Tensor, "batch latent"],
     draws: Draws,
     step: Int[Tensor, ""],
+    labelled: Labelled | None = None,
 ) -> Penalties:
-    """The sums of all penalties and of all auxiliary losses; terms under `regulariser/term`."""
+    """The sums of all penalties and of all auxiliary losses; terms under `regulariser/term`.
+
+    Raises:
+        InputError: A regulariser needs labels, and there are none.
+    """
     penalties: list[Tensor] = []
     auxiliaries: list[Tensor] = []
     terms: dict[str, Tensor] = {}
     for name, regularizer in regularizers.items():
-        penalty, auxiliary, regularizer_terms = regularizer(
-            posterior, z, draws_of(name, draws), step
-        )
+        inputs = (posterior, z, draws_of(name, draws))
+        if regularizer.needs_labels:
+            if labelled is None:
+                raise InputError(
+                    f"regulariser {name}, {type(regularizer).__name__}, compares codes with "
+                    "labels, and the batches have none; train a VAE with data.class_path "
+                    "LabelledData, or leave it out"
+                )
+            rows, labels = labelled
+            inputs = (rows, rows.mean, {**inputs[2], "labels": labels})
+        penalty, auxiliary, regularizer_terms = regularizer(*inputs, step)
         penalties.append(penalty)
         if auxiliary is not None:
             auxiliaries.append(auxiliary)

@@ -1,6 +1,6 @@
 """Variational autoencoder with named regularisers."""
 
-from typing import final
+from typing import ClassVar, final
 
 from jaxtyping import Int
 from lightning.pytorch.cli import LRSchedulerCallable, OptimizerCallable
@@ -12,6 +12,7 @@ from dislab.base import (
     EncoderBuilder,
     ImageBatch,
     ImageShape,
+    LabelledBatch,
     RegularizerBuilder,
     Terms,
     make_decoder,
@@ -22,6 +23,7 @@ from dislab.functional.losses import Likelihood, sample
 from dislab.functional.noise import InputNoise, check_input_noise, draw_input_noise
 from dislab.functional.streams import Stream
 from dislab.objectives._variational import (
+    Labelled,
     Pixels,
     VariationalObjective,
     build_regularizers,
@@ -38,6 +40,7 @@ class VAE(VariationalObjective):
 
     With only `KL` it is the VAE or β-VAE; with `CapacityKL` the annealed VAE; with `KL` and
     `TotalCorrelation` FactorVAE; with `DecomposedKL` β-TCVAE; with `KL` and `DIP` DIP-VAE.
+    Each also learns from labels of a few images, with `LabelFit` and `LabelledData`.
 
     Kingma & Welling (2014), https://arxiv.org/abs/1312.6114, eq. 10.
 
@@ -59,6 +62,8 @@ class VAE(VariationalObjective):
         InputError: There are no latents, a regulariser is missing or has an invalid name, or a
             part refuses its settings.
     """
+
+    batch_types: ClassVar[tuple[type, ...]] = (ImageBatch, LabelledBatch)
 
     def __init__(
         self,
@@ -84,6 +89,7 @@ class VAE(VariationalObjective):
         self.decoder = make_decoder(decoder, latent_dim, image_shape)
         self.pixels = Pixels(likelihood)
         self.regularizers = build_regularizers(regularizers, latent_dim, train_size, "a VAE")
+        self._fits_labels = any(part.needs_labels for part in self.regularizers.values())
 
     def draw(self, count: int, stream: Stream) -> Draws:
         """Noise of the codes, draws of each regulariser, and in training the input noise."""
@@ -92,7 +98,9 @@ class VAE(VariationalObjective):
             draws |= draw_input_noise(count, self.image_shape, stream)
         return draws
 
-    def losses(self, batch: ImageBatch, draws: Draws, step: Int[Tensor, ""]) -> Terms:
+    def losses(
+        self, batch: ImageBatch | LabelledBatch, draws: Draws, step: Int[Tensor, ""]
+    ) -> Terms:
         """Negative log likelihood plus every regulariser's penalty and auxiliary loss.
 
         The log holds the sum without auxiliary losses as `objective`.
@@ -100,7 +108,10 @@ class VAE(VariationalObjective):
         posterior = self.encode(with_input_noise(batch.image, draws, self.input_noise))
         z = sample(*posterior, draws["noise"])
         reconstruction = self.pixels(self.decoder(z), batch.image)
-        penalty, auxiliary, terms = penalize(self.regularizers, posterior, z, draws, step)
+        labelled = None
+        if isinstance(batch, LabelledBatch) and self._fits_labels:
+            labelled = Labelled(self.encode(batch.labelled), batch.labels)
+        penalty, auxiliary, terms = penalize(self.regularizers, posterior, z, draws, step, labelled)
         objective = reconstruction + penalty
         log = {"reconstruction": reconstruction, **terms, "objective": objective}
         return Terms(with_auxiliary(objective, auxiliary), log)

@@ -118,6 +118,18 @@ class PlannedData(DataModule):
             split: Which part of the selected states.
         """
 
+    def ordered(
+        self, split: Split, states: Indices, size: int
+    ) -> OrderedBatches | FixedBatches | None:
+        """Batches of given states in order; None if examples are drawn instead.
+
+        Args:
+            split: The split of the states.
+            states: State numbers.
+            size: Images in a batch; the last one may be smaller.
+        """
+        return OrderedBatches(states, size) if self.batch_type is ImageBatch else None
+
     def delivered(
         self,
         images: Float[Tensor, "*roles batch channel height width"],
@@ -233,11 +245,9 @@ class PlannedData(DataModule):
         states = self.indices(split)
         count = min(examples, len(states))
         size = min(self.eval_batch_size, count) or 1
-        batches: OrderedBatches | FixedBatches
-        if self.batch_type is ImageBatch:
-            chosen = host_generator(seed).choice(states, size=count, replace=False)
-            batches = OrderedBatches(chosen, size)
-        else:
+        chosen = host_generator(seed).choice(states, size=count, replace=False)
+        batches = self.ordered(split, chosen, size)
+        if batches is None:
             batches = FixedBatches(self._plan_of(split), size, seed)
         return EvalLoader(self._source(batches), range(-(-count // size)), self.num_workers)
 
@@ -314,10 +324,10 @@ class PlannedData(DataModule):
     def _eval_loader(self, split: Split) -> EvalLoader:
         """Every state once, in order, for single images; else as many random examples as states."""
         states = self.indices(split)
-        batches: OrderedBatches | FixedBatches
-        if self.batch_type is ImageBatch or not len(states):
-            batches = OrderedBatches(states, self.eval_batch_size)
-        else:
+        batches: OrderedBatches | FixedBatches | None = OrderedBatches(states, self.eval_batch_size)
+        if len(states):
+            batches = self.ordered(split, states, self.eval_batch_size)
+        if batches is None:
             examples = min(self.eval_batch_size, len(states))
             batches = FixedBatches(self._plan_of(split), examples, self.split_seed)
         numbers = in_turn(self.eval_batches(split), *world())

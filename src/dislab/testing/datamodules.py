@@ -66,7 +66,7 @@ def _check_batch(data: DataModule, batch: Any, states: Any) -> None:
     count, factors = len(batch[0]), len(data.factors.names)
     numbered = {"action": _names(data, "action_names"), "active": _names(data, "group_names")}
     for name, part in batch._asdict().items():
-        if name in ("image", "second", "transform", "target"):
+        if name in ("image", "second", "transform", "target", "labelled"):
             shape: tuple[int, ...] = (count, *data.image_shape)
             dtype = torch.float32
             inside = is_vector(shape) or bool((part >= 0).all() and (part <= 1).all())
@@ -84,6 +84,9 @@ def _check_batch(data: DataModule, batch: Any, states: Any) -> None:
         elif name == "symbol":
             shape, dtype = (count, len(_names(data, "symbol_names"))), torch.float32
             must(bool(((part == 0) | (part == 1)).all()), "symbol is 0 or 1")
+        elif name == "labels":
+            shape, dtype = (count, part.shape[-1]), torch.float32
+            must(bool((part >= 0).all() and (part <= 1).all()), "labels are in [0, 1]")
         else:
             continue
         must(tuple(part.shape) == shape, f"{name} has shape {shape}, not {tuple(part.shape)}")

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from dislab.base import Penalty, Posterior, Regularizer, RegularizerBuilder
+from dislab.base import Draws, Penalty, Posterior, Regularizer, RegularizerBuilder
 from dislab.functional.random import device_generator
 from dislab.functional.streams import Stream
 from dislab.testing._claims import CPU, check_state_dict, must
@@ -36,6 +36,10 @@ def check_regularizer(
         all(torch.equal(draws[name], again[name]) for name in draws),
         "draw is a function of its stream alone",
     )
+    labels: Draws = {}
+    if regularizer.needs_labels:
+        labels["labels"] = torch.rand(batch, latent_dim - 1, generator=device_generator(CPU, 1))
+    draws |= labels
     out = regularizer(posterior, z, draws, step)
     repeated = regularizer(posterior, z, draws, step)
     must(out.penalty.shape == (), "the penalty is a scalar")
@@ -46,7 +50,7 @@ def check_regularizer(
     _check_gradients(regularizer, out, [mean, log_var])
     check_state_dict(regularizer, build(latent_dim, train_size))
     single = Posterior(mean[:2], log_var[:2])
-    few = regularizer.draw(2, Stream(1))
+    few = regularizer.draw(2, Stream(1)) | {name: rows[:2] for name, rows in labels.items()}
     must(bool(regularizer(single, z[:2], few, step).penalty.isfinite()), "two images are enough")
 
 

@@ -1,0 +1,159 @@
+"""Which images have labels, what the labels are, and that the other images stay the same."""
+
+from functools import partial
+from typing import Any
+
+import lightning.pytorch as pl
+import numpy as np
+import pytest
+import torch
+
+from dislab.base import Dataset, Objective
+from dislab.datamodules import LabelledData, PairedData, SingleData
+from dislab.datasets import GaussianBlob
+from dislab.decoders import MLPDecoder
+from dislab.encoders import MLPEncoder
+from dislab.errors import InputError
+from dislab.metrics import evaluate
+from dislab.objectives import VAE, AdaGVAE
+from dislab.regularizers import KL, LabelFit
+
+
+def batches(data: Any, split: str = "train", count: int = 4) -> list[Any]:
+    torch.manual_seed(5)
+    data.setup("fit")
+    loaders = {"train": data.train_dataloader, "test": data.test_dataloader}
+    raw = [batch for _, batch in zip(range(count), loaders[split](), strict=False)]
+    return [data.on_after_batch_transfer(batch, 0) for batch in raw]
+
+
+def test_a_few_images_have_labels(tiny: Dataset) -> None:
+    data = LabelledData(tiny, labels=20, batch_size=64)
+    shown = {tuple(row) for batch in batches(data, count=20) for row in batch.labels.tolist()}
+    rest = {tuple(row) for batch in batches(data, "test") for row in batch.labels.tolist()}
+    assert (len(shown), len(rest), len(shown & rest)) == (18, 2, 0)
+    assert data.label_names == ("shape", "angle", "place")
+
+
+def test_labels_are_the_ranks_of_the_values_of_the_labelled_images(
+    tiny: Dataset, shown: Any
+) -> None:
+    data = LabelledData(tiny, labels=None, include={"place": {"max": 4.0}}, batch_size=16)
+    sizes = np.array([2, 4, 4])
+    for batch in batches(data):
+        ranks = tiny.factors.positions(shown(batch.labelled))
+        assert np.allclose(batch.labels, ranks / sizes)
+        assert np.array_equal(batch.factors, tiny.factors.positions(shown(batch.image)))
+
+
+@pytest.mark.parametrize("split", ["train", "test"])
+def test_the_other_images_are_those_of_single_data(tiny: Dataset, split: str) -> None:
+    few, none = LabelledData(tiny, labels=9, batch_size=8), SingleData(tiny, batch_size=8)
+    for first, second in zip(batches(few, split), batches(none, split), strict=True):
+        assert torch.equal(first.image, second.image)
+        assert torch.equal(first.factors, second.factors)
+    samples = [next(iter(data.sample_loader("test", 7, 3))).positions for data in (few, none)]
+    assert torch.equal(samples[0][0], samples[1])
+
+
+def test_errors_of_labels(tiny: Dataset) -> None:
+    def labels(**settings: Any) -> np.ndarray:
+        data = LabelledData(tiny, labels=None, label_validation=0.0, **settings)
+        return data.plan("train").labels.values
+
+    exact = labels()
+    assert np.unique(labels(label_bins=5)[:, 2]).tolist() == [0, 0.25, 0.5, 0.75, 1]
+    flipped = labels(label_errors=0.1)[:, 2] != exact[:, 2]
+    assert 0.03 < flipped.mean() < 0.18
+    permuted = labels(label_permuted=True)[:, 2]
+    pairs = {*zip(exact[:, 2].tolist(), permuted.tolist(), strict=True)}
+    assert len(pairs) == 20
+    assert np.unique(permuted).tolist() == np.unique(exact[:, 2]).tolist()
+    assert np.array_equal(labels(label_factors=["place"])[:, 0], exact[:, 2])
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"labels": 301}, "labels is 301, and the training split has"),
+        ({"labels": 1}, "labels is 1"),
+        ({"label_validation": 1.0}, "label_validation 1.0"),
+        ({"label_errors": -0.1}, "label_errors is -0.1"),
+        ({"label_errors": 1.1}, "label_errors 1.1"),
+        ({"label_bins": 1}, "label_bins is 1"),
+        ({"label_seed": -1}, "label_seed is -1"),
+        ({"label_factors": []}, "names at least one factor"),
+        ({"label_factors": ["place", "place"]}, "each once"),
+        ({"label_factors": ["colour"]}, "colour"),
+        (
+            {
+                "label_factors": ["shape"],
+                "include": {"shape": "dot"},
+                "labels": 9,
+                "validation": 0.1,
+            },
+            "single value",
+        ),
+    ],
+)
+def test_refuses_bad_settings(tiny: Dataset, settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        LabelledData(tiny, batch_size=8, **settings)
+
+
+def test_refuses_a_nuisance_factor(repeated: Dataset) -> None:
+    with pytest.raises(InputError, match="only tells images apart"):
+        LabelledData(repeated, labels=5, batch_size=4, validation=0.1, label_factors=["instance"])
+
+
+BLOB: dict[str, Any] = {"dataset": GaussianBlob(16), "resize": 16, "batch_size": 64}
+
+
+def fitted(data: Any, kind: Any = VAE, steps: int = 5, **regularizers: Any) -> Objective:
+    torch.manual_seed(1)
+    model: Objective = kind(
+        image_shape=(1, 16, 16),
+        train_size=200,
+        latent_dim=3,
+        encoder=partial(MLPEncoder, hidden=(32,)),
+        decoder=partial(MLPDecoder, hidden=(32,)),
+        regularizers={"kl": KL, **regularizers},
+        optimizer=partial(torch.optim.Adam, lr=3e-3),
+    )
+    quiet: dict[str, Any] = {"logger": False, "enable_checkpointing": False}
+    quiet |= {"enable_progress_bar": False, "enable_model_summary": False, "barebones": False}
+    runner = pl.Trainer(accelerator="cpu", max_steps=steps, limit_val_batches=1, **quiet)
+    runner.fit(model, datamodule=data)
+    return model
+
+
+def test_weight_zero_equals_the_unsupervised_run() -> None:
+    labelled = fitted(LabelledData(**BLOB, labels=20), labels=partial(LabelFit, gamma=0.0))
+    expected = fitted(SingleData(**BLOB)).state_dict()
+    for name, value in labelled.state_dict().items():
+        assert torch.equal(value, expected[name]), name
+
+
+@pytest.mark.parametrize(("kind", "data"), [(VAE, SingleData), (AdaGVAE, PairedData)])
+def test_a_fit_to_labels_needs_labels(kind: Any, data: Any) -> None:
+    with pytest.raises(InputError, match="the batches have none; train a VAE"):
+        fitted(data(**BLOB, validation=0.1), kind, labels=LabelFit)
+
+
+@pytest.mark.slow
+def test_all_labels_disentangle_and_random_ones_do_not() -> None:
+    """The ceiling is the MIG of the factors themselves; random labels tell nothing."""
+
+    def gap(codes: Any) -> float:
+        return float(evaluate(codes, factors, metrics=["MIG"])["mig"])
+
+    images = SingleData(**BLOB)
+    states = images.indices("all")
+    factors = images.factors.positions(states)
+    reached = {}
+    for errors in (0.0, 1.0):
+        data = LabelledData(**BLOB, labels=None, label_errors=errors)
+        model = fitted(data, steps=1500, labels=partial(LabelFit, gamma=1000.0))
+        reached[errors] = gap(model.codes(images.images(torch.from_numpy(states))).detach())
+    assert reached[0.0] > 0.8 * gap(factors.astype(float))
+    assert reached[1.0] < 0.2
