@@ -67,9 +67,9 @@ def test_off_a_terminal_a_fit_prints_few_lines_and_ends_with_the_scores(folder: 
     names = [re.split("  +", line)[0] for line in table.splitlines()]
     assert names == [
         "score",
-        "DCI hgbt disentanglement",  # safe_dump sorts the names
-        "DCI hgbt completeness",
-        "DCI hgbt informativeness",
+        "DCI disentanglement",  # safe_dump sorts the names
+        "DCI completeness",
+        "DCI informativeness",
         "MIG",
         "Active units",
     ]

@@ -319,7 +319,7 @@ def test_a_brief_table_has_words_and_no_repetition() -> None:
     lines = score_table(values, {}, {}, brief=True).splitlines()
     assert [re.split(r"  +", line) for line in lines] == [
         ["score", "value"],
-        ["DCI hgbt completeness", "0.5000"],
+        ["DCI completeness", "0.5000"],
         ["Sampled MIG", "0.2500"],
         ["Score train", "0.1000"],
     ]

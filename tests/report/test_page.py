@@ -103,16 +103,16 @@ def test_data_that_end_a_script_are_escaped(small: ReportedRun) -> None:
 
 
 def test_the_page_says_where_its_images_come_from(small: ReportedRun) -> None:
-    assert "The decoder runs in this page. Its " in page_of([small])
+    assert "The decoder runs in this page, with " in page_of([small])
     text = page_of([small._replace(module=vae(Own, (1, 16, 16)))])
-    assert "These images were decoded beforehand: the page cannot compute Own." in text
+    assert "Images were decoded beforehand: the page cannot compute Own." in text
 
 
 def test_a_page_of_explorers_holds_nothing_else(small: ReportedRun) -> None:
     text = page_of([small, small], explorer_only=True)
     assert text.count('class="explorer"') == 2
     assert "small on GaussianBlob" in text
-    assert "The decoder runs in this page. Its " in text
+    assert text.count("Decoders run in this page, with ") == 1
     assert not {"Scores", "Pictures", "All settings"} & set(re.findall(r"\w+(?: \w+)?", text))
     assert len(text) < len(page_of([small, small]))
 

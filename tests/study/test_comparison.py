@@ -3,7 +3,9 @@
 from pathlib import Path
 
 import pytest
+import yaml
 
+from dislab.cli import main
 from dislab.runs import record_divergence, write_scores
 from dislab.study.comparison import compare
 
@@ -37,3 +39,29 @@ def test_runs_are_named_by_their_methods(tmp_path: Path) -> None:
         (tmp_path / name / "config.yaml").write_text(text)
     table = compare([tmp_path / "FactorVAE", tmp_path / "β-VAE"])
     assert table["method"].tolist() == ["FactorVAE", "β-VAE"]
+
+
+@pytest.mark.parametrize(
+    ("folders", "names"),
+    [
+        (["a/version_0", "a/version_1"], ["version_0", "version_1"]),
+        (["a/version_0", "b/version_0"], ["a/version_0", "b/version_0"]),
+        (["a", "a/other_data/b"], ["a", "a/other_data/b"]),
+        (["a"], ["a"]),
+    ],
+)
+def test_paths_are_printed_without_the_folders_that_all_share(
+    folders: list[str], names: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    above = tmp_path / ("long_" * 20)
+    for folder in folders:
+        (above / folder).mkdir(parents=True, exist_ok=True)
+        settings = {f"setting_{number}": f"{number}_of_{folder}" for number in range(9)}
+        config = {"model": {"class_path": "VAE", "init_args": settings}, "seed_everything": 3}
+        (above / folder / "config.yaml").write_text(yaml.safe_dump(config))
+        write_scores(above / folder, "test", {"scores": {"dci_hgbt_disentanglement": 0.5}})
+    assert main(["compare", *(str(above / folder) for folder in folders)]) == 0
+    head, *lines = capsys.readouterr().out.partition("\n\n")[0].splitlines()
+    assert [line.split()[0] for line in lines] == names
+    assert max(map(len, [head, *lines])) <= 100
+    assert "DCI disentanglement" in head

@@ -57,11 +57,11 @@ def test_every_run_is_a_row_with_its_settings_and_scores(make: Make, tmp_path: P
     text = study_page_of(study, tmp_path)
     assert column(text, "method") == ["one"] * 4 + ["two"] * 4
     assert column(text, "seed") == [0, 1] * 4
-    assert column(text, "mig") == MIG
-    assert column(text, "sap")[0] == 0.123457
+    assert column(text, "MIG") == MIG
+    assert column(text, "SAP")[0] == 0.123457
     assert column(text, "state") == ["finished"] * 8
     found = data_of(text, "study")
-    assert found["columns"][found["by"]]["label"] == "mig"
+    assert found["columns"][found["by"]]["label"] == "MIG"
     assert found["descending"] is True
     assert (
         found["settings"] == [{"optimizer": "1"}] * 2 + [{"optimizer": "2"}] * 2

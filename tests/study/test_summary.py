@@ -11,7 +11,7 @@ import pytest
 from dislab.errors import InputError
 from dislab.study.statistics._frames import setting_columns
 from dislab.study.statistics.selection import Best
-from dislab.study.summary import label, measures_of, nested, slug, slugs, summarize
+from dislab.study.summary import label, labels, measures_of, nested, slug, slugs, summarize
 from dislab.study.summary_folder import pictures
 
 SEEDS = 5
@@ -130,7 +130,7 @@ def test_means_have_the_chance_of_scores_where_it_was_measured() -> None:
     assert mig["chance"].tolist() == pytest.approx(expected.tolist())
     assert means.table.loc[means.table["score"] == "score.tc", "chance"].isna().all()
     last = means.excerpts[0].iloc[-1].to_dict()
-    assert (last["method"], last["mig"], last["tc"]) == ("chance", f"{np.mean(levels):.3f}", "–")
+    assert (last["method"], last["MIG"], last["Tc"]) == ("chance", f"{np.mean(levels):.3f}", "–")
     assert "score.mig/chance" in found.runs
     assert not any("chance" in measure for measure in found.measures)
     without = summarize(runs.drop(columns="score.mig/chance"), "mine", ("method",))
@@ -204,11 +204,11 @@ def test_a_target_in_nats_has_tables_of_its_own() -> None:
     runs = table(**{"score.tc": rising(), bound: rising()})
     found = summarize(runs, "mine", ("method", "strength", "noise"), PRIMARY, bound)
     first, _ = found.tables["model_selection"].excerpts
-    assert first["selector"].tolist() == ["mig", "tc", "random"]
+    assert first["selector"].tolist() == ["MIG", "Tc", "random"]
     comparisons = found.tables["comparisons_noise"]
     assert set(comparisons.table["score"]) == {bound, *PRIMARY}
     assert len(comparisons.excerpts[0]) == 1
-    assert "difference of elbo_sample_test" in comparisons.excerpts[0]
+    assert "difference of ELBO (test)" in comparisons.excerpts[0]
     others = summarize(runs, "mine", ("method", "strength", "noise"), PRIMARY)
     assert set(others.tables["model_selection"].table["target"]) == set(PRIMARY)
 
@@ -230,8 +230,8 @@ def test_udr_of_too_few_seeds_is_explained_and_takes_no_column() -> None:
     assert empty not in found.runs
     assert full in found.runs
     shown = [str(name) for one in found.tables["means"].excerpts for name in one]
-    assert "alignment" in shown
-    assert not any("udr" in name for name in shown)
+    assert "Alignment" in shown
+    assert not any("UDR" in name for name in shown)
     assert "scatter_udr_lasso_pooled" not in {one.name for one in pictures(found)}
 
 
@@ -251,9 +251,14 @@ def test_mistakes(runs: pd.DataFrame, target: str | None, message: str) -> None:
 def test_names_for_files_and_people() -> None:
     assert slug("model.regularizers.kl.beta") == "model_regularizers_kl_beta"
     assert slug("transfer.a/../b\n<") == "transfer_a_b"
-    assert label("score.mig") == "mig"
-    assert label("agreement.alignment") == "alignment"
-    assert label("transfer.a/MLP") == "transfer.a/MLP"
+    assert label("score.mig") == "MIG"
+    assert label("agreement.alignment") == "Alignment"
+    assert label("transfer.a_b/MLP") == "transfer a b/MLP"
+    assert labels(["score.a_b", "score.a/b", "score.mig"]) == {
+        "score.a_b": "score.a_b",
+        "score.a/b": "score.a/b",
+        "score.mig": "MIG",
+    }
 
 
 def test_axes_and_scores_with_equal_file_names_keep_all_tables_and_pictures() -> None:

@@ -1,6 +1,7 @@
 """Tables of many runs: their options and output, `dislab compare` and `dislab import`."""
 
 import argparse
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -67,12 +68,27 @@ def compare(args: list[str]) -> int:
     check_table_options(options)
     from dislab.study import comparison
 
-    put_table(comparison.compare(options.runs), options)
-    if not options.out and not options.format:
-        for folder in map(Path, options.runs):
-            for sentence in comparison.published_values(folder):
-                print(f"{folder}: {sentence}")
+    table = comparison.compare(options.runs)
+    if options.out or options.format:
+        put_table(table, options)
+        return 0
+    above, names = _shortened(list(map(str, table.index)))
+    put_table(table.rename(index=dict(zip(table.index, names, strict=True))), options)
+    if above:
+        print(f"runs in {above}")
+    for name, folder in zip(names, map(Path, options.runs), strict=True):
+        for sentence in comparison.published_values(folder):
+            print(f"{name}: {sentence}")
     return 0
+
+
+def _shortened(paths: list[str]) -> tuple[str, list[str]]:
+    """The folder that all paths have in common, and the paths below it."""
+    try:
+        above = os.path.commonpath([os.path.dirname(path) for path in paths])
+    except ValueError:  # absolute and relative paths, or two drives
+        return "", paths
+    return (above, [os.path.relpath(path, above) for path in paths]) if above else ("", paths)
 
 
 def import_results(args: list[str]) -> int:

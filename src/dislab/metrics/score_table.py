@@ -12,6 +12,20 @@ from dislab.storage import text_table
 
 _DETAIL: Final = re.compile(r"_(train|unweighted|nrmse|normalized)$")
 """Suffixes of scalars that repeat another score in another form."""
+_LIKELIHOOD: Final = re.compile(
+    r"(elbo|reconstruction|kl)(?:_(sample|mean))?_(train|validation|test)"
+)
+"""Matches names of likelihoods, which have a value for each split."""
+_WORDS: Final = {
+    "dci_hgbt": "DCI",  # other learners are named
+    "factor_vae": "FactorVAE",
+    "beta_vae": "BetaVAE",
+    "elbo": "ELBO",
+    "kl": "KL",
+    "udr": "UDR",
+}
+"""Names of the field for parts of names of scores."""
+_WORD: Final = re.compile(rf"(?<![a-z0-9])({'|'.join(_WORDS)})(?![a-z0-9])")
 _ACRONYM: Final = re.compile(r"[A-Z]{2,}(?![a-z])")
 
 
@@ -79,12 +93,31 @@ def label(name: str) -> str:
     Args:
         name: Name in `scores.json`.
 
-    >>> label("dci_hgbt_disentanglement"), label("factor_vae_score")
-    ('DCI hgbt disentanglement', 'Factor VAE score')
+    >>> label("dci_hgbt_disentanglement"), label("factor_vae_score"), label("elbo_sample_test")
+    ('DCI disentanglement', 'FactorVAE score', 'ELBO (test)')
     """
-    words = [_acronyms().get(word, word) for word in re.split(r"[_/]", name) if word]
+    if parts := likelihood(name):
+        return f"{parts[0]} ({parts[1]})"
+    named = _WORD.sub(lambda match: _WORDS[match[0]], name)
+    words = [_acronyms().get(word, word) for word in re.split(r"[_/]", named) if word]
     text = " ".join(words)
     return text[:1].upper() + text[1:]
+
+
+def likelihood(name: str) -> tuple[str, str] | None:
+    """A likelihood in words, and its split; None for other scores.
+
+    Args:
+        name: Name in `scores.json`.
+
+    >>> likelihood("elbo_mean_test"), likelihood("mig")
+    (('ELBO of mean codes', 'test'), None)
+    """
+    if (match := _LIKELIHOOD.fullmatch(name)) is None:
+        return None
+    term, codes, split = match.groups()
+    words = _WORDS.get(term, term.capitalize())
+    return f"{words} of mean codes" if codes == "mean" else words, split
 
 
 @cache

@@ -69,7 +69,7 @@ def parallel_settings(
     axes.spines[:].set_visible(False)
     axes.set_title(title, fontsize=TITLE_SIZE, loc="left", parse_math=False)
     scale = figure.colorbar(lines, ax=axes, pad=0, aspect=30)
-    scale.solids.set(rasterized=False, edgecolor="face")  # type: ignore[union-attr]
+    scale.solids.set(rasterized=False, edgecolor="face", alpha=1)  # type: ignore[union-attr]
     scale.ax.tick_params(labelsize=LABEL_SIZE)
     scale.ax.set_ylabel(name, fontsize=LABEL_SIZE, parse_math=False)
     return figure

@@ -7,17 +7,19 @@ from typing import Any, Final
 import pandas as pd
 
 from dislab.errors import InputError
-from dislab.metrics.score_table import label as words
 from dislab.storage import text_table
 from dislab.study.stages.score import CHANCE
 from dislab.study.statistics import comparisons, latex
 from dislab.study.statistics._frames import AGREEMENT, is_chance
 from dislab.study.statistics.selection import Best
 from dislab.study.status import MAIN
-from dislab.study.summary import is_bound, nested
+from dislab.study.summary import is_bound, label, labels, nested
 
 _COLUMNS: Final = 3
 _SETTINGS: Final = 4
+"""Maximum number of columns of settings; fewer where a table would be wider than a terminal."""
+_WIDTH: Final = 100
+"""Letters in a line of a terminal."""
 _BOLD: Final = "\ue000"
 _END: Final = "\ue001"
 """Characters of no language, which stand for bold text while the rest is escaped."""
@@ -45,20 +47,6 @@ def _is_main(name: str) -> bool:
     return "dci_" not in name or name.endswith("_disentanglement")
 
 
-def readable(column: str) -> str:
-    """The name of a column as words.
-
-    >>> readable("score.dci_hgbt_disentanglement"), readable("model.regularizers.kl.beta")
-    ('DCI hgbt disentanglement', 'kl.beta')
-    """
-    prefix, _, name = column.partition(".")
-    if prefix == "score":
-        return words(name)
-    if prefix in ("transfer", "generalisation", "agreement"):
-        return f"{prefix} {words(name)}"
-    return ".".join(column.split(".")[-2:])
-
-
 def headline_table(
     runs: pd.DataFrame, axes: Sequence[str], measures: Mapping[str, Best]
 ) -> pd.DataFrame:
@@ -76,20 +64,21 @@ def headline_table(
     scored = runs[runs[columns].notna().any(axis=1)]
     axis = next(iter(_varying(scored, axes)), None)
     groups = {"all": scored} if axis is None else dict(list(scored.groupby(axis, sort=False)))
-    heading = readable(axis) if axis else "setting"
+    heading = label(axis) if axis else "setting"
+    heads = labels(columns)
     table = pd.DataFrame(index=pd.Index(map(str, groups), name=heading))
     table["runs"] = [str(len(group)) for group in groups.values()]
     for name in columns:
         means = [group[name].mean() for group in groups.values()]
         best = (max if measures[name] == "highest" else min)(means)
-        table[readable(name)] = [
+        table[heads[name]] = [
             f"{_spread(group[name])}{'*' if mean == best and len(groups) > 1 else ' '}"
             for group, mean in zip(groups.values(), means, strict=True)
         ]
     if columns:
         table["best run"] = [_best(group[columns[0]], measures) for group in groups.values()]
     chance = {
-        readable(name): f"{scored[level].mean():.3f} "
+        heads[name]: f"{scored[level].mean():.3f} "
         for name in columns
         if (level := f"{name}{CHANCE}") in scored and scored[level].notna().any()
     }
@@ -105,31 +94,42 @@ def narrow_table(
 
     Args:
         runs: Result of `Study.table` or `compare`.
-        axes: Names of the columns that are settings; at most four are shown.
+        axes: Names of the columns that are settings; at most four are shown, and fewer if the table
+            would be wider than 100 letters.
         measures: Result of `measures_of`; `*` marks the best run of each. Columns of
             `Study.agreement` are shown too.
     """
-    columns = _varying(runs, [*axes, "seed"])
-    columns = columns[:_SETTINGS] + [name for name in columns[_SETTINGS:] if name == "seed"]
-    if (runs["state"] != "finished").any():
-        columns.append("state")
     if not measures:  # of a single run, no score varies
         scores = [str(name) for name in runs if str(name).startswith("score.")]
         measures = {name: "highest" for name in scores if not is_chance(name)}
-    several = len(runs) > 1
+    varying = _varying(runs, [*axes, "seed"])
+    for count in range(_SETTINGS, 0, -1):
+        columns = varying[:count] + [name for name in varying[count:] if name == "seed"]
+        if (runs["state"] != "finished").any():
+            columns.append("state")
+        table = _narrow(runs, columns, measures)
+        if max(map(len, text(table)), default=0) <= _WIDTH:
+            break
+    return table
+
+
+def _narrow(
+    runs: pd.DataFrame, columns: Sequence[str], measures: Mapping[str, Best]
+) -> pd.DataFrame:
+    several, scores = len(runs) > 1, headline_measures(measures)
+    agreement = [str(column) for column in runs if str(column).startswith(AGREEMENT)]
+    heads = labels([*columns, *scores, *agreement])
     table = pd.DataFrame(index=runs.index.map(str))
     for name in columns:
-        table[readable(name)] = ["–" if pd.isna(cell) else str(cell) for cell in runs[name]]
-    for name in headline_measures(measures):
+        table[heads[name]] = ["–" if pd.isna(cell) else str(cell) for cell in runs[name]]
+    for name in scores:
         best = runs[name].max() if measures[name] == "highest" else runs[name].min()
-        table[readable(name)] = [
+        table[heads[name]] = [
             "–" if pd.isna(score) else f"{score:.3f}{'*' if several and score == best else ' '}"
             for score in runs[name]
         ]
-    for name in (str(column) for column in runs if str(column).startswith(AGREEMENT)):
-        table[words(name.removeprefix(AGREEMENT))] = [
-            "–" if pd.isna(score) else f"{score:.3f}" for score in runs[name]
-        ]
+    for name in agreement:
+        table[heads[name]] = ["–" if pd.isna(score) else f"{score:.3f}" for score in runs[name]]
     return table
 
 
@@ -185,9 +185,9 @@ def verdict(runs: pd.DataFrame, axes: Sequence[str], measures: Mapping[str, Best
         return f"Nothing to compare: {error}."
     rows = [row for row in pairs.to_dict("records") if not pd.isna(row["difference"])]
     if not rows:
-        return f"Nothing to compare: no two values of {readable(axis)} have runs of one seed."
+        return f"Nothing to compare: no two values of {label(axis)} have runs of one seed."
     largest = max(rows, key=lambda row: abs(row["difference"]))
-    return _sentence(largest, readable(axis), readable(target), len(rows))
+    return _sentence(largest, label(axis), label(target), len(rows))
 
 
 def _sentence(row: Mapping[Any, Any], axis: str, target: str, count: int) -> str:

@@ -21,12 +21,13 @@ from dislab.runs import CONFIG
 from dislab.runs.published import is_published, published, without_paths
 from dislab.storage import atomic
 from dislab.study.comparison import flat_settings
+from dislab.study.headline import headline_measures, headline_table, verdict
 from dislab.study.results import STUDY
 from dislab.study.schedule import read_schedule, study_file_of
 from dislab.study.statistics.text import texts
 from dislab.study.status import RunStatus, duration, mixed_versions, versions_of
 from dislab.study.study import Study, StudyWarning
-from dislab.study.summary import NothingToCompareError, StudySummary, label
+from dislab.study.summary import NamedTable, NothingToCompareError, StudySummary, label, labels
 from dislab.study.summary_folder import pictures
 from dislab.yaml_files import parse_mapping, yaml_text
 
@@ -41,7 +42,9 @@ _OF_MEANS: Final = ("violins_", "settings")
 """Pictures shown with the means; others are shown with the rank correlations."""
 _DIGITS: Final = 6
 """Significant digits in the table of runs; `study table` writes all digits."""
-_MOST_SHOWN: Final = 8
+_MOST_COLUMNS: Final = 8
+"""Number of columns above which a table is collapsed initially."""
+_MOST_SHOWN: Final = 4
 """Number of scores shown initially as columns of the table of runs."""
 _NOT_SHOWN: Final = ("seed_everything", "name", "report")
 """Settings left out of comparisons: equal by design, or with a column of their own."""
@@ -67,8 +70,8 @@ class _Section(NamedTuple):
     text: str
     pictures: list[PagePicture]
     tables: dict[str, Table]
-    folded: tuple[str, ...]
-    """Captions of tables that are collapsed initially; long tables always are."""
+    folded: list[str]
+    """Captions of tables that are collapsed initially."""
 
 
 def write_study_page(
@@ -112,7 +115,9 @@ def study_page_of(
         {
             "title": study.schedule.name,
             "summary": _described(study, table),
-            "headline": _headline(table, summary),
+            "headline": _headline(table),
+            "verdict": "" if summary is None else _verdict(summary),
+            "means": None if summary is None else _means(summary),
             "notes": [
                 f"{note[0].upper()}{note[1:]}." for note in (mixed_versions(runs), reason) if note
             ],
@@ -160,16 +165,23 @@ def _described(study: Study, table: pd.DataFrame) -> str:
     return "; ".join([*parts, f"{seeds} seed{'s' * (seeds != 1)}"])
 
 
-def _headline(table: pd.DataFrame, summary: StudySummary | None) -> dict[str, str]:
+def _headline(table: pd.DataFrame) -> dict[str, str]:
+    """Number of runs by state, unless all have finished."""
     counts = table["state"].value_counts()
     facts = {state: str(counts[state]) for state in _STATES if state in counts}
-    if summary is None:
-        return facts
-    scores = _finite(summary)
-    best = scores.max() if summary.measures[summary.target] == "highest" else scores.min()
-    facts[f"best {label(summary.target)}"] = _digits(float(best))
-    facts[f"median {label(summary.target)}"] = _digits(float(scores.median()))
-    return facts
+    return {} if list(facts) == ["finished"] else facts
+
+
+def _verdict(summary: StudySummary) -> str:
+    return verdict(summary.runs, summary.axes, {summary.target: summary.measures[summary.target]})
+
+
+def _means(summary: StudySummary) -> Table:
+    """Table of means of the target and of two more scores by the first axis."""
+    names = dict.fromkeys([summary.target, *headline_measures(summary.measures)])
+    measures = {name: summary.measures[name] for name in list(names)[:3]}
+    means = headline_table(summary.runs, summary.axes, measures).reset_index()
+    return Table(list(map(str, means)), [list(map(str, row)) for row in means.to_numpy()])
 
 
 def _finite(summary: StudySummary) -> pd.Series:
@@ -228,13 +240,22 @@ def _rows(table: pd.DataFrame, summary: StudySummary | None, axes: Sequence[str]
     results = [name for name in map(str, runs) if name not in kinds]
     first = list(dict.fromkeys([summary.target, *measures] if summary else results))
     names = list(dict.fromkeys([*axes, "seed", "state", *first, *results]))
-    columns: list[dict[str, Any]] = [{"label": "run", "kind": "run", "shown": True}]
+    heads = labels(names)
+    are_finished = set(runs["state"]) <= {"finished"}
+    columns: list[dict[str, Any]] = [{"label": "run", "name": "run", "kind": "run", "shown": True}]
     cells = [list(map(str, runs.index))]
     for name in names:
         kind = kinds.get(name, "result")
         is_shown = kind != "result" or name in first[:_MOST_SHOWN]
-        is_lower = measures.get(name) == "lowest"
-        columns.append({"label": label(name), "kind": kind, "shown": is_shown, "lower": is_lower})
+        columns.append(
+            {
+                "label": heads[name],
+                "name": name,
+                "kind": kind,
+                "shown": is_shown and not (kind == "state" and are_finished),
+                "lower": measures.get(name) == "lowest",
+            }
+        )
         cells.append([_cell(value) for value in runs[name]])
     return {
         "columns": columns,
@@ -356,18 +377,33 @@ def _sections(summary: StudySummary) -> Iterator[_Section]:
         )
     for name, table in summary.tables.items():
         tables = {
-            table.title if index == 0 else f"{table.title} ({index + 1})": _table(part, summary)
+            _caption(table, index, summary.axes): _table(part, summary)
             for index, part in enumerate(table.excerpts)
         }
-        everything = f"{table.title}: every number"
+        folded = [
+            caption
+            for caption, content in tables.items()
+            if name == "means" or len(content.heads) > _MOST_COLUMNS
+        ]
         if len(table.table) <= _MOST_ROWS:
-            tables[everything] = _table(table.table, summary)
+            folded.append("every number")
+            tables["every number"] = _table(table.table, summary)
         text = table.note.translate(_PLAIN)
-        yield _Section(name, table.title, text, pictures_of.get(name, []), tables, (everything,))
+        yield _Section(name, table.title, text, pictures_of.get(name, []), tables, folded)
     for name, reason in summary.absent.items():
         words = name.replace("_", " ")
         title = f"{words[0].upper()}{words[1:]}"
-        yield _Section(name, title, f"Not computed: {reason}.", [], {}, ())
+        yield _Section(name, title, f"Not computed: {reason}.", [], {}, [])
+
+
+def _caption(table: NamedTable, index: int, axes: Sequence[str]) -> str:
+    """Caption of one of the tables of a section: the scores of means, or the first column."""
+    excerpt = table.excerpts[index]
+    if index == 0 and len(table.excerpts) < 3:
+        return table.title
+    names = [str(name) for name in excerpt if name not in (*axes, "runs")]
+    about = ", ".join(names) if excerpt.index.name is None else excerpt.index.name
+    return f"{table.title}: {about}"
 
 
 def _table(frame: pd.DataFrame, summary: StudySummary) -> Table:

@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 import pandas as pd
 
 from dislab.errors import InputError, suggestion
+from dislab.metrics.score_table import label as words
 from dislab.plugins import STAGES, declared
 from dislab.study.stages import load_stage
 from dislab.study.statistics import (
@@ -222,7 +223,9 @@ def slugs(columns: Iterable[str]) -> dict[str, str]:
     >>> slugs(["score.mig", "a.b", "a_b"])
     {'score.mig': 'mig', 'a.b': 'a_b_2e7336', 'a_b': 'a_b_648fa9'}
     """
-    texts = {column: slug(label(column)) for column in columns}
+    texts = {
+        column: slug(column.removeprefix("score.").removeprefix(AGREEMENT)) for column in columns
+    }
     counts = Counter(text.lower() for text in texts.values())  # some disks ignore case
     return {
         column: text
@@ -233,8 +236,28 @@ def slugs(columns: Iterable[str]) -> dict[str, str]:
 
 
 def label(column: str) -> str:
-    """Display name of the column of a score: without `score.` and `agreement.`."""
-    return column.removeprefix("score.").removeprefix(AGREEMENT)
+    """The name of a column as words; see `labels` for several columns.
+
+    >>> label("score.dci_hgbt_disentanglement"), label("model.regularizers.kl.beta")
+    ('DCI disentanglement', 'kl.beta')
+    """
+    prefix, _, name = column.partition(".")
+    if column.startswith(("score.", AGREEMENT)):
+        return words(name)
+    if prefix in ("transfer", "generalisation"):
+        return f"{prefix} {name}".replace("_", " ")
+    return ".".join(column.split(".")[-2:])
+
+
+def labels(columns: Iterable[str]) -> dict[str, str]:
+    """The names of columns as words; columns that would share a name keep their own.
+
+    >>> labels(["model.kl.beta", "model.tc.gamma", "data.kl.beta"])
+    {'model.kl.beta': 'model.kl.beta', 'model.tc.gamma': 'tc.gamma', 'data.kl.beta': 'data.kl.beta'}
+    """
+    names = {column: label(column) for column in columns}
+    counts = Counter(names.values())
+    return {column: name if counts[name] == 1 else column for column, name in names.items()}
 
 
 def _is_score_of_codes(column: str) -> bool:
@@ -263,7 +286,7 @@ def _means(runs: pd.DataFrame, axes: list[str], measures: Mapping[str, Best]) ->
     excerpts = []
     for start in range(0, len(names), _COLUMNS):
         part = means[means["score"].isin(names[start : start + _COLUMNS])]
-        excerpts.append(summary_table(part).rename(columns=label))
+        excerpts.append(summary_table(part).rename(columns=labels([*axes, *names])))
     return NamedTable(
         "Means over seeds",
         "Mean ± standard deviation over the runs of a setting, with the 95 % bootstrap interval of "
@@ -333,7 +356,8 @@ def _correlated(
         }
     )
     overall = excerpt[excerpt["group"] == "all"].drop(columns="group")
-    matrix = matrix.rename(index=label, columns=label).rename_axis("rho")
+    texts = labels(map(str, matrix.columns)) | labels(map(str, matrix.index))
+    matrix = matrix.rename(index=texts, columns=texts).rename_axis("rho")
     matrix = matrix.map("{:.2f}".format, na_action="ignore")
     within = f" and within each {axes[0]}" if axes else ""
     return NamedTable(
@@ -404,13 +428,12 @@ def _selected(
             "runs": of_target["runs"],
         }
     )
-    labelled = overall.assign(
-        selector=overall["selector"].map(label), target=overall["target"].map(label)
-    )
-    order = [label(name) for name in (*agreement, *measures, RANDOM)]
-    regret = labelled.pivot_table(index="selector", columns="target", values="regret", sort=False)
+    order = [*agreement, *measures, RANDOM]
+    regret = overall.pivot_table(index="selector", columns="target", values="regret", sort=False)
     regret = regret.reindex([name for name in order if name in regret.index])
     regret = regret[[name for name in order if name in regret.columns]].rename_axis(columns=None)
+    regret = regret.rename(index=labels(order), columns=labels(order))
+    regret = regret.rename_axis("regret by selector")
     return NamedTable(
         "Model selection",
         f"First: runs selected for {label(target)} by another score, over all runs; positive ρ "

@@ -1,7 +1,7 @@
 /* The table of a study's runs: filters, sorting, a choice of columns, and a row that unfolds. */
 
 (() => {
-  const PART = 100;
+  const PART = 25;
   const MOST_CHOICES = 60;
   const MISSING = "–";
   const study = dataOf("study");
@@ -28,7 +28,7 @@
 
   const isNumeric = columns.map((_, number) => rows.some((row) => typeof row[number] === "number"));
   const searched = rows.map((row) => columns
-    .flatMap((column, number) => (column.kind === "result" ? [] : [`${column.label}=${text(row[number], column)}`]))
+    .flatMap((column, number) => (column.kind === "result" ? [] : [`${column.name}=${text(row[number], column)}`]))
     .join("\n").toLowerCase());
   const searchedWords = searched.map((one) => one.split(/\s+/));
 
