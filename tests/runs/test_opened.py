@@ -39,6 +39,12 @@ def test_a_run_is_opened_with_its_data(tmp_path: Path, monkeypatch: pytest.Monke
     for name in ("states", "factors", "codes", "kl"):
         assert np.array_equal(getattr(sampled, name), stored[name])
 
+    named = run.encode(states=np.array([7, 3, 7]))
+    np.testing.assert_allclose(named.codes, codes.codes[[7, 3, 7]], atol=1e-6)
+    assert named.factors.tolist() == codes.factors[[7, 3, 7]].tolist()
+    with pytest.raises(InputError, match="state numbers run from 0 to 1023"):
+        run.encode(states=np.array([1024]))
+
     for path in (folder, folder / "checkpoints/last.ckpt"):
         again = open_run(path, SingleData(GaussianBlob(), batch_size=8)).encode()
         np.testing.assert_allclose(again.codes, codes.codes, atol=1e-6)

@@ -13,6 +13,7 @@ from dislab.base import DataModule, Objective, Split
 from dislab.base.inference import precision_of
 from dislab.base.state_draws import draw_states, drawable
 from dislab.errors import InputError, one_line
+from dislab.factors import Indices
 from dislab.functional.checks import check_count
 from dislab.naming.classes import ForeignNameError
 from dislab.naming.rebuilding import built_part
@@ -38,7 +39,12 @@ class OpenRun(NamedTuple):
     precision: Precision
 
     def encode(
-        self, split: Split = "all", images: int | None = None, seed: int = 0, batch_size: int = 256
+        self,
+        split: Split = "all",
+        images: int | None = None,
+        seed: int = 0,
+        batch_size: int = 256,
+        states: Indices | None = None,
     ) -> Encoded:
         """Codes and factors of the images of a split: all in order, or a random sample.
 
@@ -48,14 +54,17 @@ class OpenRun(NamedTuple):
             seed: Seed of the draw, which is the same for all runs on equal data, as in
                 `dislab encode`.
             batch_size: Number of images encoded at a time.
+            states: State numbers of the images to encode, in order, instead of those of a split.
 
         Raises:
-            InputError: A number is too small, or the method makes no codes.
+            InputError: A number is too small, a state does not exist, or the method makes no codes.
         """
         check_count("batch_size", batch_size, 1)
         if not self.model.has_codes:
             raise InputError(f"{type(self.model).__name__} has no codes, so nothing can be encoded")
-        if images is None:
+        if states is not None:
+            self.data.factors.positions(states)  # refuses numbers of no state
+        elif images is None:
             states = drawable(self.data, split)
         else:
             check_count("images", images, 1)

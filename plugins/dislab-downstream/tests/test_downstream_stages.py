@@ -1,0 +1,107 @@
+"""Stages of a study: settings, commands, and results of a small run."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from dislab.errors import InputError
+from dislab_downstream import commands
+from dislab_downstream.stages import FairnessStage
+
+CONFIG: dict[str, Any] = {
+    "model": {
+        "class_path": "VAE",
+        "init_args": {
+            "latent_dim": 2,
+            "encoder": {"class_path": "MLPEncoder", "init_args": {"hidden": [8]}},
+            "decoder": {"class_path": "MLPDecoder", "init_args": {"hidden": [8]}},
+            "regularizers": {"kl": {"class_path": "KL"}},
+        },
+    },
+    "data": {
+        "class_path": "SingleData",
+        "init_args": {
+            "dataset": "GaussianBlob",
+            "batch_size": 8,
+            "include": {"posX": {"max": 0.3}, "posY": {"max": 0.3}},
+        },
+    },
+    "trainer": {"max_steps": 2, "accelerator": "cpu", "logger": False},
+    "pictures": False,
+    "report": False,
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a run of two steps."""
+    root = tmp_path_factory.mktemp("downstream")
+    path = root / "small.yaml"
+    path.write_text(yaml.safe_dump({**CONFIG, "name": "small", "runs": str(root)}))
+    fit = [sys.executable, "-P", "-m", "dislab", "fit", f"--config={path}"]
+    done = subprocess.run(fit, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return root / "small" / "version_0"
+
+
+def test_the_stage_of_fairness_scores_a_run(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stage = FairnessStage()
+    settings = stage.checked({"train": 20, "test": 10, "targets": "posX"})
+    command, *arguments = stage.arguments(folder, settings, {})
+    assert command == "fairness"
+    assert commands.fairness(arguments) == 0
+    assert "posX" in capsys.readouterr().out
+    scores = stage.scores(folder)
+    assert set(scores) == {"unfairness", "worst_pair", "accuracy", "posX/posY"}
+    assert scores["unfairness"] == scores["worst_pair"] == scores["posX/posY"]
+    record = json.loads((folder / "fairness.json").read_text())
+    assert record["settings"]["targets"] == ["posX"]
+    assert record["data"]["dataset"] == "GaussianBlob"
+    assert commands.fairness(arguments) == 0  # over the first result
+    assert stage.scores(folder) == scores
+
+
+def test_a_command_that_fails_leaves_the_earlier_record(folder: Path) -> None:
+    (folder / "fairness.json").write_text('{"scores": {"unfairness": 0.5}}')
+    with pytest.raises(InputError, match="no factor is named 'pos'"):
+        commands.fairness([str(folder), "--targets", "pos"])
+    assert FairnessStage().scores(folder) == {"unfairness": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("stage", "settings", "message"),
+    [
+        (FairnessStage(), {"label": 3}, "fairness has no setting 'label'; it has targets"),
+        (FairnessStage(), {"train": 9}, "fairness.train is 9"),
+        (FairnessStage(), {"seed": -1}, "fairness.seed is -1"),
+        (FairnessStage(), {"targets": [3]}, r"fairness.targets is \[3\]; it is a list such as"),
+        (FairnessStage(), {"sensitive": []}, r"fairness.sensitive is \[\]"),
+        (FairnessStage(), {"targets": ["--seed"]}, "fairness.targets is"),
+    ],
+)
+def test_wrong_settings_of_stages_are_refused(stage: Any, settings: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        stage.checked(settings)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (None, "fairness.json"),
+        ("{", "is no JSON"),
+        ("{}", "has no scores"),
+        ('{"scores": {"unfairness": "low"}}', "fairness.json"),
+    ],
+)
+def test_damaged_records_are_named(tmp_path: Path, text: str | None, message: str) -> None:
+    if text is not None:
+        (tmp_path / "fairness.json").write_text(text)
+    with pytest.raises(InputError, match=message):
+        FairnessStage().scores(tmp_path)
