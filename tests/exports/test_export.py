@@ -160,7 +160,7 @@ def test_the_card_says_what_a_user_needs(tmp_path: Path) -> None:
         "| method | old |",
         "| objective | VAE |",
         "| data set | GaussianBlob",
-        "| mig | 0.250 |",
+        "| MIG | 0.250 |",
         "| torch | 2.13.0 |",
         "| encoder | input `image` | (batch, 1, 8, 8) | float32 | pixels in [0, 1] |",
         "| encoder | output 3, `log_var` | (batch, 2) | float32 |",

@@ -8,7 +8,7 @@ from dislab.errors import InputError
 from dislab.metrics import MIG
 from dislab.plugins import available
 from dislab.report.blind_spots import blind_spot
-from dislab.report.figures import sheet_figure
+from dislab.report.figures import part_figures
 from dislab.report.run_record import Table, facts_of, read_run
 
 FACTS = {
@@ -28,16 +28,14 @@ def test_facts_scores_and_transfer_of_a_run(tmp_path: Path) -> None:
     found = read_run(write_run(tmp_path / "version_2"))
     assert found.name == "small/version_2"
     assert found.facts == {**FACTS, "steps": "4,000"}
-    assert found.headline == {"mig": "0.250"}
+    assert found.headline == {"MIG": "0.250"}
     assert found.scores is not None
-    assert found.scores.heads == [
-        *("score", "value", "95 % interval", "chance", "untrained models", "pixels")
-    ]
+    assert found.scores.heads == ["score", "value", "interval", "chance", "untrained", "pixels"]
     assert found.scores.rows[0] == [
-        *("mig", "0.250", "0.200 to 0.300", "0.001", "0.020 ± 0.005", "0.050")
+        *("MIG", "0.250", "[0.200, 0.300]", "0.001", "0.020 ± 0.005", "0.050")
     ]
-    assert found.scores.rows[1] == ["active_units", "3", "", "", "", ""]
-    assert found.scores.rows[2] == ["mine", *[""] * 5]
+    assert found.scores.rows[1] == ["Active units", "3", "", "", "", ""]
+    assert found.scores.rows[2] == ["Mine", *[""] * 5]
     assert found.blind == {"MIG": blind_spot("mig"), "Active units": blind_spot("active_units")}
     assert found.verdict == "No latent carries one factor alone, of x, y."
     assert found.bounds is None
@@ -45,8 +43,8 @@ def test_facts_scores_and_transfer_of_a_run(tmp_path: Path) -> None:
     assert found.transfer.heads == ["scenario/predictor", "error", "error in distribution"]
     assert found.transfer.rows == [["near/mlp", "0.300", "0.100"], ["near/chance", "0.400", ""]]
     assert found.notes == ["x stood still", "dci was not taken: one factor only"]
-    assert [one.name for one in [*found.curves, *found.pictures]] == [
-        *("curves", "score sheet", "traversals")
+    assert [one.name for one in [*found.curves, *found.panels, *found.pictures]] == [
+        *("loss", "information in the mean", "KL from the prior", "traversals")
     ]
 
 
@@ -88,7 +86,7 @@ def test_a_run_without_scores_curves_or_pictures_is_shown(tmp_path: Path) -> Non
         ({"test": {}}, None),
         (
             {"test": {"scores": {"mig": 0.5}}},
-            Table(["score", "value"], [["mig", "0.500"]]),
+            Table(["score", "value"], [["MIG", "0.500"]]),
         ),
     ],
 )
@@ -99,7 +97,8 @@ def test_a_record_by_hand_is_shown_as_far_as_it_goes(
     assert found.facts == FACTS
     assert found.scores == scores
     assert (found.headline, found.transfer, found.notes, found.versions) == ({}, None, [], {})
-    assert [one.name for one in found.curves] == ["curves"]  # no score sheet
+    assert [one.name for one in found.curves] == ["loss"]
+    assert found.panels == []
 
 
 @pytest.mark.parametrize(
@@ -142,10 +141,7 @@ def test_the_page_titles_the_information_of_means_as_the_picture_does(
         "parts": {"mig_mutual_information": [[0.1, 0.2], [0.3, None]], **parts},
         "data": {"factors": ["x", "y"]},
     }
-    figure = sheet_figure(record)
-    assert figure is not None
-    titles = [axes.get_title("left") for axes in figure.axes]
-    assert any(one.startswith(title) for one in titles), titles
+    assert title in dict(part_figures(record))
 
 
 @pytest.mark.parametrize(
@@ -192,7 +188,19 @@ def test_the_verdict_says_which_latents_carry_which_factors(
 def test_likelihoods_stand_in_one_table(tmp_path: Path) -> None:
     scores = {f"{term}_{split}": 1.0 for split in ("train", "test") for term in ("elbo_mean", "kl")}
     record = read_run(write_run(tmp_path / "run", scores={"test": {"scores": scores}}))
-    assert record.scores == Table(["score", "value"], [])
-    rows = [["ELBO, mean codes", "1.000", "1.000"], ["KL", "1.000", "1.000"]]
+    assert record.scores is None
+    rows = [["ELBO of mean codes", "1.0", "1.0"], ["KL", "1.0", "1.0"]]
     assert record.bounds == Table(["nats per image", "train", "test"], rows)
-    assert list(record.blind) == ["ELBO, mean codes, KL"]
+    assert list(record.blind) == ["ELBO of mean codes, KL"]
+
+
+def test_scores_stand_by_family_with_their_other_forms_apart(tmp_path: Path) -> None:
+    names = ("dci_hgbt_disentanglement", "mig", "dci_hgbt_completeness", "mig_train", "num_active")
+    scores = {name: number / 8 for number, name in enumerate(names)}
+    record = read_run(write_run(tmp_path / "run", scores={"test": {"scores": scores}}))
+    assert record.scores is not None
+    assert record.details is not None
+    assert [row[0] for row in record.scores.rows] == [
+        *("DCI disentanglement", "DCI completeness", "MIG")
+    ]
+    assert [row[0] for row in record.details.rows] == ["MIG train", "Num active"]

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from types import MappingProxyType
 from typing import Any, Final
@@ -37,40 +37,55 @@ def score_table(
     baselines: Mapping[str, Mapping[str, float]] = MappingProxyType({}),
     brief: bool = False,
 ) -> str:
-    """The scores in aligned columns, one line per score.
+    """The scores in aligned columns, one line per score; see `score_rows`.
 
     Args:
         values: Scalars by name.
-        intervals: Bounds of intervals by name; empty for no such column.
-        untrained: Mean and standard deviation of each score over untrained models; empty for no
-            such column.
-        chance: The chance level of each score that has one; empty for no such column.
+        intervals: Bounds of intervals by name.
+        untrained: Mean and standard deviation of each score over untrained models.
+        chance: The chance level of each score that has one.
         baselines: Scores of other codes of the same images, by column name.
         brief: Whether names are written as words, and scalars that repeat another score in another
             form, such as its value on the training part, are left out.
     """
-    head = ["score", "value"]
-    head += ["interval"] if intervals else []
-    head += ["chance"] if chance else []
-    head += ["untrained"] if untrained else []
-    head += list(baselines)
-    rows = [head]
-    for name, value in values.items():
-        if brief and is_detail(name, values):
-            continue
-        row = [label(name) if brief else name, f"{value:.4f}"]
-        if intervals:
-            ends = intervals.get(name)
-            row.append("" if ends is None else f"[{ends[0]:.4f}, {ends[1]:.4f}]")
-        if chance:
-            row.append(f"{chance[name]:.4f}" if name in chance else "")
-        if untrained:
-            row.append(_floor(untrained[name]) if name in untrained else "")
-        row += [
-            f"{baseline[name]:.4f}" if name in baseline else "" for baseline in baselines.values()
-        ]
-        rows.append(row)
+    chosen = {k: v for k, v in values.items() if not (brief and is_detail(k, values))}
+    rows = score_rows(chosen, intervals, untrained, chance, baselines, "{:.4f}".format)
+    if brief:
+        rows[1:] = [[label(name), *row] for name, *row in rows[1:]]
     return "\n".join(text_table(rows, numbers=True))
+
+
+def score_rows(
+    values: Mapping[str, Any],
+    intervals: Mapping[str, Any],
+    untrained: Mapping[str, Any],
+    chance: Mapping[str, Any],
+    baselines: Mapping[str, Mapping[str, Any]],
+    text: Callable[[Any], str],
+) -> list[list[str]]:
+    """Column headings, and one row per score; columns without any number are left out.
+
+    Args:
+        values: Scalars by name.
+        intervals: Bounds of intervals by name.
+        untrained: Mean and standard deviation of each score over untrained models.
+        chance: The chance level of each score that has one.
+        baselines: Scores of other codes of the same images, by column name.
+        text: Formats a number.
+    """
+    columns: dict[str, dict[str, str]] = {"value": {k: text(v) for k, v in values.items()}}
+    if intervals:
+        columns["interval"] = {
+            name: f"[{text(ends[0])}, {text(ends[1])}]" for name, ends in intervals.items() if ends
+        }
+    if chance:
+        columns["chance"] = {k: text(v) for k, v in chance.items() if v is not None}
+    if untrained:
+        columns["untrained"] = {name: _floor(spread, text) for name, spread in untrained.items()}
+    for column, scores in baselines.items():
+        columns[column] = {k: text(v) for k, v in scores.items() if v is not None}
+    rows = [[name, *(cells.get(name, "") for cells in columns.values())] for name in values]
+    return [["score", *columns], *rows]
 
 
 def is_detail(name: str, values: Mapping[str, float]) -> bool:
@@ -127,6 +142,9 @@ def _acronyms() -> dict[str, str]:
     return {acronym.lower(): acronym for acronym in _ACRONYM.findall(names)}
 
 
-def _floor(spread: Mapping[str, Any]) -> str:
-    several = not math.isnan(spread["std"])
-    return f"{spread['mean']:.4f}" + (f" ± {spread['std']:.4f}" if several else "")
+def _floor(spread: Mapping[str, Any], text: Callable[[Any], str]) -> str:
+    mean, deviation = spread.get("mean"), spread.get("std")
+    if mean is None:
+        return ""
+    is_single = deviation is None or math.isnan(deviation)
+    return text(mean) if is_single else f"{text(mean)} ± {text(deviation)}"

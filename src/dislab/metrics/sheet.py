@@ -1,7 +1,7 @@
 """The score sheet of an evaluation."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -32,17 +32,38 @@ def sheet_of(
     If there are several matrices of importances, or of mutual information, the first is drawn;
     missing ones are left out.
     """
+    importance, information, kl, about = parts_of(parts)
     return score_sheet(
-        values,
-        intervals,
-        factors,
-        _first(parts, "importance"),
-        _first(parts, "mutual_information"),
-        _first(parts, "kl_per_latent"),
-        title,
-        chance,
-        "information in the mean" if _of_means(parts) else "mutual information",
+        values, intervals, factors, importance, information, kl, title, chance, about
     )
+
+
+class Parts(NamedTuple):
+    """Matrices of latents and factors; None for those that are missing.
+
+    Attributes:
+        importance: Importance of each latent for predicting each factor.
+        information: Mutual information of latents and factors, in nats.
+        kl: KL of each latent's posterior from the prior, in nats.
+        about: Title of the information.
+    """
+
+    importance: npt.NDArray[np.float64] | None
+    information: npt.NDArray[np.float64] | None
+    kl: npt.NDArray[np.float64] | None
+    about: str
+
+
+def parts_of(parts: Mapping[str, Any]) -> Parts:
+    """The parts of an evaluation that are drawn: the first of each kind.
+
+    Args:
+        parts: Parts of scores by name.
+    """
+    about = "information in the mean" if _of_means(parts) else "mutual information"
+    names = ("importance", "mutual_information", "kl_per_latent")
+    importance, information, kl = (_first(parts, name) for name in names)
+    return Parts(importance, information, kl, about)
 
 
 def _of_means(parts: Mapping[str, Any]) -> bool:

@@ -11,7 +11,7 @@ from dislab.plots.latent_space import codes_against_factors, posterior_overlap
 from dislab.plots.matrices import correlation_matrix, heat_map, hinton
 from dislab.plots.output import check_picture, is_picture, pixels, save, save_animation
 from dislab.plots.parallel_settings import parallel_settings
-from dislab.plots.score_sheet import score_sheet
+from dislab.plots.score_sheet import kl_bars, score_sheet
 
 if TYPE_CHECKING:
     from dislab.plots._traversals import traversal_frames, traversals
@@ -24,6 +24,7 @@ __all__ = [
     "hinton",
     "image_grid",
     "is_picture",
+    "kl_bars",
     "parallel_settings",
     "pixels",
     "posterior_overlap",

@@ -10,7 +10,17 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
 
 from dislab.errors import InputError
-from dislab.plots._panels import DPI, FAINT, INK, LABEL_SIZE, TITLE_SIZE, number_latents, panel_size
+from dislab.plots._panels import (
+    COLUMN,
+    DPI,
+    FAINT,
+    INK,
+    LABEL_SIZE,
+    TITLE_SIZE,
+    number_latents,
+    panel,
+    panel_size,
+)
 from dislab.plots.matrices import plot_heat_map, plot_hinton
 
 LEFT: Final = 6.4
@@ -132,6 +142,17 @@ def _text(value: float, ends: tuple[float, float] | None) -> str:
     if float(value).is_integer() and abs(value) > 1:
         return str(int(value))
     return f"{value:.3f}" + ("" if ends is None else f"  [{ends[0]:.3f}, {ends[1]:.3f}]")
+
+
+def kl_bars(kl: Float[np.ndarray, " latent"]) -> Figure:
+    """A figure with one bar per latent.
+
+    Args:
+        kl: KL of each latent's posterior from the prior, in nats.
+    """
+    figure, axes = panel(COLUMN, KL_HEIGHT)
+    _plot_kl(axes, kl)
+    return figure
 
 
 def _plot_kl(axes: Axes, kl: Float[np.ndarray, " latent"]) -> None:

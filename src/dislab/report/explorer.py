@@ -7,6 +7,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import torch
 from jaxtyping import Float
+from matplotlib.figure import Figure
 from torch import Tensor
 
 from dislab.base import DataModule, Objective, is_vector
@@ -16,6 +17,7 @@ from dislab.codes.latent_order import LatentOrder, order_by_kl, order_by_spread
 from dislab.errors import InputError
 from dislab.factors import Indices
 from dislab.functional.losses import kl_per_latent
+from dislab.plots import image_grid
 from dislab.report.figures import atlas, png
 from dislab.report.network import network_of
 
@@ -31,6 +33,10 @@ REACH: Final = 3.0
 """Range of a slider to each side in standard deviations; extended to include all starting codes."""
 
 _BATCH: Final = 256
+_WIDTH: Final = 3.6
+"""Width in inches of the picture of traversals, which fits a phone."""
+_LETTERS: Final = 20
+"""Letters of the label of a row in that picture."""
 _DIGITS: Final = 4
 
 Record = dict[str, Any]
@@ -183,6 +189,31 @@ def _factors(data: DataModule, state: int) -> str:
         text = value if isinstance(value, str) else f"{value:.3g} {factor.unit}".rstrip()
         texts.append(f"{factor.name} {text}")
     return ", ".join(texts)
+
+
+def traversal_figure(module: Objective, explorer: Record) -> Figure | None:
+    """Traversals of the most active latents from the first test image, in the width of a column.
+
+    Args:
+        module: The objective in evaluation mode.
+        explorer: Result of `explorer_of`.
+
+    Returns:
+        None for codes of a method whose latents are no numbers.
+    """
+    sliders = [slider for slider in explorer["sliders"] if "low" in slider][:STRIP_SLIDERS]
+    if not sliders:
+        return None
+    code = torch.tensor(explorer["starts"][:2][-1]["code"])
+    codes = code.repeat(len(sliders), STRIP_STEPS, 1)
+    for row, slider in zip(codes, sliders, strict=True):
+        row[:, slider["latent"]] = torch.linspace(slider["low"], slider["high"], STRIP_STEPS)
+    with torch.inference_mode():
+        flat = _decoder(module)(codes.flatten(0, 1))
+    images = flat.reshape(*codes.shape[:2], *flat.shape[1:])
+    labels = [f"{slider['name']} {slider['carries']}"[:_LETTERS].strip() for slider in sliders]
+    faded = [not slider["active"] for slider in sliders]
+    return image_grid(images.numpy(), labels, faded=faded, width=_WIDTH)
 
 
 def _decoder(module: Objective) -> Callable[[Float[Tensor, "image latent"]], Tensor]:

@@ -2,7 +2,7 @@
 
 import base64
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import Any, Final
@@ -15,7 +15,9 @@ from PIL import Image
 from torch import Tensor
 
 from dislab.errors import InputError
-from dislab.metrics.sheet import sheet_of
+from dislab.metrics.sheet import parts_of
+from dislab.plots import heat_map, hinton, kl_bars
+from dislab.plots._panels import COLUMN as COLUMN
 from dislab.plots.output import write_figure
 
 STAGES: Final = {"train": "#26456e", "validation": "#c0392b"}
@@ -97,29 +99,24 @@ def _curve(rows: Sequence[Mapping[str, str]], name: str) -> npt.NDArray[np.float
     return np.asarray(points[:: -(-len(points) // MOST_POINTS)]).T
 
 
-def sheet_figure(record: Mapping[str, Any]) -> Figure | None:
-    """Score sheet of a record of `scores.json`; None for a run without scores.
+def part_figures(record: Mapping[str, Any]) -> Iterator[tuple[str, Figure]]:
+    """Figures of importances, information and KL of the latents, with their titles.
 
     Args:
-        record: The record written by `test` or `validate`.
+        record: A record of `scores.json`, written by `test` or `validate`, or by hand.
     """
-    scores = {name: score for name, score in record.get("scores", {}).items() if score is not None}
     try:
-        return sheet_of(
-            scores,
-            {name: (ends[0], ends[1]) for name, ends in record.get("intervals", {}).items()},
-            list(record["data"]["factors"]),
-            record.get("parts", {}),
-            "",
-            {k: v for k, v in (record.get("chance") or {}).items() if v is not None},
-        )
-    except (
-        InputError,
-        KeyError,
-        TypeError,
-        ValueError,
-    ):  # a record written by hand
-        return None
+        factors = list(record["data"]["factors"])
+        importance, information, kl, about = parts_of(record.get("parts", {}))
+        if importance is not None:
+            title = "importance for predicting a factor"
+            yield title, hinton(importance, factors, title)
+        if information is not None:
+            yield about, heat_map(information, factors, "nats", about)
+        if kl is not None:
+            yield "KL from the prior", kl_bars(kl)
+    except (InputError, KeyError, TypeError, ValueError):  # a record written by hand
+        return
 
 
 def data_address(kind: str, content: bytes) -> str:

@@ -7,8 +7,16 @@ from typing import Any, Final, NamedTuple
 from dislab.base import DataModule, Objective
 from dislab.errors import InputError
 from dislab.report.document import EXPLORER_SCRIPTS, document
-from dislab.report.explorer import explorer_of
-from dislab.report.run_record import RunRecord, Table, read_run
+from dislab.report.explorer import explorer_of, traversal_figure
+from dislab.report.figures import drawing
+from dislab.report.run_record import (
+    PICTURES,
+    TRAVERSALS,
+    PagePicture,
+    RunRecord,
+    Table,
+    read_run,
+)
 from dislab.storage import atomic
 
 PAGE: Final = "report.html"
@@ -86,6 +94,7 @@ def page_of(runs: Sequence[ReportedRun], *, explorer_only: bool = False) -> str:
     content = {
         "title": names[0] if len(names) == 1 else f"{len(names)} runs",
         "runs": sections,
+        "blind": _blind(sections),
         "comparison": _comparison(sections) if len(sections) > 1 else None,
     }
     data = {"explorers": [section.explorer for section in sections]}
@@ -98,9 +107,28 @@ def _read(index: int, run: ReportedRun) -> _Shown:
     if run.module is None or run.data is None:
         return _Shown(f"run-{index}", record, None, _UNREAD)
     try:
-        return _Shown(f"run-{index}", record, explorer_of(run.module, run.data), "")
+        explorer = explorer_of(run.module, run.data)
+        return _Shown(f"run-{index}", _with_traversals(record, run.module, explorer), explorer, "")
     except InputError as error:  # the method has nothing to explore
         return _Shown(f"run-{index}", record, None, str(error))
+
+
+def _with_traversals(record: RunRecord, module: Objective, explorer: dict[str, Any]) -> RunRecord:
+    """The record with traversals in the width of a column, in place of those of the run."""
+    if (figure := traversal_figure(module, explorer)) is None:
+        return record
+    drawn = PagePicture(TRAVERSALS, drawing(figure), PICTURES[TRAVERSALS])
+    others = [picture for picture in record.pictures if picture.name != TRAVERSALS]
+    return record._replace(pictures=[*others, drawn])
+
+
+def _blind(sections: Sequence[_Shown]) -> dict[str, str]:
+    """What the scores of all runs cannot see, each limitation once."""
+    names: dict[str, list[str]] = {}
+    for section in sections:
+        for listed, sentence in section.record.blind.items():
+            names.setdefault(sentence, []).extend(listed.split(", "))
+    return {", ".join(dict.fromkeys(listed)): sentence for sentence, listed in names.items()}
 
 
 def _comparison(sections: Sequence[_Shown]) -> Table:

@@ -1,27 +1,35 @@
 """Reads a run folder into the form that a page shows."""
 
-import re
 from collections.abc import Iterator, Mapping
-from itertools import compress
+from itertools import compress, islice
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from dislab.errors import InputError
-from dislab.metrics.score_table import is_detail, label
+from dislab.metrics.score_table import is_detail, label, likelihood, score_rows
 from dislab.naming.classes import class_name, method_of
 from dislab.report.blind_spots import blind_spot
-from dislab.report.figures import curves_figure, drawing, picture, sheet_figure
+from dislab.report.figures import (
+    COLUMN,
+    MOST_PANELS,
+    curves_figure,
+    drawing,
+    loss_terms,
+    part_figures,
+    picture,
+)
 from dislab.runs import CONFIG, SCORES, read_scores
 from dislab.runs.curves import CURVES, read_curves
 from dislab.runs.literature import literature
 from dislab.runs.published import published, without_paths
 from dislab.yaml_files import read_mapping, yaml_text
 
+TRAVERSALS: Final = "traversals"
 PICTURES: Final = {
     "reconstructions": "Test images in the first row, their reconstructions below",
-    "traversals": "Each row moves one latent; labels name the factor that its mean tells most of",
+    TRAVERSALS: "Each row moves one latent; labels name the factor that its mean tells most of",
 }
 """Pictures of the run folder that a page shows, with their captions."""
 
@@ -37,9 +45,6 @@ _COLUMNS: Final = {
 """Column headings by the suffix of a transfer score's name."""
 
 _SPLITS: Final = ("train", "validation", "test")
-_BOUND: Final = re.compile(rf"((?:elbo|reconstruction|kl)(?:_\w+?)?)_({'|'.join(_SPLITS)})")
-"""Matches names of likelihoods, which have a value for each split."""
-_TERMS: Final = {"elbo": "ELBO", "reconstruction": "reconstruction", "kl": "KL"}
 _LEAST: Final = 0.1
 """Nats that a latent must know about a factor to carry it; estimates of fewer may be chance."""
 _MAIN: Final = 0.5
@@ -77,7 +82,9 @@ class RunRecord(NamedTuple):
         transfer: The table of transfer errors, if any.
         others: Further tables by title.
         notes: Remarks on how to interpret the numbers.
-        curves: Training curves and other figures drawn from numbers.
+        details: The table of scores that repeat others in another form; None if there are none.
+        curves: Training curves.
+        panels: Figures of latents and factors.
         pictures: Images from the run folder.
         settings: The configuration as others may read it.
         versions: Versions by distribution.
@@ -93,7 +100,9 @@ class RunRecord(NamedTuple):
     transfer: Table | None
     others: dict[str, Table]
     notes: list[str]
+    details: Table | None
     curves: list[PagePicture]
+    panels: list[PagePicture]
     pictures: list[PagePicture]
     settings: str
     versions: dict[str, str]
@@ -121,7 +130,7 @@ def read_run(folder: Path, draw: bool = True) -> RunRecord:
         facts_of(settings, scored),
         _verdict(scored),
         _headline(scored),
-        _scores(scored) if scored.get("scores") else None,
+        _scores(scored, are_details=False),
         _bounds(_mapping(scored, "scores")),
         _blind(_mapping(scored, "scores")),
         _transfer(transfer["scores"]) if transfer.get("scores") else None,
@@ -135,7 +144,9 @@ def read_run(folder: Path, draw: bool = True) -> RunRecord:
             *(str(note) for note in transfer.get("notes", [])),
             *_skipped(scored),
         ],
-        list(_curves(folder, scored)) if draw else [],
+        _scores(scored, are_details=True),
+        list(_curves(folder)) if draw else [],
+        [PagePicture(n, drawing(f), n) for n, f in part_figures(scored)] if draw else [],
         list(_pictures(folder)) if draw else [],
         yaml_text(settings),
         {name: str(version) for name, version in sorted(_mapping(scored, "versions").items())},
@@ -210,7 +221,7 @@ def _headline(scored: Mapping[str, Any]) -> dict[str, str]:
     """The primary value of each score."""
     values = _mapping(scored, "scores")
     names = [str(metric.get("primary")) for metric in _mapping(scored, "metrics").values()]
-    return {name: _digits(values[name]) for name in dict.fromkeys(names) if name in values}
+    return {label(name): _digits(values[name]) for name in dict.fromkeys(names) if name in values}
 
 
 def _digits(value: Any) -> str:
@@ -219,45 +230,45 @@ def _digits(value: Any) -> str:
     return f"{value:.0f}" if float(value).is_integer() and abs(value) > 1 else f"{value:.3f}"
 
 
-def _scores(scored: Mapping[str, Any]) -> Table:
-    intervals, chance = _mapping(scored, "intervals"), _mapping(scored, "chance")
-    floor = _mapping(_mapping(scored, "untrained"), "scores")
-    others = _mapping(scored, "baselines")
-    heads = ["score", "value"]
-    heads += ["95 % interval"] if intervals else []
-    heads += ["chance"] if chance else []
-    heads += ["untrained models"] if floor else []
-    heads += [str(name) for name in others]
-    rows = []
-    for name, value in scored["scores"].items():
-        if _BOUND.fullmatch(str(name)):
-            continue
-        row = [str(name), _digits(value)]
-        row += [_interval(intervals.get(name))] if intervals else []
-        row += [_digits(chance.get(name))] if chance else []
-        row += [_spread(_mapping(floor, name))] if floor else []
-        row += [_digits(_mapping(others, column).get(name)) for column in others]
-        rows.append(row)
-    return Table(heads, rows)
+def _nats(value: Any) -> str:
+    return f"{value:.1f}" if isinstance(value, int | float) else _digits(value)
+
+
+def _scores(scored: Mapping[str, Any], are_details: bool) -> Table | None:
+    """Table of scores without likelihoods, those of one family together; None for no score.
+
+    `are_details` chooses the scores that repeat another one in another form.
+    """
+    scores = _mapping(scored, "scores")
+    values = {
+        name: value
+        for name, value in scores.items()
+        if not likelihood(name) and is_detail(name, scores) == are_details
+    }
+    if not values:
+        return None
+    heads, *rows = score_rows(
+        values,
+        _mapping(scored, "intervals"),
+        _mapping(_mapping(scored, "untrained"), "scores"),
+        _mapping(scored, "chance"),
+        _mapping(scored, "baselines"),
+        _digits,
+    )
+    rows = [[label(name), *cells] for name, *cells in rows]
+    families = list(dict.fromkeys(row[0].split()[0] for row in rows))
+    return Table(heads, sorted(rows, key=lambda row: families.index(row[0].split()[0])))
 
 
 def _bounds(scores: Mapping[str, Any]) -> Table | None:
     """Table with a row for each likelihood, and a column for each split."""
     rows: dict[str, dict[str, str]] = {}
     for name, value in scores.items():
-        if match := _BOUND.fullmatch(str(name)):
-            term, split = match.groups()
-            rows.setdefault(_bound_label(term), {})[split] = _digits(value)
+        if bound := likelihood(name):
+            rows.setdefault(bound[0], {})[bound[1]] = _nats(value)
     splits = [split for split in _SPLITS if any(split in row for row in rows.values())]
     table = [[term, *(row.get(split, "") for split in splits)] for term, row in rows.items()]
     return Table(["nats per image", *splits], table) if table else None
-
-
-def _bound_label(term: str) -> str:
-    """A likelihood in words: `elbo_sample` is that of sampled codes, `elbo_mean` of their means."""
-    name, _, codes = term.partition("_")
-    words = {"sample": ", sampled codes", "mean": ", mean codes"}.get(codes, f" {codes}".rstrip())
-    return f"{_TERMS[name]}{words}"
 
 
 def _blind(scores: Mapping[str, Any]) -> dict[str, str]:
@@ -265,8 +276,8 @@ def _blind(scores: Mapping[str, Any]) -> dict[str, str]:
     names: dict[str, list[str]] = {}
     for name in map(str, scores):
         if (sentence := blind_spot(name)) and not is_detail(name, scores):
-            bound = _BOUND.fullmatch(name)
-            names.setdefault(sentence, []).append(_bound_label(bound[1]) if bound else label(name))
+            bound = likelihood(name)
+            names.setdefault(sentence, []).append(bound[0] if bound else label(name))
     return {", ".join(dict.fromkeys(listed)): sentence for sentence, listed in names.items()}
 
 
@@ -303,16 +314,6 @@ def _verdict(scored: Mapping[str, Any]) -> str:
     return f"{len(alone)} of {len(factors)} factors {verb} own: {listed}{remainder}."
 
 
-def _interval(ends: Any) -> str:
-    return " to ".join(map(_digits, ends)) if isinstance(ends, list) else ""
-
-
-def _spread(moments: Mapping[str, Any]) -> str:
-    mean, deviation = moments.get("mean"), moments.get("std")
-    several = f" ± {_digits(deviation)}" if deviation is not None else ""
-    return "" if mean is None else _digits(mean) + several
-
-
 def _transfer(scores: Mapping[str, Any]) -> Table:
     """Table with one row per scenario and predictor."""
     rows: dict[str, dict[str, str]] = {}
@@ -340,14 +341,12 @@ def _skipped(scored: Mapping[str, Any]) -> list[str]:
     return [f"{name} was not taken: {why}" for name, why in _mapping(scored, "skipped").items()]
 
 
-def _curves(folder: Path, scored: Mapping[str, Any]) -> Iterator[PagePicture]:
-    table = read_curves(folder / CURVES)
-    if (figure := curves_figure(table.rows)) is not None:
-        caption = "Terms of the loss over the steps of training, in the units of the method"
-        yield PagePicture("curves", drawing(figure), caption)
-    if (figure := sheet_figure(scored)) is not None:
-        caption = "Scores with chance, importances, mutual information and KL of each latent"
-        yield PagePicture("score sheet", drawing(figure), caption)
+def _curves(folder: Path) -> Iterator[PagePicture]:
+    """Curves of the terms of the loss, one picture per term."""
+    rows = read_curves(folder / CURVES).rows
+    figures = ((term, curves_figure(rows, [term], COLUMN)) for term in loss_terms(rows))
+    for term, figure in islice(((t, f) for t, f in figures if f is not None), MOST_PANELS):
+        yield PagePicture(term, drawing(figure), "over the steps of training")
 
 
 def _pictures(folder: Path) -> Iterator[PagePicture]:
