@@ -154,24 +154,22 @@ def _draw_images(options: argparse.Namespace, out: Path) -> None:
     from dislab.cli.messages import explain_data
     from dislab.plots._traversals import frames_of
     from dislab.runs import load_run
-    from dislab.runs.opened import OpenRun, placed, run_config, run_data
+    from dislab.runs.opened import made_ready, run_config, run_data
 
     plugins.load_all(plugins.PARTS)
     picture = _picture(options)
     folder = Path(options.run)
     config, checkpoint = run_config(folder), chosen(folder, options.checkpoint)
     data = run_data(folder, config, explain_data)
-    model, precision = placed(checkpoint, load_run(checkpoint), config.get("trainer") or {})
+    model = load_run(checkpoint)
     if missing := picture.missing(model):
         raise InputError(
             f"{folder} has no {options.kind} to draw, as {type(model).__name__} has no {missing}"
         )
-    data.prepare_data()
-    data.setup("test")
-    opened = OpenRun(model, data, precision)
+    opened = made_ready(checkpoint, model, data, config)
     if out.suffix.lower() == ".gif":
         assert isinstance(picture, Traversals)
-        moves, _ = picture.moves(data, model, precision)
+        moves, _ = picture.moves(opened.data, opened.model, opened.precision)
         plots.save_animation(frames_of(moves), out, command=_COMMAND)
     else:
         plots.save(_figure(options, picture, opened), out, _COMMAND)

@@ -59,7 +59,7 @@ def encode(
     from dislab.cli.messages import explain_data
     from dislab.runs import load_run
     from dislab.runs.codes import CODES, write_codes
-    from dislab.runs.opened import OpenRun, placed, run_config, run_data
+    from dislab.runs.opened import made_ready, run_config, run_data
     from dislab.storage import check_output
 
     config = run_config(folder)
@@ -72,10 +72,8 @@ def encode(
         print(f"nothing to encode, as {type(model).__name__} has no codes")
         return
     data = run_data(folder, config, explain_data)
-    model, precision = placed(source, model, config.get("trainer") or {})
-    data.prepare_data()
-    data.setup("test")
-    encoding = OpenRun(model, data, precision).encode(split, images, seed, batch_size)
+    opened = made_ready(source, model, data, config)
+    encoding = opened.encode(split, images, seed, batch_size)
     kl = np.full(encoding.codes.shape[1], np.nan) if encoding.kl is None else encoding.kl
     names = np.array(encoding.names)
     write_codes(path, data, encoding.states, encoding.codes, source, kl=kl, names=names)

@@ -2,6 +2,7 @@
 
 import argparse
 import hashlib
+import inspect
 import json
 import re
 from collections.abc import Container, Mapping, Sequence
@@ -12,6 +13,21 @@ from typing import Any, Final
 from lightning.pytorch import Callback, LightningModule, Trainer
 
 from dislab.base import offered
+from dislab.callbacks import (
+    Checkpoints,
+    Evaluate,
+    Generalisation,
+    InnerSteps,
+    Interpolations,
+    Progress,
+    Reconstructions,
+    Representations,
+    Samples,
+    ScoreCurves,
+    StopOnSignal,
+    TransferScores,
+    Traversals,
+)
 from dislab.callbacks._trainer import run_folder
 from dislab.cli.arguments import check_no_choice, chosen, taken_out
 from dislab.cli.messages import print_warning
@@ -25,19 +41,26 @@ from dislab.yaml_files import parse_yaml, read_mapping, read_text, yaml_text
 _EXAMPLE: Final = "model: {class_path: VAE}"
 _WRITTEN_BY: Final = "# dislab=="
 
+CALLBACKS: Final[dict[str, type[Callback]]] = {
+    "progress": Progress,
+    "checkpoint": Checkpoints,
+    "score_curves": ScoreCurves,
+    "evaluate": Evaluate,
+    "transfer": TransferScores,
+    "generalisation": Generalisation,
+    "reconstructions": Reconstructions,
+    "traversals": Traversals,
+    "samples": Samples,
+    "interpolations": Interpolations,
+    "representations": Representations,
+    "stop_on_signal": StopOnSignal,
+    "inner_steps": InnerSteps,
+}
+"""Callbacks of every run, by the section of a configuration that holds their settings."""
+
 SECTIONS: Final = (
     "trainer",
-    "progress",
-    "checkpoint",
-    "score_curves",
-    "evaluate",
-    "transfer",
-    "generalisation",
-    "reconstructions",
-    "traversals",
-    "samples",
-    "interpolations",
-    "inner_steps",
+    *(name for name, callback in CALLBACKS.items() if inspect.signature(callback).parameters),
 )
 """Sections of a configuration that hold the settings of a fixed class."""
 

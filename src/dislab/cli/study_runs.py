@@ -21,9 +21,9 @@ from lightning.pytorch import Trainer
 from lightning.pytorch.cli import ArgsType, LightningArgumentParser
 
 from dislab import plugins
-from dislab.callbacks import Evaluate, Generalisation, TransferScores
 from dislab.cli.checks import check_epoch, check_optimizer, paths_outside
 from dislab.cli.messages import built
+from dislab.cli.run_settings import CALLBACKS
 from dislab.cli.training_cli import TrainingCLI, check_sections, check_settings
 from dislab.cli.yaml_input import check_configurations
 from dislab.errors import (
@@ -187,12 +187,8 @@ def _end_with(worker: int) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-_OWNERS: Final[dict[str, type]] = {
-    "evaluate": Evaluate,
-    "transfer": TransferScores,
-    "generalisation": Generalisation,
-}
-"""Class that takes the settings, by section."""
+_SCORED: Final = ("evaluate", "transfer", "generalisation")
+"""Sections with the settings of stages of a study."""
 
 _COMMAND: Final = "fit"
 
@@ -239,9 +235,7 @@ class _Settings(TrainingCLI):
         return Resolved(
             config=config,
             training=training_of(config, Trainer),
-            sections={
-                name: without_defaults(config[name], owner) for name, owner in _OWNERS.items()
-            },
+            sections={name: without_defaults(config[name], CALLBACKS[name]) for name in _SCORED},
         )
 
     def _build(self, parsed: Namespace, config: dict[str, Any]) -> None:

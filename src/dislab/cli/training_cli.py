@@ -83,7 +83,7 @@ from dislab.runs import (
     remove_unused,
     trained_alone,
 )
-from dislab.runs.records import OTHER_DATA
+from dislab.runs.records import OTHER_DATA, scored_stage
 from dislab.yaml_files import parse_yaml, read_mapping, written
 
 _INTERRUPTED: Final = 130
@@ -444,8 +444,8 @@ class TrainingCLI(LightningCLI):
         self.steps, self.outcome = self.trainer.global_step, tuple(_outcome(self.trainer, best))
         if not self.config[self.subcommand]["then_test"]:
             return
-        # the test split may be empty
-        score = self.trainer.test if len(self.datamodule.indices("test")) else self.trainer.validate
+        stage = scored_stage(self.datamodule)
+        score = getattr(self.trainer, stage)
         callbacks = self.trainer.callbacks  # type: ignore[attr-defined]  # set by name
         try:
             if any(
@@ -462,7 +462,7 @@ class TrainingCLI(LightningCLI):
         except (SystemExit, KeyboardInterrupt):  # Lightning turns KeyboardInterrupt into SystemExit
             rank_zero_info(
                 "Stopped. Training is finished and saved; score it with: "
-                f"dislab {score.__name__} --run {self.run_folder.path}"
+                f"dislab {stage} --run {self.run_folder.path}"
             )
             sys.exit(_INTERRUPTED)
 

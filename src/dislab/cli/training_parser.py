@@ -17,25 +17,17 @@ from lightning.pytorch.cli import (
 
 from dislab.base import DataModule, Objective, offered
 from dislab.callbacks import (
-    Checkpoints,
-    Evaluate,
-    Generalisation,
-    InnerSteps,
     Interpolations,
-    Progress,
     Reconstructions,
     Representations,
     Samples,
     ScoreCurves,
-    StopOnSignal,
     TransferScores,
     Traversals,
 )
 from dislab.cli import COMMANDS
 from dislab.cli.messages import LINKED, TYPE_NAMES, explain
-from dislab.cli.run_settings import (
-    header,
-)
+from dislab.cli.run_settings import CALLBACKS, header
 from dislab.cli.yaml_input import merged, removals
 from dislab.errors import InputError, suggestion
 from dislab.naming.classes import find_class, find_object
@@ -391,19 +383,8 @@ def add_arguments(parser: LightningArgumentParser) -> None:
     parser.add_argument(
         "--then_test", type=bool, default=True, help="after training, do what test does"
     )
-    parser.add_lightning_class_args(Progress, "progress")
-    parser.add_lightning_class_args(Checkpoints, "checkpoint")
-    parser.add_lightning_class_args(ScoreCurves, "score_curves")
-    parser.add_lightning_class_args(Evaluate, "evaluate")
-    parser.add_lightning_class_args(TransferScores, "transfer")
-    parser.add_lightning_class_args(Generalisation, "generalisation")
-    parser.add_lightning_class_args(Reconstructions, "reconstructions")
-    parser.add_lightning_class_args(Traversals, "traversals")
-    parser.add_lightning_class_args(Samples, "samples")
-    parser.add_lightning_class_args(Interpolations, "interpolations")
-    parser.add_lightning_class_args(Representations, "representations")
-    parser.add_lightning_class_args(StopOnSignal, "stop_on_signal")
-    parser.add_lightning_class_args(InnerSteps, "inner_steps")
+    for name, cls in CALLBACKS.items():
+        parser.add_lightning_class_args(cls, name)
     parser.set_defaults(DEFAULTS)
     parser.dump_header = header()
     link(parser)

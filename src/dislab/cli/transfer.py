@@ -191,10 +191,12 @@ def _score_runs(options: argparse.Namespace) -> int:
 
 def _scored(folder: Path, options: argparse.Namespace) -> "Transfer | None":
     """The scores of one run; None for a method without codes."""
+    from dislab.callbacks import TransferScores
     from dislab.cli.messages import explain_data
     from dislab.functional.checks import check_count
     from dislab.runs import load_run
-    from dislab.runs.opened import placed, run_config, run_data
+    from dislab.runs.opened import made_ready, run_config, run_data
+    from dislab.runs.records import scored_stage
     from dislab.storage import check_output
     from dislab.transfer import load_scenarios
     from dislab.transfer.choices import builders
@@ -217,11 +219,10 @@ def _scored(folder: Path, options: argparse.Namespace) -> "Transfer | None":
     check_count("batch_size", options.batch_size, 1)
     check_count("reconstructions", options.reconstructions, 0, most=100)
     check_predictors(predictors)
-    model, precision = placed(checkpoint, model, config.get("trainer") or {})
-    data.prepare_data()
+    model, data, precision = made_ready(checkpoint, model, data, config)
     transfer, path = score_run(
         folder,
-        "test_transfer" if len(data.indices("test")) else "validate_transfer",
+        TransferScores.stages[scored_stage(data)],
         model,
         data,
         scenarios,

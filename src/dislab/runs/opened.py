@@ -90,10 +90,7 @@ def open_run(run: str | Path, data: DataModule | None = None) -> OpenRun:
         config = run_config(folder, "; for a run from Python give its data: open_run(run, data=…)")
         data = run_data(folder, config)
     checkpoint = folder if is_exported(folder) else checkpoint_of(run)
-    model, precision = placed(checkpoint, load_run(checkpoint), config.get("trainer") or {})
-    data.prepare_data()
-    data.setup("test")
-    return OpenRun(model, data, precision)
+    return made_ready(checkpoint, load_run(checkpoint), data, config)
 
 
 def run_config(folder: Path, advice: str = "") -> dict[str, Any]:
@@ -140,19 +137,23 @@ def run_data(
     return data
 
 
-def placed(
-    checkpoint: Path, model: Objective, trainer: Mapping[str, Any]
-) -> tuple[Objective, Precision]:
-    """The model of a run on the device set in its configuration, and the precision set there.
+def made_ready(
+    checkpoint: Path, model: Objective, data: DataModule, config: Mapping[str, Any]
+) -> OpenRun:
+    """The model of a run on the device set in its configuration, and its data, prepared.
 
     Args:
         checkpoint: The file from which the model was loaded.
         model: The model, on the CPU.
-        trainer: The section `trainer` of the configuration.
+        data: The data module, not yet prepared.
+        config: The configuration of the run; empty for one from Python.
     """
+    trainer = config.get("trainer") or {}
     device = Fabric(accelerator=trainer.get("accelerator") or "auto", devices=1).device
     precision = precision_of(trainer.get("precision"), device)
     model = cast("Objective", precision.convert_module(model)).to(device)
     if model.dtype == float64:  # the weights were read in single precision
         model.load_state_dict(read_checkpoint(checkpoint)["state_dict"])
-    return model, precision
+    data.prepare_data()
+    data.setup("test")
+    return OpenRun(model, data, precision)

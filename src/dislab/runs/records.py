@@ -50,6 +50,11 @@ _FIELDS: Final[dict[str, Any]] = {
 """Types of the fields of a record, any of which may be missing."""
 
 
+def scored_stage(data: DataModule) -> Literal["validate", "test"]:
+    """The command that scores a trained model: validate for data without a test split."""
+    return "test" if len(data.indices("test")) else "validate"
+
+
 def write_scores(run: str | Path, stage: ScoreStage, record: Record) -> Path:
     """Writes a record of scores under its stage in `scores.json`, and returns the file's path.
 
