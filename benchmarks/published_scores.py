@@ -62,6 +62,7 @@ from dislab.metrics import (
     JEMMIG,
     MCC,
     MIG,
+    OMES,
     RDC,
     SAP,
     BetaVAEScore,
@@ -335,6 +336,27 @@ def mcc_spearman(codes: np.ndarray, factors: np.ndarray) -> float:
     moving = codes[:, codes.std(0) > 0]
     correlations = np.atleast_2d(spearmanr(moving, factors).statistic)
     return mcc(np.abs(correlations[: moving.shape[1], moving.shape[1] :]))
+
+
+def omes(codes: np.ndarray, factors: np.ndarray) -> float:
+    """Dapueto et al. (2024), with all pairs, and negative correlations as 0."""
+    moving = codes[:, codes.std(0) > 0.05]
+    columns = []
+    for factor in range(factors.shape[1]):
+        others = np.delete(factors, factor, axis=1)
+        groups = np.unique(others, axis=0, return_inverse=True)[1].ravel()
+        rows = [np.flatnonzero(groups == group) for group in range(groups.max() + 1)]
+        pairs = np.array([pair for group in rows for pair in permutations(group, 2)])
+        left, right = pairs[factors[pairs[:, 0], factor] != factors[pairs[:, 1], factor]].T
+        columns.append([1 - max(np.corrcoef(z[left], z[right])[0, 1], 0) for z in moving.T])
+    table = np.array(columns).T
+    scores = []
+    for factor, column in enumerate(table.T):
+        overlap = [1 - np.abs(np.eye(len(row))[factor] - row).mean() for row in table]
+        several = [1 - np.abs(unit - column).mean() for unit in np.eye(len(column))]
+        both = 0.5 * np.array(overlap) + 0.5 * np.array(several)
+        scores.append(np.average(both * column, weights=column))
+    return float(np.mean(scores))
 
 
 def rdc(codes: np.ndarray, factors: np.ndarray) -> float:
@@ -633,6 +655,7 @@ COMPARED: dict[str, tuple[Callable[..., object], Several]] = {
         partial(Explicitness, classifier="multinomial"),
         by_name("explicitness_multinomial", explicitness_multinomial),
     ),
+    "omes": (OMES, by_name("omes", omes)),
     "rdc": (RDC, by_name("rdc", rdc)),
     "sap_r2": (SAP, by_name("sap_r2", sap_r2)),
     "sap_svc": (partial(SAP, predictor="svc"), by_name("sap_svc", sap_svc)),

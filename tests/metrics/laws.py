@@ -29,6 +29,7 @@ from dislab.metrics import (
     JEMMIG,
     MCC,
     MIG,
+    OMES,
     RDC,
     SAP,
     BetaVAEScore,
@@ -421,6 +422,7 @@ SCORES: Final = {
         partial(Modularity, active_only=True),
         breaking(modularity_active="monotone duplicate few rotation"),
     ),
+    "omes": Score(OMES, breaking(omes="monotone duplicate noise few perfect random"), least=90),
     "rdc": Score(RDC, breaking(rdc="random")),
     "sap_r2": Score(SAP, breaking(sap_r2="monotone duplicate")),
     "sap_svc": Score(

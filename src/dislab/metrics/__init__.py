@@ -21,6 +21,7 @@ from dislab.metrics.mean_pairwise_mi import MeanPairwiseMI
 from dislab.metrics.mig import MIG
 from dislab.metrics.mig_sup import MIGSup
 from dislab.metrics.modularity import Modularity
+from dislab.metrics.omes import OMES
 from dislab.metrics.rdc import RDC
 from dislab.metrics.sap import SAP
 from dislab.metrics.wasserstein_correlation import WassersteinCorrelation
@@ -34,6 +35,7 @@ __all__ = [
     "JEMMIG",
     "MCC",
     "MIG",
+    "OMES",
     "RDC",
     "SAP",
     "BetaVAEScore",

@@ -26,6 +26,7 @@ _SENTENCES: Final = (
     (r"irs\w*", f"{_SPREAD}, nor a factor that no latent carries; a noise latent lowers it."),
     (r"mcc_(linear_)?pairs_\w+", "Leaves factors without a latent out: one factor of ten gets 1."),
     (r"mcc_\w+|rdc", "Compares one latent per factor; other latents do not count."),
+    (r"omes\w*", "Does not see noise in the codes of a factor; noise counts as every factor."),
     (r"gaussian_\w+|mean_pairwise_mi", f"{_UNSUPERVISED}."),
     (r"active_units|num_active", "Counts active latents, whatever they carry."),
     (r"(elbo|reconstruction|kl)_\w+", "Measures how well images are modelled, not the factors."),
