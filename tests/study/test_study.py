@@ -222,6 +222,25 @@ def test_agreement_of_runs_of_one_setting(folder: StudyFolder, tmp_path: Path) -
     assert found["agreement.alignment"].notna().tolist() == [True] * 9 + [False] * 3
 
 
+def test_scores_on_few_labels(folder: StudyFolder, tmp_path: Path) -> None:
+    """MIG of images drawn from the stored ones; NaN where these lack, lack factors, or are few."""
+    plan = planned(tmp_path, "base: [base.yaml]\nseeds: 4\nstages: {train: {}, codes: {}}\n")
+    study = Study.of(folder.path, plan)
+    assert study.few_labels().isna().all(axis=None)
+    factors = np.random.default_rng(0).integers(5, size=(300, 3))
+    for number, count in enumerate((300, 300, 20)):
+        keep_codes(folder, plan, number, factors[:count].astype(np.float32))
+        if number:
+            path = folder.run(plan.runs[number].id) / "codes.npz"
+            np.savez(path, **np.load(path), factors=factors[:count])
+    table = study.few_labels(50)
+    assert list(table) == ["labelled.mig_50_labels", "labelled.sap_r2_50_labels"]
+    assert table.notna().all(axis=1).tolist() == [False, True, False, False]
+    assert table["labelled.mig_50_labels"].iloc[1] > 0.7
+    with pytest.raises(InputError, match="labels is 1"):
+        study.few_labels(1)
+
+
 def test_agreement_leaves_out_runs_without_posteriors(folder: StudyFolder, tmp_path: Path) -> None:
     plan = planned(tmp_path, "base: [base.yaml]\nseeds: 3\nstages: {train: {}, codes: {}}\n")
     codes = np.random.default_rng(0).normal(size=(50, 3))

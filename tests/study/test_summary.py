@@ -181,6 +181,18 @@ def test_every_table_of_a_study() -> None:
     assert "agreement.informative" not in by_name
 
 
+def test_scores_on_few_labels_select_runs_and_change_nothing_else() -> None:
+    alone = summarize(table(**{"score.tc": rising()}), "mine", ("method",), PRIMARY)
+    few = table(**{"score.tc": rising(), "labelled.mig_100_labels": rising()})
+    found = summarize(few.assign(**{"labelled.constant": 1.0}), "mine", ("method",), PRIMARY)
+    chosen = found.tables["model_selection"].table.query("target == 'score.tc' and group == 'all'")
+    row = chosen[chosen["selector"] == "labelled.mig_100_labels"].iloc[0]
+    assert (row["rho"], row["regret"]) == (pytest.approx(-1), 59)
+    assert "MIG 100 labels" in set(found.tables["model_selection"].excerpts[0]["selector"])
+    for name in ("means", "rank_correlations", "variance_shares"):
+        pd.testing.assert_frame_equal(found.tables[name].table, alone.tables[name].table)
+
+
 def test_many_rows_leave_a_small_p_visible() -> None:
     rng = np.random.default_rng(1)
     more = {f"score.s{number}": rng.normal(size=60) for number in range(6)}

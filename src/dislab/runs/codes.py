@@ -53,11 +53,13 @@ class StoredCodes(NamedTuple):
         kl: KL of each latent's posterior from the prior in nats, averaged over the images, shape
             (latent,); NaN for a method without posteriors.
         states: State numbers of the images, shape (image,).
+        factors: Value numbers of the factors, shape (image, factor); None if they are not stored.
     """
 
     codes: Float[np.ndarray, "image latent"]
     kl: Float[np.ndarray, " latent"]
     states: Indices
+    factors: Indices | None = None
 
 
 def encoded(
@@ -158,7 +160,8 @@ def read_codes(path: Path) -> StoredCodes:
     """Reads codes that `dislab encode` wrote; raises `InputError` for a missing or damaged file."""
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
-            return StoredCodes(stored["codes"], stored["kl"], stored["states"])
+            factors = stored.get("factors")
+            return StoredCodes(stored["codes"], stored["kl"], stored["states"], factors)
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
         raise InputError(
             f"{path} cannot be read ({error}); write it again: dislab encode {path.parent}; if the "

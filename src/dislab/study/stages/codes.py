@@ -75,6 +75,26 @@ def read_run_codes(run: Path, config: Mapping[str, Any]) -> "StoredCodes | None"
     return None if np.isnan(codes.kl).any() else codes
 
 
+def labelled_scores(run: Path, labels: int) -> dict[str, float]:
+    """MIG and SAP on some of the images of a run's codes; empty without codes of enough images."""
+    import warnings
+
+    from dislab.functional.random import host_generator
+    from dislab.metrics import evaluate
+    from dislab.runs.codes import CODES, read_codes  # imports Lightning, which tables do not need
+
+    if not (run / CODES).is_file():
+        return {}
+    stored = read_codes(run / CODES)
+    if stored.factors is None or len(stored.codes) < labels:
+        return {}
+    rows = host_generator(0).permutation(len(stored.codes))[:labels]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of factors with one value, for every run
+        scores = evaluate(stored.codes[rows], stored.factors[rows], ["MIG", "SAP"])
+    return {f"{name}_{labels}_labels": value for name, value in scores.items()}
+
+
 def again(run: str) -> str:
     """Advice on how to store the codes of a run again."""
     return f"remove {run}/stages/{WORD}/done.json and run the study again"

@@ -19,6 +19,8 @@ Columns: TypeAlias = str | Sequence[str] | None
 
 AGREEMENT: Final = "agreement."
 """Prefix of the columns of `Study.agreement`."""
+LABELLED: Final = "labelled."
+"""Prefix of the columns of `Study.few_labels`."""
 ALL: Final = "all"
 """The name of the group of all runs."""
 SEED: Final = "seed"
@@ -26,8 +28,8 @@ _STATE: Final = "state"
 
 
 def result_prefixes() -> tuple[str, ...]:
-    """Prefixes of result columns: the installed stages, and agreement."""
-    return (*(f"{word}." for word in declared(STAGES)), AGREEMENT)
+    """Prefixes of result columns: the installed stages, agreement, and scores on few labels."""
+    return (*(f"{word}." for word in declared(STAGES)), AGREEMENT, LABELLED)
 
 
 def result_columns(table: pd.DataFrame) -> list[str]:
