@@ -11,7 +11,7 @@ import yaml
 
 from dislab.errors import InputError
 from dislab_downstream import commands
-from dislab_downstream.stages import FairnessStage
+from dislab_downstream.stages import FairnessStage, ReasoningStage
 
 CONFIG: dict[str, Any] = {
     "model": {
@@ -68,6 +68,25 @@ def test_the_stage_of_fairness_scores_a_run(
     assert stage.scores(folder) == scores
 
 
+def test_the_stage_of_reasoning_scores_a_run(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stage = ReasoningStage()
+    settings = stage.checked(
+        {"sources": ["codes", "pixels", "factors"], "samples": [20, 10], "steps": 2, "test": 10}
+    )
+    command, *arguments = stage.arguments(folder, settings, {})
+    assert command == "reasoning"
+    assert commands.reasoning(arguments) == 0
+    assert "matrices" in capsys.readouterr().out
+    scores = stage.scores(folder)
+    assert set(scores) == {
+        f"{source}/{count}" for source in ("codes", "pixels", "factors") for count in (10, 20)
+    }
+    assert commands.reasoning(arguments) == 0
+    assert stage.scores(folder) == scores
+
+
 def test_a_command_that_fails_leaves_the_earlier_record(folder: Path) -> None:
     (folder / "fairness.json").write_text('{"scores": {"unfairness": 0.5}}')
     with pytest.raises(InputError, match="no factor is named 'pos'"):
@@ -84,6 +103,12 @@ def test_a_command_that_fails_leaves_the_earlier_record(folder: Path) -> None:
         (FairnessStage(), {"targets": [3]}, r"fairness.targets is \[3\]; it is a list such as"),
         (FairnessStage(), {"sensitive": []}, r"fairness.sensitive is \[\]"),
         (FairnessStage(), {"targets": ["--seed"]}, "fairness.targets is"),
+        (ReasoningStage(), {"source": "codes"}, r"has no setting 'source' \(did you mean sources"),
+        (ReasoningStage(), {"sources": "images"}, "reasoning.sources is 'images'"),
+        (ReasoningStage(), {"answers": "medium"}, "reasoning.answers is 'medium'"),
+        (ReasoningStage(), {"answers": ["easy", "hard"]}, "reasoning.answers is a list"),
+        (ReasoningStage(), {"samples": [0.5]}, r"reasoning.samples is \[0.5\]"),
+        (ReasoningStage(), {"values": 2}, "reasoning.values is 2"),
     ],
 )
 def test_wrong_settings_of_stages_are_refused(stage: Any, settings: Any, message: str) -> None:

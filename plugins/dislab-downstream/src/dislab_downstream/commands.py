@@ -14,6 +14,14 @@ its values in turn, while all other factors stay: unfairness is the mean total v
 the predictions after such an intervention and all predictions. 0 is best. A table is printed, and
 the scores are written to fairness.json in the run folder."""
 
+_REASONING: Final = """\
+Measure abstract reasoning: the choice of the missing image of a 3×3 matrix from six answers.
+
+In each row of a matrix one to three factors are constant. For each number of training matrices a
+relation network learns to choose, from frozen codes, from pixels, or from true factors. A random
+choice has an accuracy of 1/6. The accuracies on new matrices are printed, and written to
+reasoning.json in the run folder."""
+
 
 def fairness(args: list[str]) -> int:
     """Measures the unfairness of predictions from the codes of a run."""
@@ -54,6 +62,70 @@ def fairness(args: list[str]) -> int:
         rows.append([target, *("" if cell is None else f"{cell:.3f}" for cell in cells)])
     print("\n".join(text_table(rows)))
     print(f"mean unfairness {result.mean:.3f}, mean accuracy {result.accuracy:.3f}")
+    return 0
+
+
+def reasoning(args: list[str]) -> int:
+    """Measures abstract reasoning on the codes of a run."""
+    parser = _parser("reasoning", _REASONING)
+    parser.add_argument(
+        "--sources",
+        nargs="+",
+        default=["codes"],
+        choices=("codes", "pixels", "factors"),
+        help="inputs of the relation network (codes)",
+    )
+    parser.add_argument(
+        "--samples",
+        nargs="+",
+        type=int,
+        default=[100, 1_000, 10_000],
+        metavar="N",
+        help="numbers of training matrices (100 1000 10000)",
+    )
+    parser.add_argument(
+        "--factors", nargs="+", default=[], metavar="FACTOR", help="factors that take part; all"
+    )
+    counts = {
+        "test": (2_000, "matrices to test on"),
+        "steps": (600, "training steps of 32 matrices"),
+        "values": (4, "most values of a factor"),
+    }
+    for name, (default, text) in counts.items():
+        parser.add_argument(
+            f"--{name}", type=int, default=default, metavar="N", help=f"{text} (%(default)s)"
+        )
+    parser.add_argument(
+        "--answers", choices=("easy", "hard"), default="easy", help="wrong answers (%(default)s)"
+    )
+    options = parser.parse_args(args)
+    from dislab.storage import text_table
+    from dislab_downstream.observations import of_run
+    from dislab_downstream.reasoning import reasoning as accuracies
+    from dislab_downstream.records import write_record
+
+    _load_parts()
+    observations = of_run(options.run)
+    settings = _settings(options)
+    others = {name: value for name, value in settings.items() if name != "sources"}
+    found = {
+        source: accuracies(observations, source=source, **others) for source in options.sources
+    }
+    scores = {
+        f"{source}/{count}": value
+        for source, by_count in found.items()
+        for count, value in by_count.items()
+    }
+    write_record(
+        Path(options.run) / "reasoning.json",
+        {"scores": scores, "settings": settings, **observations.origin},
+    )
+    rows = [["matrices", *map(str, sorted(set(options.samples)))]]
+    rows += [
+        [source, *(f"{value:.3f}" for value in by_count.values())]
+        for source, by_count in found.items()
+    ]
+    print("\n".join(text_table(rows)))
     return 0
 
 

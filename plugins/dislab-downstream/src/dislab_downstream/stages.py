@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Final, Literal, final
 
 from dislab.errors import InputError, suggestion
-from dislab.functional.checks import check_count
+from dislab.functional.checks import check_choice, check_count
 from dislab.study.stages import Stage
 from dislab_downstream.records import read_scores
 
@@ -17,6 +17,17 @@ _FAIRNESS: Final[Mapping[str, int | type]] = {
     "seed": 0,
 }
 """Settings: the least value of a number, or the type of the items of a list."""
+
+_REASONING: Final[Mapping[str, int | type]] = {
+    "sources": str,
+    "samples": int,
+    "factors": str,
+    "test": 1,
+    "steps": 1,
+    "values": 3,
+    "answers": str,
+    "seed": 0,
+}
 
 
 @final
@@ -41,6 +52,37 @@ class FairnessStage(Stage):
     def scores(self, run: Path) -> dict[str, float | None]:
         """Mean and largest unfairness, accuracy, and the unfairness of every pair of factors."""
         return read_scores(run / "fairness.json")
+
+
+@final
+class ReasoningStage(Stage):
+    """Measures abstract reasoning on the codes of a run.
+
+    The settings are those of `dislab reasoning`.
+    """
+
+    measures: ClassVar[Mapping[str, Literal["highest", "lowest"]]] = {"codes/*": "highest"}
+
+    def checked(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """Returns the settings; refuses unknown names and values."""
+        checked = _checked("reasoning", settings, _REASONING)
+        for source in checked.get("sources", []):
+            check_choice("reasoning.sources", source, ("codes", "pixels", "factors"))
+        for answers in checked.get("answers", []):
+            check_choice("reasoning.answers", answers, ("easy", "hard"))
+        if len(checked.get("answers", [])) > 1:
+            raise InputError("reasoning.answers is a list; it is one word, easy or hard")
+        return checked
+
+    def arguments(
+        self, run: Path, settings: Mapping[str, Any], config: Mapping[str, Any]
+    ) -> list[str]:
+        """Arguments of `dislab reasoning`."""
+        return ["reasoning", str(run), *_options(self.checked(settings))]
+
+    def scores(self, run: Path) -> dict[str, float | None]:
+        """Accuracies by input of the relation network and number of training matrices."""
+        return read_scores(run / "reasoning.json")
 
 
 def _checked(
