@@ -47,6 +47,9 @@ STAGES: Final = "stages"
 LAUNCHERS: Final = "launchers"
 """The group of the launchers, which start the workers of a study."""
 
+SAMPLERS: Final = "samplers"
+"""The group of the samplers, which propose the points of a search."""
+
 CONFIGURATIONS: Final = "configurations"
 """The group of the folders with configurations, whose values are dotted names of folders."""
 
@@ -138,10 +141,10 @@ def commands() -> dict[str, Plugin]:
 
 
 def declared(group: str) -> dict[str, Plugin]:
-    """The declared commands, stages or launchers, by name.
+    """The declared commands, stages, launchers or samplers, by name.
 
     Args:
-        group: `COMMANDS`, `STAGES` or `LAUNCHERS`.
+        group: `COMMANDS`, `STAGES`, `LAUNCHERS` or `SAMPLERS`.
 
     Raises:
         InputError: Two distributions declare the same name.
@@ -165,7 +168,7 @@ def load_object(plugin: Plugin) -> Any:
 
 
 def load_declared(group: str, word: str, base: type) -> Any:
-    """Creates the launcher or stage that a distribution declares under the name `word`.
+    """Creates the launcher, stage or sampler that a distribution declares under the name `word`.
 
     `group` is the group of entry points, such as `dislab.launchers`.
 

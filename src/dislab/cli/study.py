@@ -25,11 +25,13 @@ from dislab.study.schedule import (
     PLAN,
     Resolver,
     Schedule,
+    expected,
     is_schedule,
     make_schedule,
     read_schedule,
     study_file_of,
 )
+from dislab.study.search import search_lines
 from dislab.study.status import Progress, duration, estimate, lines, training_steps, versions_of
 from dislab.study.study import STUDIES, Study, folder_of
 from dislab.study.study_file import StudyFile, read_study_file
@@ -91,17 +93,17 @@ def _plan(parser: Parser, args: list[str]) -> int:
     if rate is not None and not 0 < rate < math.inf:
         raise InputError(f"--steps_per_second is {rate:g}; it must be a number greater than 0")
     folder, schedule = _scheduled(options)
+    whole = expected(schedule)
     print(
-        f"{schedule.name}: {len(schedule.runs)} runs in {folder}, "
-        f"stages {', '.join(schedule.stages)}"
+        f"{schedule.name}: {len(whole.runs)} runs in {folder}, stages {', '.join(schedule.stages)}"
     )
     for axis in schedule.axes:
-        labels = dict.fromkeys(str(run.group.axes[axis]) for run in schedule.runs)
+        labels = dict.fromkeys(str(run.group.axes[axis]) for run in whole.runs)
         print(f"  {axis}: {', '.join(labels)}")
-    print(f"  seeds: {len({run.seed for run in schedule.runs})}")
-    for line in _groups(schedule):
+    print(f"  seeds: {len({run.seed for run in whole.runs})}")
+    for line in [*search_lines(Study.of(folder, schedule)), *_groups(whole)]:
         print(line)
-    for line in estimate(schedule, rate):
+    for line in estimate(whole, rate):
         print(line)
     if (folder / PLAN).is_file():
         for line in lines(Study.of(folder, schedule).status()):
@@ -143,7 +145,8 @@ def _run(parser: Parser, args: list[str]) -> int:
     if options.retry_failed:
         records.forget_failures(schedule)
     study = Study.of(folder, schedule)
-    remaining = sum(run.state in ("waiting", "running") for run in study.status().runs)
+    ended = sum(run.state not in ("waiting", "running") for run in study.status().runs)
+    remaining = len(expected(schedule).runs) - ended
     if remaining:
         cores = os.cpu_count() or 1
         progress = Progress(study, options.workers or max(1, cores // schedule.resources.cpus))
@@ -157,7 +160,7 @@ def _run(parser: Parser, args: list[str]) -> int:
                 return 0
         finally:
             progress.close()
-    return _show_end(study)
+    return _show_end(study.reread())
 
 
 def _work(parser: Parser, args: list[str]) -> int:
@@ -208,7 +211,7 @@ def _status(parser: Parser, args: list[str]) -> int:
     options = parser.parse_args(args)
     study = Study(options.study, options.folder)
     print(f"{study.schedule.name} in {study.path}")
-    for line in lines(study.status()):
+    for line in [*lines(study.status()), *search_lines(study)]:
         print(line)
     return 0
 
@@ -336,10 +339,12 @@ def _scheduled(options: argparse.Namespace) -> tuple[Path, Schedule]:
     for line in _overwritten(file):
         print_warning(line)
     try:
-        runs = read_schedule(folder, file.name).runs
+        last = read_schedule(folder, file.name)
+        runs, spaces = last.runs, last.search.spaces if last.search else ()
     except InputError:  # no readable plan: every run is checked again
-        runs = ()
+        runs, spaces = (), ()
     groups = {run.group.read: run.group for run in runs}
+    groups |= {space.read: space for space in spaces}
     from dislab.runs import versions
 
     return folder, make_schedule(file, _resolver, versions(), groups.values())
@@ -406,7 +411,7 @@ def _show_end(study: Study) -> int:
     """Prints the results of a study; returns exit status 1 if a run has failed."""
     status = study.status()
     print()
-    for line in lines(status):
+    for line in [*lines(status), *search_lines(study)]:
         print(line)
     took = sum(status.seconds.values())
     print(f"work done: {duration(took)} of one worker")
@@ -421,7 +426,8 @@ def _print_results(study: Study) -> None:
     from dislab.study.summary import measures_of
 
     table, axes = study.table(), study.schedule.axes
-    if measures := measures_of(table, study.primary_scores()):
+    measures = measures_of(table, study.primary_scores())
+    if measures and study.schedule.search is None:  # no trial has another one to be compared with
         print("\nmean ± standard deviation; * is the best mean, and the best run goes by the first")
         print("\n".join(text(headline_table(table, axes, measures))))
         print(f"\n{verdict(table, axes, measures)}")

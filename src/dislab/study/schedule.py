@@ -4,12 +4,13 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from dislab.errors import InputError, one_line
 from dislab.storage import atomic, check_fields, check_inside, is_component, read_json, record_of
+from dislab.study.samplers import Number, Range, Search, load_sampler
 from dislab.study.stages import load_stage, option
 from dislab.study.study_file import SEED, Failure, Group, Resources, StudyFile
 from dislab.yaml_files import read_text
@@ -73,6 +74,22 @@ class ScheduledGroup:
 
 
 @dataclass(frozen=True)
+class SearchPlan:
+    """The search of a study.
+
+    Args:
+        settings: Its settings.
+        seeds: Seeds of the runs of each trial.
+        spaces: Groups whose axes hold ranges, each of which is searched; their configurations have
+            the low ends of the ranges.
+    """
+
+    settings: Search
+    seeds: tuple[int, ...]
+    spaces: tuple[ScheduledGroup, ...]
+
+
+@dataclass(frozen=True)
 class ScheduledRun:
     """One run: its name (a digest of its settings), its seed, and the group that it belongs to."""
 
@@ -98,6 +115,7 @@ class Schedule:
         resources: Processor cores and graphics cards of one run.
         failure: Handling of failed runs.
         versions: Versions of the distributions that made the schedule.
+        search: The search that adds runs, if there is one.
     """
 
     name: str
@@ -107,11 +125,12 @@ class Schedule:
     resources: Resources
     failure: Failure
     versions: dict[str, str]
+    search: SearchPlan | None = None
 
-    def write(self, folder: Path) -> None:
-        """Writes the schedule into the folder of a study, as the last one and under its own name.
+    def write(self, folder: Path, is_last: bool = True) -> None:
+        """Writes the schedule into the folder of a study under its name, and as the last one.
 
-        Workers of this study read the second file, so that another study started in the same
+        Workers of this study read the first file, so that another study started in the same
         folder does not change their runs.
         """
         groups: dict[str, int] = {}
@@ -133,8 +152,10 @@ class Schedule:
             "groups": records,
             "runs": rows,
         }
+        if self.search is not None:
+            record["search"] = asdict(self.search)
         text = json.dumps(record)
-        for path in (_schedule_of(folder, self.name), folder / PLAN):
+        for path in (_schedule_of(folder, self.name), *([folder / PLAN] if is_last else [])):
             check_inside(folder, path)
             with atomic(path) as temporary:
                 temporary.write_text(text, encoding="utf-8")
@@ -203,6 +224,7 @@ def _read_schedule(path: Path) -> Schedule:
             "runs": runs,
             "resources": record_of(Resources, record["resources"], str(path)),
             "failure": record_of(Failure, record["failure"], str(path)),
+            "search": _search(record.get("search"), str(path)),
         }
         schedule = record_of(Schedule, {**record, **parts}, str(path))
         _check_schedule(schedule, str(path))
@@ -221,6 +243,24 @@ def _group(record: Mapping[str, Any], origin: str) -> ScheduledGroup:
     return record_of(ScheduledGroup, {**record, "stages": stages}, origin)
 
 
+def _search(record: Mapping[str, Any] | None, origin: str) -> SearchPlan | None:
+    if record is None:
+        return None
+    spaces = []
+    for group in (_group(part, origin) for part in record["spaces"]):
+        axes = {
+            name: record_of(Range, label, origin) if isinstance(label, dict) else label
+            for name, label in group.axes.items()
+        }
+        spaces.append(replace(group, axes=axes))
+    parts = {
+        "settings": record_of(Search, record["settings"], origin),
+        "spaces": tuple(spaces),
+        "seeds": tuple(record["seeds"]),
+    }
+    return record_of(SearchPlan, parts, origin)
+
+
 def _check_schedule(schedule: Schedule, origin: str) -> None:
     """Refuses what no schedule of dislab holds, such as a name that leads to another folder."""
     for name in (schedule.name, *schedule.stages, *(run.id for run in schedule.runs)):
@@ -230,7 +270,8 @@ def _check_schedule(schedule: Schedule, origin: str) -> None:
         raise ValueError("a run is listed twice")
     for run in schedule.runs:
         check_fields({"seed": run.seed}, {"seed": int}, origin)
-    for group in [run.group for run in schedule.runs]:
+    spaces = schedule.search.spaces if schedule.search else ()
+    for group in [*(run.group for run in schedule.runs), *spaces]:
         lacks = [
             *(set(schedule.axes) - set(group.axes)),
             *(set(schedule.stages) - set(group.stages)),
@@ -269,14 +310,17 @@ def make_schedule(
     ]
     texts: dict[str, str] = {}
     resolve: Resolver | None = None
-    groups = []
+    groups: list[ScheduledGroup] = []
+    spaces: list[ScheduledGroup] = []
+    if file.search is not None:
+        load_sampler(file.search.sampler)
     for group in file.groups():
         group = group._replace(arguments=(*_UNLESS_SET, *group.arguments))
         read = _read(group, overlay, file.stages, versions, texts)
         if read not in before:
             resolve = resolve or resolver()
             try:
-                resolved = resolve([*group.arguments, *overlay])
+                resolved = _resolved(group, overlay, resolve)
             except InputError as error:
                 where = ", ".join(f"{name}: {label}" for name, label in group.axes.items())
                 raise InputError(f"{file.path}{f', {where}' if where else ''}: {error}") from error
@@ -290,7 +334,9 @@ def make_schedule(
                 },
                 read,
             )
-        groups.append(before[read])
+        (spaces if ranges_of(group.axes) else groups).append(before[read])
+    for space in spaces:
+        groups += filter(None, (_still(group, space) for group in [*before.values()]))
     return Schedule(
         name=file.name,
         axes=file.names,
@@ -299,7 +345,104 @@ def make_schedule(
         resources=file.resources,
         failure=file.failure,
         versions=dict(versions),
+        search=SearchPlan(file.search, file.seeds, tuple(spaces)) if file.search else None,
     )
+
+
+def ranges_of(axes: Mapping[str, Any]) -> dict[str, Range]:
+    """The axes that are ranges."""
+    return {name: label for name, label in axes.items() if isinstance(label, Range)}
+
+
+def _resolved(group: Group, overlay: Sequence[str], resolve: Resolver) -> Resolved:
+    """The configuration of a group; of a group with ranges, that of their low ends.
+
+    The high ends are resolved too, and must differ in the ranges alone.
+    """
+    ranges = ranges_of(group.axes)
+    if not ranges:
+        return resolve([*group.arguments, *overlay])
+    low = {name: limits.nearest(limits.low) for name, limits in ranges.items()}
+    high = {name: limits.nearest(limits.high) for name, limits in ranges.items()}
+    first, last = (
+        resolve([*group.arguments, *(option(*item) for item in point.items()), *overlay])
+        for point in (low, high)
+    )
+    if first.sections != last.sections or _changed(first.config, high) != last.config:
+        raise InputError(
+            f"{' or '.join(ranges)} cannot be a range: it is no single number that training "
+            "depends on; list its values instead"
+        )
+    return first
+
+
+def _changed(config: dict[str, Any], point: Mapping[str, Any]) -> dict[str, Any]:
+    """A complete configuration with other values of settings, as options name them."""
+    for name, value in point.items():
+        config = _with(config, name.split("."), value)
+    return config
+
+
+def _with(settings: Any, keys: Sequence[str], value: Any) -> dict[str, Any]:
+    settings = settings if isinstance(settings, dict) else {}
+    first, *rest = keys
+    if first not in settings and "init_args" in settings:
+        return {**settings, "init_args": _with(settings["init_args"], keys, value)}
+    return {**settings, first: _with(settings.get(first), rest, value) if rest else value}
+
+
+def trial_of(space: ScheduledGroup, point: Mapping[str, Number]) -> ScheduledGroup:
+    """The runs of a point in the ranges of a space."""
+    from lightning.pytorch import Trainer
+
+    from dislab.study.identity import training_of  # both import torch
+
+    config = _changed(space.config, point)
+    return ScheduledGroup(
+        {**space.axes, **point},
+        config,
+        training_of(config, Trainer),
+        space.stages,
+        hashlib.sha256(json.dumps([space.read, point]).encode()).hexdigest(),
+    )
+
+
+def point_in(group: ScheduledGroup, space: ScheduledGroup) -> dict[str, Number] | None:
+    """The point of a group in the ranges of a space; None if it does not lie there."""
+    ranges = ranges_of(space.axes)
+    if ranges_of(group.axes) or group.axes.keys() != space.axes.keys():
+        return None
+    for name, label in group.axes.items():
+        if name not in ranges:
+            if label != space.axes[name]:
+                return None
+        elif not isinstance(label, int | float) or label != ranges[name].nearest(label):
+            return None
+    return {name: group.axes[name] for name in ranges}
+
+
+def expected(schedule: Schedule) -> Schedule:
+    """A schedule that has the missing trials of its search too, with ranges as their settings."""
+    search = schedule.search
+    if search is None:
+        return schedule
+    runs = [*schedule.runs]
+    for space in search.spaces:
+        axes = {n: str(v) if isinstance(v, Range) else v for n, v in space.axes.items()}
+        group = replace(space, axes=axes)
+        present = {r.group.read for r in schedule.runs if point_in(r.group, space) is not None}
+        missing = search.settings.trials - len(present)
+        runs += [ScheduledRun("", seed, group) for seed in search.seeds] * max(missing, 0)
+    return replace(schedule, runs=tuple(runs))
+
+
+def _still(group: ScheduledGroup, space: ScheduledGroup) -> ScheduledGroup | None:
+    """A trial of an earlier schedule in a space, if it would still train the same model."""
+    point = point_in(group, space)
+    if point is None:
+        return None
+    trial = trial_of(space, point)
+    return trial if trial.training == group.training else None
 
 
 def _read(
@@ -310,7 +453,7 @@ def _read(
     texts: dict[str, str],
 ) -> str:
     """Digest of everything that determines a configuration, including the content of its files."""
-    parts = [json.dumps([group.axes, overlay, stages, versions])]
+    parts = [json.dumps([group.axes, overlay, stages, versions], default=repr)]
     for argument in group.arguments:
         option, _, value = argument.partition("=")
         if option == "--config":

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from tqdm import tqdm
 
 from dislab.study.results import Done, Failed, State
-from dislab.study.schedule import Schedule, ScheduledRun
+from dislab.study.schedule import Schedule, ScheduledRun, expected
 from dislab.study.stages import FIRST
 
 if TYPE_CHECKING:
@@ -204,7 +204,7 @@ class Progress:
         self._workers = workers
         self._due = 0.0
         self._ended = {run.run.id for run in study.status().runs if run.state in _ENDED}
-        total = len(study.schedule.runs)
+        total = len(expected(study.schedule).runs)
         self._bar = tqdm(desc=study.schedule.name, total=total, bar_format=_FORMAT, disable=None)
 
     def tick(self) -> None:
@@ -212,6 +212,8 @@ class Progress:
         if time.monotonic() < self._due:
             return
         began = time.monotonic()
+        if self._study.schedule.search is not None:
+            self._study = self._study.reread()
         status = self._study.status()
         for run in status.runs:
             if run.state in _ENDED and run.run.id not in self._ended:
@@ -221,7 +223,7 @@ class Progress:
         self._bar.n = sum(counts.get(state, 0) for state in _ENDED)
         working = max(1, min(self._workers, counts.get("running", 0) or self._workers))
         parts = [f"{counts[s]} {s}" for s in ("running", "diverged", "failed") if s in counts]
-        if status.remaining is not None:
+        if status.remaining is not None and self._study.schedule.search is None:
             parts.append(f"{duration(status.remaining / working)} left")
         self._bar.set_postfix_str(", ".join(parts))
         self._due = time.monotonic() + max(_LEAST, (time.monotonic() - began) / _SHARE)

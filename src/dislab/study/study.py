@@ -63,6 +63,10 @@ class Study:
         self.folder = StudyFolder(path)
         """The records in the folder."""
 
+    def reread(self) -> "Study":
+        """The study as its folder has it now; a search adds runs."""
+        return Study.of(self.path, read_schedule(self.path, self.schedule.name))
+
     def status(self) -> Status:
         """State of every run, and remaining time."""
         working = self._working()

@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 from dislab.errors import InputError, suggestion
 from dislab.plugins import configuration, configurations
 from dislab.storage import is_component
+from dislab.study.samplers import Range, Search
 from dislab.study.stages import checked_stages, option
 from dislab.yaml_files import parse_mapping, read_text
 
@@ -18,12 +19,17 @@ SEED: Final = "seed_everything"
 """The setting that the seeds of a study set."""
 
 _EXAMPLE: Final = "base: [../betavae.yaml]"
+_RANGE: Final = ("low", "high", "log", "whole")
+_SEARCH: Final = ("sampler", "trials", "maximize", "minimize", "seed")
+_RANKED: Final = 5
+"""Number of seeds that UDR needs."""
 _KEYS: Final = (
     "name",
     "base",
     "axes",
     "seeds",
     "exclude",
+    "search",
     "stages",
     "resources",
     "failure",
@@ -62,7 +68,7 @@ class Setting(NamedTuple):
     """One of the values of an axis.
 
     Attributes:
-        label: The value as tables show it.
+        label: The value as tables show it; a range if it is searched.
         arguments: Its arguments of `dislab fit`.
         axes: Additional axes of runs with this value.
     """
@@ -96,6 +102,7 @@ class StudyFile:
         stages: Settings of each stage.
         resources: Hardware resources that one run needs.
         failure: Handling of failed runs.
+        search: The search in the ranges of the axes, if they have any.
     """
 
     path: Path
@@ -108,6 +115,7 @@ class StudyFile:
     stages: dict[str, dict[str, Any]]
     resources: Resources = field(default_factory=Resources)
     failure: Failure = field(default_factory=Failure)
+    search: Search | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -162,7 +170,9 @@ def read_study_file(path: str | Path) -> StudyFile:
     reader = _Reader(path)
     axes = reader.axes(content.get("axes") or {})
     seeds = reader.seeds(content.get("seeds", 1))
-    if len(seeds) * _count(axes) > _MOST_RUNS:
+    stages = checked_stages(reader.mapping(content.get("stages", _STAGES), "stages"), str(path))
+    search = reader.search(content.get("search"), axes, stages, seeds)
+    if len(seeds) * _count(axes) * (search.trials if search else 1) > _MOST_RUNS:
         raise InputError(f"{path}: the axes have more than {_MOST_RUNS:,} combinations; use fewer")
     return StudyFile(
         path=path,
@@ -172,9 +182,10 @@ def read_study_file(path: str | Path) -> StudyFile:
         axes=axes,
         seeds=seeds,
         exclude=reader.exclude(content.get("exclude") or [], axes),
-        stages=checked_stages(reader.mapping(content.get("stages", _STAGES), "stages"), str(path)),
+        stages=stages,
         resources=reader.resources(content.get("resources") or {}),
         failure=reader.failure(content.get("failure") or {}),
+        search=search,
     )
 
 
@@ -230,18 +241,105 @@ class _Reader:
         key = f"axes.{name}"
         if name in (SEED, "seed", "state"):
             raise InputError(f"{self._path}: {key} cannot be an axis; seeds are given by `seeds`")
+        if isinstance(values, dict) and _is_range(values):
+            return (Setting(self._range(key, values), (), {}),)
         if isinstance(values, list) and values:
             settings = [Setting(_label(value), (option(name, value),), {}) for value in values]
         elif isinstance(values, dict) and values:
             settings = [self._labelled(key, label, value) for label, value in values.items()]
         else:
-            raise self._wrong(key, values, "a list of values, or a mapping from names to settings")
+            allowed = "a list of values, a mapping from names to settings, or a range"
+            raise self._wrong(key, values, f"{allowed}, such as {{low: 0.1, high: 100}}")
         seen: set[str] = set()
         for setting in settings:
             if (label := json.dumps(setting.label)) in seen:
                 raise InputError(f"{self._path}: {key} has {label} twice; keep one of them")
             seen.add(label)
         return tuple(settings)
+
+    def _range(self, key: str, value: Mapping[str, Any]) -> Range:
+        settings = self._checked(value, key, _RANGE)
+        low, high = (self._number(f"{key}.{name}", settings.get(name)) for name in ("low", "high"))
+        log, whole = settings.get("log", False), settings.get("whole", False)
+        for name, end in (("low", low), ("high", high)):
+            if whole is True and not end.is_integer():
+                raise self._wrong(f"{key}.{name}", end, "a whole number, as `whole` is true")
+        for name, flag in (("log", log), ("whole", whole)):
+            if not isinstance(flag, bool):
+                raise self._wrong(f"{key}.{name}", flag, "true or false")
+        if low >= high:
+            raise self._wrong(f"{key}.low", settings["low"], f"less than high, which is {high:g}")
+        if log and low <= 0:
+            raise self._wrong(f"{key}.low", settings["low"], "greater than 0, as `log` is true")
+        return Range(low, high, log, whole)
+
+    def _number(self, key: str, value: object) -> float:
+        if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e300:
+            return float(value)
+        raise self._wrong(key, value, "a number")
+
+    def search(
+        self,
+        value: object,
+        axes: Mapping[str, Sequence[Setting]],
+        stages: Mapping[str, Any],
+        seeds: Sequence[int],
+    ) -> Search | None:
+        ranges = [
+            name
+            for name, labels in _values(axes).items()
+            if any(isinstance(label, Range) for label in labels)
+        ]
+        example = "search: {sampler: random, trials: 60, maximize: mig}"
+        if value is None:
+            if ranges:
+                raise InputError(
+                    f"{self._path}: axes.{ranges[0]} is a range, which needs a search; add "
+                    f"{example}"
+                )
+            return None
+        settings = self._checked(value, "search", _SEARCH)
+        if not ranges:
+            raise InputError(
+                f"{self._path}: search needs a range, and no axis is one; write an axis as "
+                "{low: 0.1, high: 100, log: true}, or leave search out"
+            )
+        if not isinstance(sampler := settings.get("sampler", "random"), str):
+            raise self._wrong("search.sampler", sampler, "the name of a sampler, such as random")
+        trials: Any = settings.get("trials")
+        if not _is_count(trials):
+            raise self._wrong("search.trials", trials, "a whole number from 1 on")
+        if not _is_count(seed := settings.get("seed", 0), 0) or seed >= 2**32:
+            raise self._wrong("search.seed", seed, "a whole number from 0 on, below 2^32")
+        maximize = "maximize" in settings
+        if maximize == ("minimize" in settings):
+            raise InputError(
+                f"{self._path}: search has either maximize or minimize; as in {example}"
+            )
+        key = "maximize" if maximize else "minimize"
+        self._target(f"search.{key}", settings[key], stages, seeds)
+        return Search(sampler, trials, settings[key], maximize, seed)
+
+    def _target(
+        self, key: str, value: object, stages: Mapping[str, Any], seeds: Sequence[int]
+    ) -> None:
+        """Refuses a target that no stage of the study computes."""
+        if not isinstance(value, str) or not value:
+            raise self._wrong(key, value, "udr, elbo, or a column of `study table`, such as mig")
+        stage = value.partition(".")[0] if "." in value else "score"
+        if value == "udr":
+            stage = "codes"
+            if len(seeds) < _RANKED:
+                raise InputError(
+                    f"{self._path}: {key} is udr, which compares {_RANKED} seeds of each setting; "
+                    f"the study has {len(seeds)}: set seeds: {_RANKED}"
+                )
+        if stage not in stages:
+            raise self._wrong(
+                key,
+                value,
+                f"a result of a stage; add {stage} to stages, which has {', '.join(stages)}",
+            )
 
     def _labelled(self, axis: str, label: object, value: object) -> Setting:
         settings = dict(self.mapping(value if value is not None else {}, f"{axis}.{label}"))
@@ -378,6 +476,12 @@ def _values(axes: Mapping[str, Sequence[Setting]]) -> dict[str, list[Any]]:
 def _label(value: Any) -> Any:
     """A value as tables show it: a scalar as it is, anything else as JSON."""
     return json.dumps(value) if isinstance(value, list | dict) else value
+
+
+def _is_range(values: Mapping[Any, Any]) -> bool:
+    """Whether an axis is a range rather than groups of settings that are called low and high."""
+    groups = any(isinstance(value, Mapping) for value in values.values())
+    return not groups and not values.keys().isdisjoint(("low", "high"))
 
 
 def _is_count(value: object, least: int = 1) -> bool:

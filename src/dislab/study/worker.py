@@ -22,7 +22,8 @@ from dislab.study.results import (
     StudyFolder,
     is_given_up,
 )
-from dislab.study.schedule import Schedule, ScheduledRun
+from dislab.study.schedule import Schedule, ScheduledRun, read_schedule
+from dislab.study.search import Searcher
 from dislab.study.stages import FIRST, load_stage
 from dislab.study.stages.train import SETTINGS, has_checkpoint
 from dislab.study.status import duration
@@ -78,6 +79,8 @@ Start = Callable[[Task], Unit]
 """Starts the process of a task."""
 
 
+_SEARCH: Final = "search"
+"""Name of the claim of the worker that proposes a trial; names of runs are hexadecimal."""
 _POLL: Final = 0.5
 """Seconds between two polls of a running process."""
 _PATIENCE: Final = 0.5
@@ -128,6 +131,7 @@ class Worker:
         self._settings = settings or Settings()
         self._stages = {word: load_stage(word) for word in schedule.stages}
         self._claims = Claims(folder.claims, self._settings.stale)
+        self._searcher = Searcher(folder)
         self._idle: tuple[float, float] | None = None
         """When the worker began to wait for other workers, and when it says so next."""
 
@@ -140,11 +144,14 @@ class Worker:
         """
         try:
             open_runs = list(self._schedule.runs)
-            while open_runs:
+            while open_runs or (open_runs := self._added()):
                 before = len(open_runs)
                 open_runs = [run for run in open_runs if self._next(run) is not None]
                 busy = [run for run in open_runs if not self._visit(run)]
                 if len(busy) == len(open_runs) == before and open_runs:
+                    if added := self._added():
+                        open_runs += added
+                        continue
                     if self._settings.leave:
                         return
                     self._pause(len(open_runs))
@@ -152,6 +159,32 @@ class Worker:
                     self._idle = None
         finally:
             self._claims.close()
+
+    def _added(self) -> list[ScheduledRun]:
+        """Runs of the search that this worker has not seen; it proposes them if nobody else has."""
+        if self._schedule.search is None:
+            return []
+        while (claim := self._claims.take(_SEARCH)) is None:
+            self._check_launcher()
+            time.sleep(_PATIENCE)
+        try:
+            seen = {run.id for run in self._schedule.runs}
+            schedule = read_schedule(self._folder.path, self._schedule.name)
+            if all(run.id in seen for run in schedule.runs):
+                longer = self._searcher.extended(schedule)
+                if longer is None:
+                    return []
+                schedule = longer
+                last = read_schedule(self._folder.path)
+                schedule.write(self._folder.path, is_last=last.name == schedule.name)
+            self._schedule = schedule
+            return [run for run in schedule.runs if run.id not in seen]
+        finally:
+            claim.release()
+
+    def _check_launcher(self) -> None:
+        if not self._settings.alive():
+            raise KeyboardInterrupt("the launcher has ended")
 
     def _next(self, run: ScheduledRun) -> str | None:
         """The next stage of a run; None if it is finished or given up."""
@@ -233,8 +266,7 @@ class Worker:
         due = time.monotonic()
         try:
             while not unit.wait(_POLL):
-                if not self._settings.alive():
-                    raise KeyboardInterrupt("the launcher has ended")
+                self._check_launcher()
                 if time.monotonic() >= due:
                     due = time.monotonic() + min(BEAT, self._settings.stale / 4)
                     if not claim.beat():
@@ -301,8 +333,7 @@ class Worker:
 
     def _pause(self, runs: int) -> None:
         """Waits a moment for runs of other workers, and says so at first and every minute."""
-        if not self._settings.alive():
-            raise KeyboardInterrupt("the launcher has ended")
+        self._check_launcher()
         now = time.monotonic()
         begin, due = self._idle or (now, now)
         if now >= due:
