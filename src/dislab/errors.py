@@ -81,10 +81,6 @@ def _version(package: str) -> str:
 def suggestion(name: str, names: Iterable[str]) -> str:
     """` (did you mean …?)` with the known name closest to a misspelt one; empty if none is similar.
 
-    Args:
-        name: The unknown name.
-        names: The known names.
-
     >>> suggestion("TotalCorelation", ["KL", "TotalCorrelation"])
     ' (did you mean TotalCorrelation?)'
     """
@@ -115,20 +111,12 @@ def printable(text: str) -> str:
 
 
 def cannot_write(error: BaseException | None) -> bool:
-    """Whether an error means a full disk or missing permission to write.
-
-    Args:
-        error: The error.
-    """
+    """Whether an error means a full disk or missing permission to write."""
     return isinstance(error, OSError) and error.errno in _CANNOT_WRITE
 
 
 def lacks_memory(error: BaseException) -> bool:
-    """Whether an error means that an array does not fit into memory.
-
-    Args:
-        error: The error.
-    """
+    """Whether an error means that an array does not fit into memory."""
     if isinstance(error, MemoryError):
         return True
     return isinstance(error, RuntimeError | ValueError) and any(

@@ -155,9 +155,6 @@ def declared(group: str) -> dict[str, Plugin]:
 def load_object(plugin: Plugin) -> Any:
     """Imports the object that an entry point names.
 
-    Args:
-        plugin: The declaration.
-
     Raises:
         InputError: The object cannot be imported.
     """
@@ -190,9 +187,6 @@ def load_declared(group: str, word: str, base: type) -> Any:
 
 def load_command(plugin: Plugin) -> Callable[[list[str]], int]:
     """The function of a subcommand: takes the remaining arguments, returns the exit status.
-
-    Args:
-        plugin: The declaration.
 
     Raises:
         InputError: The function cannot be imported, or is no function.

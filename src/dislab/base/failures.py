@@ -53,11 +53,7 @@ def parts_named(arguments: str = "") -> Iterator[None]:
 
 
 def message_of(error: BaseException) -> str:
-    """Class and message of an error, in one line.
-
-    Args:
-        error: The error.
-    """
+    """Class and message of an error, in one line."""
     text = one_line(error)
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 

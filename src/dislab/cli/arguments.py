@@ -1,9 +1,8 @@
-"""The parser of dislab's own commands."""
+"""The parser of commands, and the option that many of them share."""
 
 import argparse
 import os
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -29,7 +28,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def add_checkpoint(parser: argparse.ArgumentParser) -> None:
-    """Adds the option."""
+    """Adds the option `--checkpoint` of commands that read the model of a run."""
     parser.add_argument(
         "--checkpoint",
         metavar="best|last|FILE",
@@ -62,36 +61,3 @@ def chosen(run: Path, choice: str | None) -> Path:
             file=sys.stderr,
         )
     return path
-
-
-def taken_out(args: Sequence[str]) -> tuple[str | None, list[str]]:
-    """The choice among the arguments of a training command, and the other arguments.
-
-    There `--checkpoint` alone would be the section of that name.
-    """
-    choice, others = _parsed(args)
-    if choice == "":
-        raise InputError("--checkpoint needs best, last or a .ckpt file of the run")
-    return choice, others
-
-
-def check_no_choice(args: Sequence[str], resumes: bool) -> None:
-    """Refuses a choice of a checkpoint where a training command takes settings of the section.
-
-    `resumes` is true for `fit`, which resumes a run from its last checkpoint.
-    """
-    choice, _ = _parsed(args)
-    if choice in ("best", "last") or (choice or "").endswith(".ckpt"):
-        remedy = (
-            "fit --resume RUN always goes on from the last one, so leave it out"
-            if resumes
-            else "name the run too, by --run RUN"
-        )
-        raise InputError(f"--checkpoint {choice} chooses a checkpoint of a finished run; {remedy}")
-
-
-def _parsed(args: Sequence[str]) -> tuple[str | None, list[str]]:
-    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    parser.add_argument("--checkpoint", nargs="?", const="")
-    options, others = parser.parse_known_args(list(args))
-    return options.checkpoint, others

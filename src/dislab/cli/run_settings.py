@@ -29,7 +29,7 @@ from dislab.callbacks import (
     Traversals,
 )
 from dislab.callbacks._trainer import run_folder
-from dislab.cli.arguments import check_no_choice, chosen, taken_out
+from dislab.cli.arguments import chosen
 from dislab.cli.messages import print_warning
 from dislab.errors import InputError
 from dislab.runs import CONFIG, checkpoint_of
@@ -134,7 +134,7 @@ def of_run(args: Sequence[str], resumes: bool) -> list[str]:
     """
     folder = _file_options(args).folder
     if resumes or folder is None:
-        check_no_choice(args, resumes)
+        _check_no_choice(args, resumes)
     if folder is None:
         return list(args)
     config = folder / CONFIG
@@ -144,8 +144,41 @@ def of_run(args: Sequence[str], resumes: bool) -> list[str]:
         raise InputError(f"{folder} is no run: it has no {CONFIG}; {advice}")
     if resumes:
         return [f"--config={config}", f"--ckpt_path={checkpoint_of(folder, 'last')}", *args]
-    choice, others = taken_out(args)
+    choice, others = _without_choice(args)
     return [f"--config={config}", f"--ckpt_path={chosen(folder, choice)}", *others]
+
+
+def _without_choice(args: Sequence[str]) -> tuple[str | None, list[str]]:
+    """The choice among the arguments of a training command, and the other arguments.
+
+    There `--checkpoint` alone would be the section of that name.
+    """
+    choice, others = _choice(args)
+    if choice == "":
+        raise InputError("--checkpoint needs best, last or a .ckpt file of the run")
+    return choice, others
+
+
+def _check_no_choice(args: Sequence[str], resumes: bool) -> None:
+    """Refuses a choice of a checkpoint where a training command takes settings of the section.
+
+    `resumes` is true for `fit`, which resumes a run from its last checkpoint.
+    """
+    choice, _ = _choice(args)
+    if choice in ("best", "last") or (choice or "").endswith(".ckpt"):
+        remedy = (
+            "fit --resume RUN always goes on from the last one, so leave it out"
+            if resumes
+            else "name the run too, by --run RUN"
+        )
+        raise InputError(f"--checkpoint {choice} chooses a checkpoint of a finished run; {remedy}")
+
+
+def _choice(args: Sequence[str]) -> tuple[str | None, list[str]]:
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("--checkpoint", nargs="?", const="")
+    options, others = parser.parse_known_args(list(args))
+    return options.checkpoint, others
 
 
 def _file_options(args: Sequence[str]) -> argparse.Namespace:

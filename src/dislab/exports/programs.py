@@ -47,11 +47,7 @@ def write_onnx(network: Network, folder: Path) -> Path:
 
 
 def read_onnx(path: Path) -> Callable[[Tensor], list[Tensor]]:
-    """Loads a network from an ONNX file, to run by onnxruntime on the CPU.
-
-    Args:
-        path: The file.
-    """
+    """Loads a network from an ONNX file, to run by onnxruntime on the CPU."""
     runtime = imported("onnxruntime", "onnx", "an export to ONNX")
     session = runtime.InferenceSession(path, providers=["CPUExecutionProvider"])
     [source] = session.get_inputs()
@@ -82,11 +78,7 @@ def write_program(network: Network, folder: Path) -> Path:
 
 
 def read_program(path: Path) -> Callable[[Tensor], list[Tensor]]:
-    """Loads a network from a `.pt2` file.
-
-    Args:
-        path: The file.
-    """
+    """Loads a network from a `.pt2` file."""
     with _quiet():
         module = torch.export.load(path).module()
 

@@ -31,11 +31,7 @@ _BEGINNINGS: Final = (b"\x89PNG", b"%PDF", b"<?xml", b"GIF8")
 
 
 def pixels(figure: Figure) -> UInt8[np.ndarray, "height width 3"]:
-    """Renders a figure at its own resolution.
-
-    Args:
-        figure: The figure.
-    """
+    """Renders a figure at its own resolution."""
     buffer = BytesIO()
     figure.savefig(buffer, format="rgba", dpi=figure.dpi)
     width, height = figure.canvas.get_width_height()
@@ -61,12 +57,7 @@ def check_picture(option: str, path: str | Path, suffixes: Sequence[str] = SUFFI
 
 
 def is_picture(path: str | Path, command: str) -> bool:
-    """Whether a file is a picture that `save` wrote for a command.
-
-    Args:
-        path: The file.
-        command: The command.
-    """
+    """Whether a file is a picture that `save` wrote for a command."""
     content = Path(path).read_bytes()
     return content.startswith(_BEGINNINGS) and f"{_OF_COMMAND}{command}".encode() in content
 

@@ -156,11 +156,7 @@ def atlas(images: Float[Tensor, "image channel height width"]) -> dict[str, Any]
 
 
 def picture(path: Path) -> str:
-    """Data URL of a PNG file; a large one is stored as JPEG.
-
-    Args:
-        path: The file.
-    """
+    """Data URL of a PNG file; a large one is stored as JPEG."""
     content = path.read_bytes()
     if len(content) <= LARGEST:
         return data_address("image/png", content)
@@ -169,11 +165,7 @@ def picture(path: Path) -> str:
 
 
 def drawing(figure: Figure) -> str:
-    """Data URL of a figure as SVG without background; equal figures have equal data URLs.
-
-    Args:
-        figure: The figure.
-    """
+    """Data URL of a figure as SVG without background; equal figures have equal data URLs."""
     buffer = BytesIO()
     write_figure(figure, buffer, "svg", is_transparent=True)
     return data_address("image/svg+xml", buffer.getvalue())

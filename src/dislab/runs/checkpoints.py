@@ -92,9 +92,6 @@ class CheckpointFiles(TorchCheckpointIO):
 def read_checkpoint(path: str | Path) -> dict[str, Any]:
     """Content of a checkpoint file; tensors are on the CPU and loaded lazily.
 
-    Args:
-        path: The file.
-
     Raises:
         InputError: The file is missing, damaged, contains anything other than tensors and plain
             data, or belongs to no training run.

@@ -64,9 +64,6 @@ def write_exported(model: Objective, folder: Path, half: bool = False) -> None:
 def read_exported(folder: Path) -> dict[str, Any]:
     """Reads weights and settings of an exported model, under the keys of a checkpoint.
 
-    Args:
-        folder: The folder.
-
     Raises:
         InputError: A file is missing or damaged, or safetensors is not installed.
     """

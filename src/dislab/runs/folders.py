@@ -28,11 +28,7 @@ LAST = Path("checkpoints", "last.ckpt")
 
 
 def last_checkpoint(trainer: Trainer) -> Path | None:
-    """Path of a trainer's checkpoint for resuming; None if it writes no checkpoints.
-
-    Args:
-        trainer: The trainer.
-    """
+    """Path of a trainer's checkpoint for resuming; None if it writes no checkpoints."""
     folder = getattr(trainer.checkpoint_callback, "dirpath", None)
     return Path(folder, LAST.name) if folder else None
 
@@ -79,9 +75,6 @@ def trained_alone(run: Path) -> Iterator[None]:
     The lock of a killed process is released. On a file system without locks, a warning on standard
     error replaces the lock.
 
-    Args:
-        run: The run folder.
-
     Raises:
         BusyError: Another process is training the run.
         InputError: The folder cannot be written to.
@@ -106,11 +99,7 @@ def trained_alone(run: Path) -> Iterator[None]:
 
 
 def remove_unused(run: Path) -> None:
-    """Removes the folder of a run that was never trained, unless it contains other files.
-
-    Args:
-        run: The run folder.
-    """
+    """Removes the folder of a run that was never trained, unless it contains other files."""
     with suppress(OSError):  # another program may have removed it
         if not all(_is_of_the_start(file) for file in run.iterdir()):
             return
@@ -252,18 +241,10 @@ def record_divergence(run: Path, message: str) -> None:
 
 
 def forget_divergence(run: Path) -> None:
-    """Removes the record when training continues.
-
-    Args:
-        run: The run folder.
-    """
+    """Removes the record when training continues."""
     (run / _DIVERGED).unlink(missing_ok=True)
 
 
 def has_diverged(run: str | Path) -> bool:
-    """Whether the last training of a run stopped because a loss became NaN or infinite.
-
-    Args:
-        run: The run folder.
-    """
+    """Whether the last training of a run stopped because a loss became NaN or infinite."""
     return Path(run, _DIVERGED).is_file()

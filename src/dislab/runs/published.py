@@ -46,9 +46,6 @@ def published(settings: Mapping[str, Any]) -> dict[str, Any]:
 
     It holds the settings of model, data, training and scores. Of callbacks and strategies it has
     classes, numbers and criteria. Loggers, profilers, plugins and folders are left out.
-
-    Args:
-        settings: A complete configuration.
     """
     public = {name: settings[name] for name in settings if name in _SECTIONS}
     if isinstance(public.get("trainer"), Mapping):

@@ -90,9 +90,6 @@ def results_folder(run: Path, stage: ScoreStage, record: Record) -> Path:
 def read_scores(run: str | Path) -> dict[str, Record]:
     """The records of `scores.json`, by stage.
 
-    Args:
-        run: The run folder.
-
     Raises:
         InputError: The file is missing, or is no JSON object.
     """
