@@ -134,6 +134,22 @@ def test_a_misspelt_name_of_a_configuration_is_answered_with_the_right_one(
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("command", ["fit", "validate", "test", "predict"])
+@pytest.mark.parametrize("path", ["mine.yaml", "folder/mine.yml", "/nowhere/mine.yaml"])
+def test_a_missing_configuration_is_refused_by_its_path(
+    command: str,
+    path: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for args in (["--config", path], [f"--config={path}"], ["-c", path]):
+        assert main([command, *args]) == 2
+        error = capsys.readouterr().err
+        assert f"no file and no configuration is named {path!r}; `dislab configs list`" in error
+
+
 @pytest.mark.slow
 def test_a_wheel_brings_its_configurations(tmp_path: Path) -> None:
     """Builds a wheel, installs it beside the packages of this environment, and uses it."""

@@ -14,7 +14,7 @@ from dislab.cli.data import own_images
 from dislab.errors import InputError, one_line, suggestion
 from dislab.plugins import configuration, configuration_folder, configurations
 from dislab.storage import atomic, check_output, folders_above, text_table
-from dislab.yaml_files import read_mapping, yaml_text
+from dislab.yaml_files import is_yaml, read_mapping, yaml_text
 
 _NAME: Final = re.compile(r"(configs/)?(studies/)?[\w-]{1,100}(\.yaml)?")
 """Matches words that are meant as names of configurations rather than as paths."""
@@ -60,19 +60,18 @@ def run(args: list[str]) -> int:
 def resolved(args: Sequence[str]) -> list[str]:
     """The arguments with names of configurations after `--config` replaced by their paths.
 
-    Existing files and folders stay unchanged. So do missing files with a suffix that resemble no
-    configuration: the parser refuses them.
+    Existing files and folders stay unchanged.
 
     Raises:
-        InputError: Nothing has the name, which has no suffix or resembles that of a configuration.
+        InputError: Nothing has the name.
     """
     arguments: list[str] = []
     for before, arg in zip(["", *args], args, strict=False):
         flag, equals, value = arg.partition("=")
         if before in _FLAGS:
-            arguments.append(str(_path_of_name(arg, needs_suffix=True) or arg))
+            arguments.append(str(_path_of_name(arg, required=True) or arg))
         elif equals and flag in _FLAGS:
-            arguments.append(f"{flag}={_path_of_name(value, needs_suffix=True) or value}")
+            arguments.append(f"{flag}={_path_of_name(value, required=True) or value}")
         else:
             arguments.append(arg)
     return arguments
@@ -93,21 +92,21 @@ def find_study(name: str) -> Path:
     return _path_of_name(name) or Path(name)
 
 
-def _path_of_name(name: str, needs_suffix: bool = False) -> Path | None:
+def _path_of_name(name: str, required: bool = False) -> Path | None:
     """The installed configuration with a name, unless a file or folder has this name.
 
     Raises:
-        InputError: Nothing has the name, but a configuration has a similar one, or the name needs
-            a suffix to be that of a file, and has none.
+        InputError: Nothing has the name, and it is required or a configuration has a similar one.
     """
     with suppress(OSError, ValueError):  # no file can have such a name
         if Path(name).exists():
             return None
     path = configuration(_short(name))
-    if path is not None or not _NAME.fullmatch(name):
+    is_name = _NAME.fullmatch(name) is not None
+    if path is not None or not (is_name or is_yaml(name)):
         return path
-    hint = suggestion(_short(name), configurations())
-    if hint or (needs_suffix and "." not in name):
+    hint = suggestion(_short(name), configurations()) if is_name else ""
+    if hint or required:
         raise InputError(
             f"no file and no configuration is named {name!r}{hint}; `dislab configs list` shows "
             "the names of configurations"
@@ -145,7 +144,7 @@ def _first_line(path: Path) -> str:
 
 def _new(data: Path, method: str, out: Path | None, table: str | None, file: str | None) -> None:
     """Writes the configuration of a method with images of the user as its data."""
-    source = _path_of_name(method, needs_suffix=True) or Path(method)
+    source = _path_of_name(method, required=True) or Path(method)
     config = read_mapping(source, "model: {class_path: VAE}")
     name = data.stem if data.is_file() else data.resolve().name
     out = out or Path(f"{name}_{source.stem}.yaml")
