@@ -401,9 +401,11 @@ def _caption(table: NamedTable, index: int, axes: Sequence[str]) -> str:
     excerpt = table.excerpts[index]
     if index == 0 and len(table.excerpts) < 3:
         return table.title
+    if excerpt.index.name is not None:
+        return f"{table.title}: {excerpt.index.name}"
     names = [str(name) for name in excerpt if name not in (*axes, "runs")]
-    about = ", ".join(names) if excerpt.index.name is None else excerpt.index.name
-    return f"{table.title}: {about}"
+    are_means = any(axis in excerpt for axis in axes)
+    return f"{table.title}: {', '.join(names if are_means else names[:1])}"
 
 
 def _table(frame: pd.DataFrame, summary: StudySummary) -> Table:
