@@ -189,6 +189,32 @@ def test_results_of_one_model_are_one_row(tmp_path: Path) -> None:
     assert table["score.sampled/mig"].isna().all()
 
 
+def test_runs_with_labels_keep_their_settings_seed_and_loss(tmp_path: Path) -> None:
+    def trained(seed: int, labels: int) -> Result:
+        changes: Result = {
+            "train_config.model.name": "'s2_beta_vae'",
+            "train_config.model.model": "@s2_vae()",
+            "train_config.s2_vae.gamma_sup": "16",
+            "train_config.model.num_labelled_samples": str(labels),
+            "train_config.model.model_seed": str(seed),
+            "train_config.model.unsupervised_data_seed": str(seed + 1),
+            "train_config.model.supervised_data_seed": "7",
+            "train_results.supervised_loss": 12.5 * seed,
+            "train_results.uuid": f"{seed} {labels}",
+        }
+        content = result("mig", {"discrete_mig": 0.5}, **changes)
+        return {name: x for name, x in content.items() if name != "train_config.model.random_seed"}
+
+    rows = [trained(seed, labels) for seed in (1, 2) for labels in (100, 1000)]
+    table = read_disentanglement_lib(aggregated(tmp_path / "all.json", *rows))
+    assert table["seed"].tolist() == [1, 1, 2, 2]
+    assert table["model.num_labelled_samples"].tolist() == [100, 1000, 100, 1000]
+    assert table["score.supervised_loss"].tolist() == [12.5, 12.5, 25, 25]
+    assert not [name for name in map(str, table) if "data_seed" in name]
+    means = summary(table, "score.mig")
+    assert means["seeds"].tolist() == [2, 2]
+
+
 def reasoning(embedding: str, **changes: Any) -> Result:
     """An abstract_reasoning.json of dlib_reason, two iterations of 1,000 batches of 32."""
     ours = {

@@ -23,10 +23,12 @@ _REASONING: Final = "abstract_reasoning"
 _FUNCTION: Final = "evaluation_config.evaluation.evaluation_fn"
 _CODES: Final = "postprocess_config.postprocess.postprocess_fn"
 _TRAINED: Final = "train_config."
-_SEED: Final = "model.random_seed"
+_SEEDS: Final = ("model.random_seed", "model.model_seed")
+"""Seed of the model without labels, and of one with labels for some images."""
+_LABEL_LOSS: Final = "train_results.supervised_loss"
 _KEPT: Final = ("dataset.name", "model.name")
 """Settings that are columns even if all models share the value."""
-_COUNTERS: Final = (_SEED, "model.model_num")
+_COUNTERS: Final = (*_SEEDS, "model.unsupervised_data_seed", "model.model_num")
 """Settings, such as the seed, that do not make two models different in kind."""
 _PREFIXES: Final = {"mean_representation": "", "sampled_representation": "sampled/"}
 """Prefix of score names by the function that turns posteriors into codes."""
@@ -87,8 +89,9 @@ def read_disentanglement_lib(path: str | Path) -> "pd.DataFrame":
     gin names, `seed`, `state`, and scores under dislab's names, such as
     `score.dci_gbt_completeness` and, for sampled codes, `score.sampled/mig`. `score.unfairness_gbt`
     is the mean over pairs of factors, and `score.reasoning_codes_32000` the accuracy of a relation
-    network after 32,000 matrices. The index is the folder of the model. The ELBO terms are in nats
-    per image, given only for `@bernoulli_loss`.
+    network after 32,000 matrices. `score.supervised_loss` is the loss of validation
+    labels, for some losses summed over a batch. The index is the folder of the model. The ELBO
+    terms are in nats per image, given only for `@bernoulli_loss`.
 
     Locatello et al. (2019), https://arxiv.org/abs/1811.12359; the layout is that of
     `utils/results.py` and `utils/aggregate_results.py` in version 1.5 of their code.
@@ -156,9 +159,11 @@ class _Model:
             for name, value in result.items()
             if name.startswith(_TRAINED) and value is not None
         }
-        self.seed = config.get(_SEED)
+        self.seed = next((config[name] for name in _SEEDS if name in config), None)
         self.settings = {name: setting for name, setting in config.items() if name not in _COUNTERS}
         self.scores: dict[str, float | None] = _bounds(result)
+        if _is_number(loss := result.get(_LABEL_LOSS)):
+            self.scores["score.supervised_loss"] = float(loss)
 
     def add(self, scores: Mapping[str, float | None], origin: str) -> None:
         """Adds scores; raises an error if a value contradicts an earlier one."""
