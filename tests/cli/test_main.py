@@ -2,16 +2,17 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
+from dislab import cli
 from dislab.cli import COMMANDS, main
 from dislab.errors import InputError
-from dislab.plugins import available
+from dislab.plugins import Plugin, available, commands
 
 
 def without_heavy_imports(*args: str) -> str:
@@ -40,11 +41,56 @@ def test_help_says_which_states_are_scored(stage: str) -> None:
 
     split = {"validate": "validation", "test": "test"}[stage]
     expected = f"compute losses on the {split} split, and scores on {Evaluate().split} states"
-    assert expected == COMMANDS[stage]
+    summaries = {name: cli._summary(plugin) for name, plugin in cli._declared().items()}
+    assert expected == summaries[stage]
     table = Path(__file__).parents[2].joinpath("docs", "cli.md").read_text(encoding="utf-8")
-    assert all(
-        f"{name:<10} {text}" in table for name, text in COMMANDS.items() if name != "predict"
-    )
+    assert all(f"{name:<10} {summaries[name]}" in table for name in COMMANDS if name != "predict")
+
+
+def test_commands_are_entry_points() -> None:
+    assert {name for name, plugin in commands().items() if plugin.distribution == "dislab"} == {
+        *COMMANDS
+    }
+    assert all(callable(cli._function(commands()[name])) for name in COMMANDS)
+
+
+@pytest.mark.parametrize("args", [["--help"], ["fit", "--help"], ["data", "list"], ["fti"]])
+def test_a_command_that_no_metadata_declares_asks_for_an_installation(
+    args: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    others: dict[str, Plugin] = {name: commands()[name] for name in COMMANDS if name != "export"}
+    monkeypatch.setattr(cli, "commands", lambda: others)
+    assert main(args) == 2
+    message = capsys.readouterr().err
+    assert "do not declare the command export" in message
+    assert "pip install -e ." in message
+    assert message.count("\n") == 1
+
+
+def test_a_version_that_no_metadata_gives_asks_for_an_installation(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def missing(name: str) -> str:
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr(cli, "version", missing)
+    assert main(["--version"]) == 2
+    assert "do not give its version" in capsys.readouterr().err
+
+
+def test_two_distributions_with_one_command_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    info = tmp_path / "mykit-1.2.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: mykit\nVersion: 1.2\n")
+    (info / "entry_points.txt").write_text("[dislab.commands]\nscore = mykit:run\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert main(["cite", "x"]) == 2
+    message = capsys.readouterr().err
+    assert "score in dislab.commands is declared by two distributions, " in message
+    assert "mykit 1.2" in message
+    assert f"dislab {version('dislab')}" in message
 
 
 def test_version_comes_without_torch() -> None:

@@ -145,13 +145,13 @@ def test_the_help_begins_with_common_options_that_exist(capsys: pytest.CaptureFi
     with pytest.raises(SystemExit):
         main(["fit", "--help", "all"])
     full = capsys.readouterr().out
-    short = help_text("fit", full, "")
+    short = help_text("fit", "Train.", full, "")
     assert len(short.splitlines()) < 70
     named = [option.split()[0] for group in COMMON.values() for option in group]
     known = set(re.findall(r"--([\w.]+)", full))
     inside = ("model.", "data.")  # settings of classes, which the class decides
     assert [one for one in named if one not in known and not one.startswith(inside)] == []
-    assert "--trainer.gradient_clip_val" in help_text("fit", full, "trainer")
-    assert "--trainer.gradient_clip_val" not in help_text("fit", full, "checkpoint")
+    assert "--trainer.gradient_clip_val" in help_text("fit", "Train.", full, "trainer")
+    assert "--trainer.gradient_clip_val" not in help_text("fit", "Train.", full, "checkpoint")
     with pytest.raises(InputError, match=r"named 'trainr' .did you mean trainer"):
-        help_text("fit", full, "trainr")
+        help_text("fit", "Train.", full, "trainr")

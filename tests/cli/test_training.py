@@ -16,12 +16,12 @@ import torch
 import yaml
 from tests.small_runs import small_config
 
-from dislab.cli import COMMANDS, main
+from dislab.cli import main
 from dislab.cli.run_settings import SECTIONS
 from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
 from dislab.objectives import VAE
-from dislab.plugins import available
+from dislab.plugins import available, commands
 from dislab.regularizers import KL
 from dislab.runs import has_diverged, load_run, record_divergence
 
@@ -48,7 +48,7 @@ def test_the_help_of_a_command_says_which_states_are_scored(
     with pytest.raises(SystemExit) as end:
         main([command, "--help"])
     assert end.value.code in (0, None)
-    assert f"{COMMANDS[command].capitalize()}." in " ".join(capsys.readouterr().out.split())
+    assert commands()[command].summary in " ".join(capsys.readouterr().out.split())
 
 
 @pytest.fixture

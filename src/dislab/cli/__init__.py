@@ -5,9 +5,9 @@ import os
 import shlex
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Final
 
@@ -21,51 +21,31 @@ from dislab.errors import (
     printable,
     suggestion,
 )
-from dislab.plugins import commands, load_command
+from dislab.plugins import Plugin, commands, load_command
 from dislab.signals import interrupting
 
-COMMANDS: Final = {
-    "fit": "train a model, then test it",
-    "validate": "compute losses on the validation split, and scores on all states",
-    "test": "compute losses on the test split, and scores on all states",
-    "predict": "write the codes of the whole test split; `encode` takes any split and number",
-    "encode": "write the codes and KLs of some images, the same ones for every run",
-    "score": "score the codes in a file of any program",
-    "transfer": "score predictors, trained on a model's codes, on shifted images",
-    "draw": "draw a figure of a finished run for print: traversals, samples, scores, …",
-    "report": "write an interactive page of finished runs, or of a study",
-    "cite": "print BibTeX of the methods, data sets and scores of runs or of a study",
-    "export": "write a model for other programs: safetensors, ONNX, torch",
-    "push": "upload a model to the Hugging Face Hub",
-    "pull": "download a model from the Hugging Face Hub",
-    "study": "make many runs from one file, resumable anywhere, and see them together",
-    "compare": "show runs side by side, one row a run",
-    "import": "read results of disentanglement_lib into a table of runs",
-    "data": "list, prepare and show data sets; check images of your own",
-    "configs": "list, show and copy the configurations; write one for your own images",
-    "plugins": "list the parts that a configuration can name",
-}
+TRAINING: Final = ("fit", "validate", "test", "predict")
+"""The commands that train a model or use one with its data, in a run folder."""
 
-_TARGETS: Final = {
-    "encode": "encode:run",
-    "score": "score:run",
-    "transfer": "transfer:run",
-    "draw": "draw:run",
-    "report": "report:run",
-    "cite": "report:cite",
-    "export": "export:run",
-    "push": "export:push",
-    "pull": "export:pull",
-    "study": "study:run",
-    "compare": "tables:compare",
-    "import": "tables:import_results",
-    "data": "data:run",
-    "configs": "configs:run",
-    "plugins": "plugins:run",
-}
-"""Module and function of each command; all others train or test a model."""
-
-_WITHOUT_TORCH: Final = ("plugins", "configs", "data")
+COMMANDS: Final = (
+    *TRAINING,
+    "encode",
+    "score",
+    "transfer",
+    "draw",
+    "report",
+    "cite",
+    "export",
+    "push",
+    "pull",
+    "study",
+    "compare",
+    "import",
+    "data",
+    "configs",
+    "plugins",
+)
+"""dislab's own commands in the order of the help; each is an entry point of `dislab.commands`."""
 
 _OTHER_NAMES: Final = {
     "train": "fit",
@@ -85,6 +65,12 @@ _OTHER_NAMES: Final = {
 
 _FIRST_SPEAKS: Final = 10.0
 """Seconds that the other processes of a run wait for the first one to report an error."""
+
+_LACKING: Final = "the installed files that describe dislab"
+_REINSTALL: Final = (
+    "they are missing, damaged or of another version: install dislab again by pip, as in "
+    "pip install -e . in its folder"
+)
 
 _HELP: Final = """usage: dislab COMMAND [options]
 
@@ -162,6 +148,8 @@ def _explanation(error: Exception) -> str | None:
         return _memory(error)
     if isinstance(error, InputError):
         return str(error)
+    if isinstance(error, PackageNotFoundError) and error.name == "dislab":
+        return f"{_LACKING} do not give its version; {_REINSTALL}"
     if isinstance(error, Warning):
         return (
             f"Python was told to treat this warning as an error: {one_line(error)[:300]}; leave "
@@ -204,43 +192,52 @@ def dispatch(command: str, args: list[str], folder: Path | None = None) -> int:
     if command == "--version":
         print(f"dislab {version('dislab')}")
         return 0
-    if command not in COMMANDS:
-        return _foreign(command, args)
-    if command not in _WITHOUT_TORCH:
-        # read by the OpenMP library when torch loads it: busy-waiting threads make a training step
-        # several times slower as soon as another process needs a core
-        os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    module, _, function = _TARGETS.get(command, "training:run").partition(":")
+    plugin = _declared().get(command)
+    if plugin is None:
+        raise _unknown(command)
+    # read by the OpenMP library when torch loads it: busy-waiting threads make a training step
+    # several times slower as soon as another process needs a core
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    run = _function(plugin)
+    return (run(args, folder) if command in TRAINING else run(args)) or 0
+
+
+def _declared() -> dict[str, Plugin]:
+    """All commands, dislab's own first, then those of plugins."""
+    plugins = commands()
+    if missing := [name for name in COMMANDS if name not in plugins]:
+        raise InputError(f"{_LACKING} do not declare the command {missing[0]}; {_REINSTALL}")
+    return {name: plugins[name] for name in (*COMMANDS, *sorted(plugins.keys() - {*COMMANDS}))}
+
+
+def _function(plugin: Plugin) -> Callable[..., int | None]:
+    """The function of a command; a mistake in one of dislab's own keeps its traceback."""
+    module, _, name = plugin.value.partition(":")
+    if not module.startswith("dislab."):
+        return load_command(plugin)
     try:
-        run = getattr(import_module(f"dislab.cli.{module}"), function)
+        function: Callable[..., int | None] = getattr(import_module(module), name)
     except RuntimeError as error:
         raise explained(error) from error
-    status: int = run(args) if command in _TARGETS else run(command, args, folder)
-    return status
+    return function
+
+
+def _summary(plugin: Plugin) -> str:
+    """What a command does, in the words of its docstring."""
+    if plugin.name in COMMANDS:
+        return plugin.summary[:1].lower() + plugin.summary[1:].removesuffix(".")
+    return f"{plugin.summary} ({plugin.distribution} {plugin.version})".lstrip()
 
 
 def _rows() -> list[str]:
-    """One line per command, dislab's own first, then those of plugins."""
+    """One line per command."""
     from dislab.storage import text_table
 
-    others = {
-        name: f"{plugin.summary} ({plugin.distribution} {plugin.version})".lstrip()
-        for name, plugin in commands().items()
-        if name not in COMMANDS
-    }
-    summaries = {**COMMANDS, **others}
-    return text_table((f"  {name} ", summary) for name, summary in summaries.items())
+    return text_table((f"  {name} ", _summary(plugin)) for name, plugin in _declared().items())
 
 
-def _foreign(command: str, args: list[str]) -> int:
-    """Runs the command of a plugin."""
-    declared = commands()
-    if command not in declared:
-        names = [*COMMANDS, *(name for name in declared if name not in COMMANDS)]
-        equivalent = _OTHER_NAMES.get(command.lower())
-        hint = f" (did you mean dislab {equivalent}?)" if equivalent else suggestion(command, names)
-        raise InputError(
-            f"no command is named {command!r}{hint}; the commands are {', '.join(names)}"
-        )
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    return load_command(declared[command])(args) or 0
+def _unknown(command: str) -> InputError:
+    names = list(_declared())
+    equivalent = _OTHER_NAMES.get(command.lower())
+    hint = f" (did you mean dislab {equivalent}?)" if equivalent else suggestion(command, names)
+    return InputError(f"no command is named {command!r}{hint}; the commands are {', '.join(names)}")

@@ -27,7 +27,7 @@ ACTIONS: Final = ("list", "show", "copy", "new")
 
 
 def run(args: list[str]) -> int:
-    """Lists, shows or copies configurations, and returns the exit status.
+    """List, show and copy the configurations; write one for your own images.
 
     Raises:
         InputError: No configuration has the name, or the copy cannot be written.

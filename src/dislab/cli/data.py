@@ -33,7 +33,7 @@ a folder of your own images.
 
 
 def run(args: list[str]) -> int:
-    """Runs `dislab data` and returns the exit status."""
+    """List, prepare and show data sets; check images of your own."""
     action, *arguments = args or ["--help"]
     if action in ("-h", "--help"):
         print(_HELP, end="")

@@ -50,7 +50,7 @@ text in a PDF and outlines in an SVG.
 
 
 def run(args: list[str]) -> int:
-    """Draws a figure of a run and returns the exit status."""
+    """Draw a figure of a finished run for print: traversals, samples, scores, …."""
     options = _parser().parse_args(args)
     out, kind = Path(options.out), options.kind
     _check(options, out)

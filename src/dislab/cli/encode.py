@@ -23,7 +23,7 @@ for a method without codes."""
 
 
 def run(args: list[str]) -> int:
-    """Writes codes and returns the exit status."""
+    """Write the codes and KLs of some images, the same ones for every run."""
     options = _parser().parse_args(args)
     check_count("images", options.images, 1)
     check_count("batch_size", options.batch_size, 1)

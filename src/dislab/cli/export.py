@@ -31,7 +31,7 @@ torch, lightning and installed plugins only. `load_run(FOLDER)` makes the model 
 
 
 def run(args: list[str]) -> int:
-    """Writes a folder and returns the exit status."""
+    """Write a model for other programs: safetensors, ONNX, torch."""
     parser = _parser("dislab export", _DESCRIPTION)
     parser.add_argument("run", metavar="RUN", help="folder of a finished run, or a checkpoint file")
     add_checkpoint(parser)
@@ -60,7 +60,7 @@ def run(args: list[str]) -> int:
 
 
 def push(args: list[str]) -> int:
-    """Uploads a model and returns the exit status."""
+    """Upload a model to the Hugging Face Hub."""
     parser = _parser("dislab push", _PUSH)
     parser.add_argument(
         "run", metavar="RUN", help="folder of a finished run, or of an export in safetensors"
@@ -80,7 +80,7 @@ def push(args: list[str]) -> int:
 
 
 def pull(args: list[str]) -> int:
-    """Downloads a model and returns the exit status."""
+    """Download a model from the Hugging Face Hub."""
     parser = _parser("dislab pull", _PULL)
     parser.add_argument("repository", metavar="REPO", help="user/name on the Hub")
     parser.add_argument(

@@ -23,7 +23,7 @@ from dislab.yaml_files import read_text
 
 
 def run(args: list[str]) -> int:
-    """Prints the table of plugins, or writes a new one, and returns the exit status.
+    """List the parts that a configuration can name.
 
     Parts of other distributions are imported, so that the table shows those that cannot be used.
     """

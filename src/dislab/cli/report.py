@@ -21,7 +21,7 @@ no request, and has the same bytes whenever it is written from the same folders.
 
 
 def run(args: list[str]) -> int:
-    """Writes a page and returns the exit status."""
+    """Write an interactive page of finished runs, or of a study."""
     options = _parser().parse_args(args)
     folders = [Path(path) for path in dict.fromkeys(options.paths)]
     studies = [path for path in folders if is_study(path)]
@@ -137,7 +137,7 @@ def _reported(folder: Path, checkpoint: str | None = None) -> "ReportedRun":
 
 
 def cite(args: list[str]) -> int:
-    """Prints BibTeX entries and returns the exit status."""
+    """Print BibTeX of the methods, data sets and scores of runs or of a study."""
     parser = Parser(
         "dislab cite",
         description="Print BibTeX of dislab and of the papers behind the methods, data sets and "

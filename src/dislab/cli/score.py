@@ -32,7 +32,7 @@ of representations.npz, which `dislab predict` writes, and codes.npz of `dislab 
 
 
 def run(args: list[str]) -> int:
-    """Prints the scores of a file as a table and returns the exit status."""
+    """Score the codes in a file of any program."""
     options = _parser().parse_args(args)
     from dislab.cli.arrays import measured_factors, names_of, read_arrays, write_record
     from dislab.metrics import evaluate_fully

@@ -61,7 +61,7 @@ A first study:  dislab study run configs/studies/quick.yaml
 
 
 def run(args: list[str]) -> int:
-    """Runs one verb and returns the exit status; `args` follow `dislab study`.
+    """Make many runs from one file, resumable anywhere, and see them together.
 
     Raises:
         InputError: An option is invalid, or a study cannot be used.

@@ -60,7 +60,7 @@ def put_table(table: "pd.DataFrame", options: argparse.Namespace) -> None:
 
 
 def compare(args: list[str]) -> int:
-    """Prints or writes a table of run folders, and returns the exit status."""
+    """Show runs side by side, one row a run."""
     parser = Parser("dislab compare", description="Show runs side by side, one row a run.")
     parser.add_argument("runs", nargs="+", metavar="RUN", help="run folders")
     add_table_options(parser)
@@ -92,7 +92,7 @@ def _shortened(paths: list[str]) -> tuple[str, list[str]]:
 
 
 def import_results(args: list[str]) -> int:
-    """Prints or writes a table of imported results, and returns the exit status.
+    """Read results of disentanglement_lib into a table of runs.
 
     Raises:
         InputError: There are no results, or the table cannot be written.

@@ -3,7 +3,7 @@
 import shlex
 import threading
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -14,7 +14,6 @@ from lightning.pytorch.callbacks import EarlyStopping
 from dislab import plugins
 from dislab.base.failures import parts_named
 from dislab.callbacks import RunPage
-from dislab.cli import COMMANDS
 from dislab.cli.configs import resolved
 from dislab.cli.process import hide_lightnings_notes
 from dislab.cli.run_settings import of_run, written_elsewhere
@@ -30,17 +29,32 @@ from dislab.training.checkpoints import arose_while_restoring
 from dislab.yaml_files import read_values_strictly
 
 
-def run(command: str, args: Sequence[str], folder: Path | None = None) -> int:
-    """Runs a training command and returns the exit status.
+def fit(args: Sequence[str], folder: Path | None) -> int:
+    """Train a model, then test it."""
+    return _run(fit, args, folder)
 
-    Args:
-        command: fit, validate, test or predict.
-        args: The arguments after the command.
-        folder: The run folder that a study has chosen; a new one unless given.
 
-    Raises:
-        InputError: The configuration or a file that it names is invalid.
+def validate(args: Sequence[str], folder: Path | None) -> int:
+    """Compute losses on the validation split, and scores on all states."""
+    return _run(validate, args, folder)
+
+
+def test(args: Sequence[str], folder: Path | None) -> int:
+    """Compute losses on the test split, and scores on all states."""
+    return _run(test, args, folder)
+
+
+def predict(args: Sequence[str], folder: Path | None) -> int:
+    """Write the codes of the whole test split; `encode` takes any split and number."""
+    return _run(predict, args, folder)
+
+
+def _run(function: Callable[..., int], args: Sequence[str], folder: Path | None) -> int:
+    """Runs a training command, in the run folder that a study has chosen, and returns the status.
+
+    The name of the function is that of the command; its docstring explains it.
     """
+    command = function.__name__
     section, args = requested(args)
     args = resolved(args)
     check_configurations(args)
@@ -51,7 +65,7 @@ def run(command: str, args: Sequence[str], folder: Path | None = None) -> int:
             folder,
             written_elsewhere(args),
             section or "",
-            **{command: {"description": f"{COMMANDS[command].capitalize()}."}},
+            **{command: {"description": function.__doc__}},
         )
         if command != "predict" and cli.trainer.is_global_zero and not cli.is_rehearsal():
             print(f"\n{_closing(cli)}")

@@ -25,7 +25,7 @@ from dislab.callbacks import (
     TransferScores,
     Traversals,
 )
-from dislab.cli import COMMANDS
+from dislab.cli import TRAINING
 from dislab.cli.messages import LINKED, TYPE_NAMES, explain
 from dislab.cli.run_settings import CALLBACKS, header
 from dislab.cli.yaml_input import merged, removals
@@ -105,11 +105,12 @@ def requested(args: Sequence[str]) -> tuple[str | None, list[str]]:
     return None, others
 
 
-def help_text(command: str, full: str, section: str) -> str:
+def help_text(command: str, description: str, full: str, section: str) -> str:
     """Help text with the common options, the settings of a section, or all settings.
 
     Args:
         command: The command.
+        description: A sentence on the command.
         full: The full help of the command.
         section: Name of the section; empty for the common options, `ALL` for everything.
 
@@ -121,7 +122,7 @@ def help_text(command: str, full: str, section: str) -> str:
         return full
     sections = _sections(full)
     if not section:
-        return _common(command, {name: title for name, (title, _) in sections.items()})
+        return _common(command, description, {name: title for name, (title, _) in sections.items()})
     if section not in sections:
         names = [*sections, ALL]
         raise InputError(
@@ -143,9 +144,9 @@ def _sections(full: str) -> dict[str, tuple[str, str]]:
     return sections
 
 
-def _common(command: str, titles: dict[str, str]) -> str:
+def _common(command: str, description: str, titles: dict[str, str]) -> str:
     lines = [f"usage: dislab {command} --config FILE [--config FILE …] [--SETTING VALUE …]"]
-    lines += ["", f"{COMMANDS[command].capitalize()}.", ""]
+    lines += ["", description, ""]
     common = [pair for options in COMMON.values() for pair in options.items()]
     rows = iter(text_table((f"  --{option}", text) for option, text in common))
     for heading, options in COMMON.items():
@@ -285,8 +286,10 @@ class Parser(LightningArgumentParser):
         """
         full: str = super().format_help(formatter)
         command = self.prog.split()[-1]
-        is_whole = command in COMMANDS and self.groups  # else the settings of one class
-        return help_text(command, full, self.section) if is_whole else settings_text(full)
+        is_whole = command in TRAINING and self.groups  # else the settings of one class
+        if not is_whole:
+            return settings_text(full)
+        return help_text(command, self.description or "", full, self.section)
 
     def dump(self, cfg: Namespace, *args: Any, **options: Any) -> str:
         """Settings as YAML, without arguments of classes that only a default can give.

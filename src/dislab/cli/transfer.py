@@ -41,7 +41,7 @@ _OF_RUNS: Final[dict[str, Any]] = {
 
 
 def run(args: list[str]) -> int:
-    """Prints transfer scores and returns the exit status."""
+    """Score predictors, trained on a model's codes, on shifted images."""
     options = _parser().parse_args(args)
     if bool(options.runs) == bool(options.codes):
         raise InputError("give the folders of runs, or --codes FILE, and not both")
