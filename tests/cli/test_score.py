@@ -172,7 +172,12 @@ NAN[[4, 9], 0] = np.nan
             [],
             "codes.npz holds a single array; numpy.savez(FILE, codes=codes, factors=factors) ",
         ),
-        (with_arrays(factors=None), [], "codes.npz has no factors; it has codes"),
+        (
+            with_arrays(factors=None),
+            [],
+            "codes.npz has no factors; it has codes; numpy.savez(FILE, codes=codes, "
+            "factors=factors) writes what is needed",
+        ),
         (with_arrays(codes=NAN), [], "2 of 300 codes hold NaN or infinity, in latent 0;"),
         (with_arrays(codes=NAN[:, 0]), [], "codes have shape (batch, latent)"),
         (with_arrays(codes=NAN[10:20]), [], "there are 10 codes, but the factors of 300 images"),

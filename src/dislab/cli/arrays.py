@@ -37,7 +37,8 @@ def read_arrays(path: Path, needed: Sequence[str]) -> dict[str, Any]:
                 raise InputError(f"{path} holds a single array; {written} writes all of them")
             if missing := [name for name in needed if name not in stored]:
                 there = ", ".join(stored) or "nothing"
-                raise InputError(f"{path} has no {' and no '.join(missing)}; it has {there}")
+                lacks = f"{path} has no {' and no '.join(missing)}; it has {there}"
+                raise InputError(f"{lacks}; {written} writes what is needed")
             # other arrays may be large, such as the images
             read = [key for key in stored if key in (*needed, *_NAMES) or key.startswith(_VALUES)]
             return {key: stored[key] for key in read}
