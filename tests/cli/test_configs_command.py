@@ -13,6 +13,8 @@ from tests.test_plugins import package
 
 from dislab.cli import main
 from dislab.cli.configs import find_study, resolved
+from dislab.decoders import MLPDecoder
+from dislab.encoders import MLPEncoder
 from dislab.study.study_file import read_study_file
 from dislab.yaml_files import read_mapping
 
@@ -221,6 +223,31 @@ def test_a_configuration_for_own_images_is_written_once(
     assert main(command) == 2
     assert "mine_adagvae.yaml exists already" in capsys.readouterr().err
     assert Path("mine_adagvae.yaml").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("size", "settings"),
+    [((16, 16), {}), ((16, 12), {"side": 16, "fit": "crop"}), ((40, 40), {"side": 64})],
+)
+def test_small_images_get_a_network_of_their_size(
+    size: tuple[int, int], settings: dict[str, object], images: Path
+) -> None:
+    for number in range(4):
+        Image.new("RGB", size, (60 * number, 0, 0)).save(images / f"{number}.png")
+    assert main(["configs", "new", "--data", "mine", "--method", "betavae"]) == 0
+    config = read_mapping(Path("mine_betavae.yaml"), "")
+    dataset = config["data"]["init_args"]["dataset"]["init_args"]
+    assert {name: dataset[name] for name in ("side", "fit") if name in dataset} == settings
+    model = config["model"]["init_args"]
+    original = read_mapping(CONFIGS / "betavae.yaml", "")["model"]["init_args"]
+    if max(size) > 32:
+        assert model == original
+        return
+    hidden = [tuple(model[name]["init_args"]["hidden"]) for name in ("encoder", "decoder")]
+    networks = MLPEncoder((3, 16, 16), 20, hidden[0]), MLPDecoder(10, (3, 16, 16), hidden[1])
+    assert sum(weight.numel() for part in networks for weight in part.parameters()) < 1_000_000
+    same = original.keys() - {"encoder", "decoder"}
+    assert {name: model[name] for name in same} == {name: original[name] for name in same}
 
 
 @pytest.mark.parametrize(

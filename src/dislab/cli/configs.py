@@ -23,6 +23,13 @@ _OF_IMAGES: Final = ("SingleData", "PairedData")
 """Data modules that take any images."""
 _KEPT: Final = ("batch_size", "scheme", "k")
 """Their settings that do not depend on the data set."""
+_SMALL: Final = 32
+"""Height and width up to which images keep their size, with fully connected networks."""
+_NETWORKS: Final = {
+    name: {"class_path": cls, "init_args": {"hidden": [256, 256]}}
+    for name, cls in (("encoder", "MLPEncoder"), ("decoder", "MLPDecoder"))
+}
+_CONVOLUTIONS: Final = {"encoder": "ConvEncoder64", "decoder": "ConvDecoder64"}
 ACTIONS: Final = ("list", "show", "copy", "new")
 
 
@@ -163,6 +170,13 @@ def _new(data: Path, method: str, out: Path | None, table: str | None, file: str
 
     encoder = str(model["init_args"].get("encoder"))
     inspection = inspect(data, table, file, 128 if "Encoder128" in encoder else SIDE)
+    networks = model["init_args"]
+    if (
+        inspection.largest <= _SMALL
+        and {name: _class_of(networks.get(name)) for name in _CONVOLUTIONS} == _CONVOLUTIONS
+    ):
+        inspection = inspect(data, table, file, inspection.largest)
+        config["model"]["init_args"] = {**networks, **_NETWORKS}
     check = f"`dislab data check {shlex.quote(str(data))}`"
     if inspection.faults:
         raise InputError(f"{inspection.faults[0]}; {check} lists every fault")
@@ -182,6 +196,10 @@ def _new(data: Path, method: str, out: Path | None, table: str | None, file: str
     for note in inspection.notes:
         print(f"note: {note}")
     print(f"{out}\nnext: dislab fit --config {shlex.quote(str(out))} --config quick")
+
+
+def _class_of(network: Any) -> Any:
+    return network.get("class_path") if isinstance(network, Mapping) else network
 
 
 def _arguments(part: Any) -> dict[str, Any]:

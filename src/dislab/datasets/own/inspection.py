@@ -41,6 +41,7 @@ class Inspection(NamedTuple):
         settings: Settings that differ from the defaults of `FolderDataset`.
         faults: Errors of the data set with these settings, which only a change of the files mends.
         notes: Warnings of the data set with these settings.
+        largest: Height or width of the largest image in pixels, before any conversion.
     """
 
     images: Rows
@@ -48,6 +49,7 @@ class Inspection(NamedTuple):
     settings: dict[str, Any]
     faults: list[str]
     notes: list[str]
+    largest: int
 
 
 def inspect(
@@ -98,7 +100,8 @@ def inspect(
     used, faults, notes = _tried(settings, names)
     refused = [unread[name] for name in names if name in unread and name in used]
     unused = [unread[name] for name in names if name in unread and name not in used]
-    return Inspection(images, report, settings, [*refused, *faults], [*unused, *notes])
+    largest = max((max(size) for size in sizes.values()), default=side)
+    return Inspection(images, report, settings, [*refused, *faults], [*unused, *notes], largest)
 
 
 def _formats(
