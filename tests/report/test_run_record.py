@@ -88,6 +88,7 @@ def test_a_run_without_scores_curves_or_pictures_is_shown(tmp_path: Path) -> Non
             {"test": {"scores": {"mig": 0.5}}},
             Table(["score", "value"], [["MIG", "0.500"]]),
         ),
+        ({"test": {"scores": {"_": 0.5}}}, Table(["score", "value"], [["", "0.500"]])),
     ],
 )
 def test_a_record_by_hand_is_shown_as_far_as_it_goes(

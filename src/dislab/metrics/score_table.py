@@ -146,5 +146,5 @@ def _floor(spread: Mapping[str, Any], text: Callable[[Any], str]) -> str:
     mean, deviation = spread.get("mean"), spread.get("std")
     if mean is None:
         return ""
-    is_single = deviation is None or math.isnan(deviation)
+    is_single = not isinstance(deviation, int | float) or math.isnan(deviation)
     return text(mean) if is_single else f"{text(mean)} ± {text(deviation)}"

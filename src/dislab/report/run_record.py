@@ -230,6 +230,11 @@ def _digits(value: Any) -> str:
     return f"{value:.0f}" if float(value).is_integer() and abs(value) > 1 else f"{value:.3f}"
 
 
+def _mappings(records: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """The mappings among values by name, as a record by hand has them."""
+    return {name: value for name, value in records.items() if isinstance(value, Mapping)}
+
+
 def _nats(value: Any) -> str:
     return f"{value:.1f}" if isinstance(value, int | float) else _digits(value)
 
@@ -250,14 +255,14 @@ def _scores(scored: Mapping[str, Any], are_details: bool) -> Table | None:
     heads, *rows = score_rows(
         values,
         _mapping(scored, "intervals"),
-        _mapping(_mapping(scored, "untrained"), "scores"),
+        _mappings(_mapping(_mapping(scored, "untrained"), "scores")),
         _mapping(scored, "chance"),
-        _mapping(scored, "baselines"),
+        _mappings(_mapping(scored, "baselines")),
         _digits,
     )
     rows = [[label(name), *cells] for name, *cells in rows]
-    families = list(dict.fromkeys(row[0].split()[0] for row in rows))
-    return Table(heads, sorted(rows, key=lambda row: families.index(row[0].split()[0])))
+    families = list(dict.fromkeys(row[0].partition(" ")[0] for row in rows))
+    return Table(heads, sorted(rows, key=lambda row: families.index(row[0].partition(" ")[0])))
 
 
 def _bounds(scores: Mapping[str, Any]) -> Table | None:
