@@ -15,6 +15,7 @@ from dislab.cli import main
 from dislab.cli.configs import find_study, resolved
 from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
+from dislab.errors import InputError
 from dislab.study.study_file import read_study_file
 from dislab.yaml_files import read_mapping
 
@@ -40,9 +41,10 @@ def test_a_name_finds_a_study_before_a_configuration(name: str, file: str) -> No
     assert find_study(name) == CONFIGS / file
 
 
-@pytest.mark.parametrize("name", ["mine.yaml", "/nowhere/factorvae.yaml", ""])
-def test_other_words_stay_paths(name: str) -> None:
-    assert find_study(name) == Path(name)
+@pytest.mark.parametrize("name", ["/nowhere/factorvae.yaml", "mine.yaml", "mine"])
+def test_a_missing_study_is_refused_with_the_command_that_lists_names(name: str) -> None:
+    with pytest.raises(InputError, match=f"named '{name}'.*`dislab configs list`"):
+        find_study(name)
 
 
 def test_a_file_of_the_user_comes_first() -> None:

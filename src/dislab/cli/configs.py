@@ -91,12 +91,12 @@ def find_study(name: str) -> Path:
         name: A path, or a name such as `quick`, `studies/quick` or `configs/studies/quick.yaml`.
 
     Raises:
-        InputError: Nothing has the name, but a configuration has a similar one.
+        InputError: Nothing has the name.
     """
     study = f"studies/{_short(name).removeprefix('studies/')}"
     if not Path(name).exists() and (path := configuration(study)) is not None:
         return path
-    return _path_of_name(name) or Path(name)
+    return _path_of_name(name, required=True) or Path(name)
 
 
 def _path_of_name(name: str, required: bool = False) -> Path | None:
