@@ -143,3 +143,17 @@ def test_a_page_is_written_once(
     page.rename(folder / "other.md")
     claims.write_page("montero_rooms", ["claims", "ratios"])
     assert not page.exists()
+
+
+@pytest.mark.parametrize(("noise", "verdict"), [(0.01, "yes"), (100.0, "no")])
+def test_scores_on_few_labels_select_if_they_resemble_the_scores(
+    claims: ModuleType, noise: float, verdict: str
+) -> None:
+    rng = np.random.default_rng(4)
+    quality = rng.random(30)
+    columns = [*claims.SCORES, *claims.LABELLED]
+    runs = pd.DataFrame({name: quality + 0.01 * rng.normal(size=30) for name in columns})
+    runs[list(claims.LABELLED)] += noise * rng.normal(size=(30, 2))
+    (claim,), table = claims._labels(runs)
+    assert claim.cells()[-1] == verdict
+    assert len(table["rows"]) == 12
