@@ -212,7 +212,7 @@ def test_a_configuration_for_own_images_is_written_once(
         "class_path": "PairedData",
         "init_args": {
             "dataset": {"class_path": "FolderDataset", "init_args": settings},
-            "batch_size": 64,
+            "batch_size": 2,  # two images train
             "scheme": "changed",
             "k": 1,
             "validation": 0.1,

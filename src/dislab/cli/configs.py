@@ -1,5 +1,6 @@
 """Configurations of dislab and plugins: the command `dislab configs`, names for `--config`."""
 
+import math
 import re
 import shlex
 import shutil
@@ -21,6 +22,10 @@ _NAME: Final = re.compile(r"(configs/)?(studies/)?[\w-]{1,100}(\.yaml)?")
 _FLAGS: Final = ("--config", "-c")
 _OF_IMAGES: Final = ("SingleData", "PairedData")
 """Data modules that take any images."""
+_SHARE: Final = 0.1
+"""Fraction of a person's images that validates, and that tests."""
+_BATCH: Final = 64
+"""Batch size of data modules unless given."""
 _KEPT: Final = ("batch_size", "scheme", "k")
 """Their settings that do not depend on the data set."""
 _SMALL: Final = 32
@@ -185,10 +190,14 @@ def _new(data: Path, method: str, out: Path | None, table: str | None, file: str
         if section["class_path"] != "SingleData":
             raise InputError(f"{method} needs factors of images, and {data} has no table of them")
     arguments = {key: section["init_args"][key] for key in _KEPT if key in section["init_args"]}
+    training = inspection.used - 2 * math.ceil(inspection.used * _SHARE)
+    size = arguments.get("batch_size", _BATCH)
+    if isinstance(size, int) and 0 < training < size:
+        arguments["batch_size"] = 2 ** int(math.log2(training))
     dataset = {"class_path": "FolderDataset", "init_args": inspection.settings}
     config["data"] = {
         "class_path": section["class_path"],
-        "init_args": {"dataset": dataset, **arguments, "validation": 0.1, "test": 0.1},
+        "init_args": {"dataset": dataset, **arguments, "validation": _SHARE, "test": _SHARE},
     }
     first = one_line(f"# {method} on {data}; {check} describes the images.")
     with atomic(out) as temporary:

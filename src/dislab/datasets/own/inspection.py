@@ -42,6 +42,7 @@ class Inspection(NamedTuple):
         faults: Errors of the data set with these settings, which only a change of the files mends.
         notes: Warnings of the data set with these settings.
         largest: Height or width of the largest image in pixels, before any conversion.
+        used: Number of images that the data set uses.
     """
 
     images: Rows
@@ -50,6 +51,7 @@ class Inspection(NamedTuple):
     faults: list[str]
     notes: list[str]
     largest: int
+    used: int
 
 
 def inspect(
@@ -101,7 +103,8 @@ def inspect(
     refused = [unread[name] for name in names if name in unread and name in used]
     unused = [unread[name] for name in names if name in unread and name not in used]
     largest = max((max(size) for size in sizes.values()), default=side)
-    return Inspection(images, report, settings, [*refused, *faults], [*unused, *notes], largest)
+    faults, notes = [*refused, *faults], [*unused, *notes]
+    return Inspection(images, report, settings, faults, notes, largest, len(used))
 
 
 def _formats(
