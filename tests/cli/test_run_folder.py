@@ -403,7 +403,7 @@ def test_results_on_other_data_lie_beside_those_of_the_run(
     assert list(Path(RUN, "other_data").iterdir()) == [folder]
     capsys.readouterr()
     assert dislab("compare", RUN, str(folder)) == 0
-    assert "other.npz" in capsys.readouterr().out
+    assert "NumpyDataset" in capsys.readouterr().out
     assert dislab("fit", f"--config={folder}/config.yaml") == 2
 
 

@@ -293,7 +293,7 @@ axes:
     ("named", "message"),
     [
         ("studies/quik", "is named 'studies/quik' (did you mean studies/quick?)"),
-        ("nowhere.yaml", "nowhere.yaml cannot be read"),
+        ("nowhere.yaml", "is named 'nowhere.yaml'; `dislab configs list` shows"),
     ],
 )
 def test_a_study_that_is_not_there(

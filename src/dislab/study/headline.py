@@ -20,6 +20,8 @@ _SETTINGS: Final = 4
 """Maximum number of columns of settings; fewer where a table would be wider than a terminal."""
 _WIDTH: Final = 100
 """Letters in a line of a terminal."""
+_CELL: Final = 20
+"""Letters of a setting in such a line."""
 _BOLD: Final = "\ue000"
 _END: Final = "\ue001"
 """Characters of no language, which stand for bold text while the rest is escaped."""
@@ -113,6 +115,13 @@ def narrow_table(
     return table
 
 
+def _cut(setting: str) -> str:
+    """A setting with `…` for letters that a narrow table has no room for; paths keep their end."""
+    if len(setting) <= _CELL:
+        return setting
+    return f"…{setting[1 - _CELL :]}" if "/" in setting else f"{setting[: _CELL - 1]}…"
+
+
 def _narrow(
     runs: pd.DataFrame, columns: Sequence[str], measures: Mapping[str, Best]
 ) -> pd.DataFrame:
@@ -121,7 +130,7 @@ def _narrow(
     heads = labels([*columns, *scores, *agreement])
     table = pd.DataFrame(index=runs.index.map(str))
     for name in columns:
-        table[heads[name]] = ["–" if pd.isna(cell) else str(cell) for cell in runs[name]]
+        table[heads[name]] = ["–" if pd.isna(cell) else _cut(str(cell)) for cell in runs[name]]
     for name in scores:
         best = runs[name].max() if measures[name] == "highest" else runs[name].min()
         table[heads[name]] = [
