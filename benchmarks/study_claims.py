@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from dislab.metrics.score_table import label as score_label
 from dislab.runs import SCORES as SCORES_FILE
 from dislab.runs import versions
 from dislab.storage import atomic
@@ -475,7 +476,7 @@ def _scores_and_transfer(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
     errors = {"in distribution": runs[inside].mean(axis=1), "OOD1": runs[ood1].mean(axis=1)}
     runs = runs.assign(**errors)
     scores = {name: label for name, label in SCORES.items() if name in runs}
-    losses = {name: name[6:] for name in runs if re.fullmatch(LOSSES, str(name))}
+    losses = {name: score_label(name[6:]) for name in runs if re.fullmatch(LOSSES, str(name))}
     of_scores = rank_correlations(runs, list(scores), list(errors), orders=ORDERS)
     in_pairs = runs[runs["supervision"] == "pairs"]
     of_losses = rank_correlations(in_pairs, list(losses), ["OOD1"], orders=ORDERS)
@@ -556,7 +557,8 @@ def _unsupervised_metrics(runs: pd.DataFrame) -> Claim:
     )
     rows = correlations.to_dict("records")
     figures = "; ".join(
-        f"{row['right'][6:]} {_interval(row['rho'], row['low'], row['high'])}" for row in rows
+        f"{score_label(row['right'][6:])} {_interval(row['rho'], row['low'], row['high'])}"
+        for row in rows
     )
     supported = list(good & (correlations["p_holm"] < LEVEL))
     text = "With pairs, lower bound and reconstruction tell which models are disentangled"
