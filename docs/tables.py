@@ -12,7 +12,10 @@ A table stands between `<!-- table: what -->` and `<!-- end -->`, where `what` i
 import inspect
 import json
 import re
+import sys
+import tomllib
 from collections.abc import Callable
+from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any, Final
 
@@ -125,6 +128,19 @@ TABLES: Final[dict[str, Callable[..., str]]] = {
 }
 
 
+def _check_installed() -> None:
+    """Refuses an environment whose dislab is older than pyproject.toml: rows would go missing."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    for group, parts in project["entry-points"].items():
+        installed = {part.name for part in distribution("dislab").entry_points.select(group=group)}
+        if installed != set(parts):
+            sys.exit(
+                f"the installed dislab declares other parts of {group} than pyproject.toml: "
+                f"{', '.join(sorted(installed ^ set(parts)))}; run pip install -e . and try again"
+            )
+
+
 if __name__ == "__main__":
+    _check_installed()
     for path in pages():
         path.write_text(filled(path.read_text(encoding="utf-8")), encoding="utf-8")
