@@ -194,7 +194,8 @@ def settings_of(group: str, cls: type) -> dict[str, Any]:
     """Annotations of the settings that a user gives, by name."""
     init = inspect.unwrap(getattr(cls, "__init__"))  # noqa: B009  # the class's own
     hints = get_type_hints(init) if inspect.isfunction(init) else {}
-    names = list(inspect.signature(cls).parameters)[LEADING.get(group, 0) :]
+    parameters = list(inspect.signature(cls).parameters.values())[LEADING.get(group, 0) :]
+    names = [part.name for part in parameters if part.kind is not part.VAR_KEYWORD]
     return {name: hints.get(name, Any) for name in names if name not in offered()}
 
 

@@ -7,6 +7,7 @@ import lightning.pytorch as pl
 import numpy as np
 import pytest
 import torch
+from scipy.stats import spearmanr
 
 from dislab.base import Dataset, Objective
 from dislab.datamodules import LabelledData, PairedData, SingleData
@@ -141,19 +142,19 @@ def test_a_fit_to_labels_needs_labels(kind: Any, data: Any) -> None:
 
 
 @pytest.mark.slow
-def test_all_labels_disentangle_and_random_ones_do_not() -> None:
-    """The ceiling is the MIG of the factors themselves; random labels tell nothing."""
-
-    def gap(codes: Any) -> float:
-        return float(evaluate(codes, factors, metrics=["MIG"])["mig"])
-
+def test_all_labels_put_each_factor_into_its_latent_and_random_ones_do_not() -> None:
     images = SingleData(**BLOB)
     states = images.indices("all")
     factors = images.factors.positions(states)
-    reached = {}
+    ranks, gaps = {}, {}
     for errors in (0.0, 1.0):
         data = LabelledData(**BLOB, labels=None, label_errors=errors)
-        model = fitted(data, steps=1500, labels=partial(LabelFit, gamma=1000.0))
-        reached[errors] = gap(model.codes(images.images(torch.from_numpy(states))).detach())
-    assert reached[0.0] > 0.8 * gap(factors.astype(float))
-    assert reached[1.0] < 0.2
+        model = fitted(data, steps=1000, labels=partial(LabelFit, gamma=1000.0))
+        codes = model.codes(images.images(torch.from_numpy(states))).detach().numpy()
+        ranks[errors] = [spearmanr(codes[:, k], factors[:, k])[0] for k in range(2)]
+        gaps[errors] = evaluate(codes, factors, metrics=["MIG"])["mig"]
+    assert min(ranks[0.0]) > 0.95
+    assert max(map(abs, ranks[1.0])) < 0.3
+    # another latent may hold the factors too, so that the gap is below that of the factors
+    assert gaps[0.0] > 0.4
+    assert gaps[1.0] < 0.2

@@ -194,7 +194,7 @@ class LabelledData(PlannedData):
 
     def _check_factors(self) -> None:
         names = self.label_names
-        if not names or len(set(names)) < len(names):
+        if not names or len(set(names)) < len(names) or not set(names) <= set(self.factor_names):
             raise InputError(
                 f"label_factors is {list(names)}; it names at least one factor that varies, each "
                 f"once: {', '.join(self.factor_names)}"
