@@ -261,11 +261,11 @@ def configuration(name: str) -> Path | None:
     Raises:
         InputError: Several distributions have a configuration of this name.
     """
-    found = configurations().get(name, [])
-    if len(found) > 1:
-        listed = " and ".join(f"{path} of {distribution}" for path, distribution in found)
+    matches = configurations().get(name, [])
+    if len(matches) > 1:
+        listed = " and ".join(f"{path} of {distribution}" for path, distribution in matches)
         raise InputError(f"{name} is the name of {listed}; give the path of one of them")
-    return found[0].path if found else None
+    return matches[0].path if matches else None
 
 
 def packages() -> list[str]:

@@ -71,7 +71,7 @@ def test_images_without_pairs_are_refused() -> None:
     [
         ({"share": 1.5}, r"share is 1.5; it must be from 0 to 1"),
         ({"share": float("nan")}, "share is nan"),
-        ({"active": -1.0}, r"active is -1.0; it must be 0 or more"),
+        ({"active": -1.0}, "active is -1.0; it must be a finite number of at least 0"),
         ({"pooling": "median"}, "pooling is 'median'"),
         ({"factor_bins": 1}, "factor_bins is 1"),
     ],

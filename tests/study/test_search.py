@@ -15,11 +15,12 @@ from tests.study.conftest import SCORE, TINY, Units
 
 from dislab.cli import main
 from dislab.errors import InputError
+from dislab.study.claims import Claims
 from dislab.study.identity import training_of
 from dislab.study.results import StudyFolder
 from dislab.study.samplers import Range, Sampler, Trial, load_sampler
 from dislab.study.schedule import Resolved, Schedule, expected, make_schedule, read_schedule
-from dislab.study.search import Searcher, search_lines
+from dislab.study.search import Searcher, search_lines, write_schedule
 from dislab.study.study import Study
 from dislab.study.study_file import read_study_file
 from dislab.study.worker import Settings, Worker
@@ -140,6 +141,17 @@ def test_two_workers_do_no_trial_twice(folder: StudyFolder) -> None:
     assert sorted([*first.started, *other.started]) == sorted(
         (run.id, stage) for run in schedule.runs for stage in ("train", "score")
     )
+
+
+def test_a_repeated_plan_keeps_trials_that_were_added_meanwhile(folder: StudyFolder) -> None:
+    first = plan(folder)
+    first.write(folder.path)
+    longer = Searcher(folder).extended(first)
+    assert longer is not None
+    longer.write(folder.path)  # by a worker, after the second command has read the plan
+    assert write_schedule(folder, first) == longer
+    assert read_schedule(folder.path).runs == longer.runs
+    assert not Claims(folder.claims).current()
 
 
 def test_failed_and_diverged_trials_have_no_value(folder: StudyFolder) -> None:

@@ -31,7 +31,7 @@ from dislab.study.schedule import (
     read_schedule,
     study_file_of,
 )
-from dislab.study.search import search_lines
+from dislab.study.search import search_lines, write_schedule
 from dislab.study.status import Progress, duration, estimate, lines, training_steps, versions_of
 from dislab.study.study import STUDIES, Study, folder_of
 from dislab.study.study_file import StudyFile, read_study_file
@@ -140,7 +140,7 @@ def _run(parser: Parser, args: list[str]) -> int:
 
     launcher = load_launcher(options.launcher)
     folder, schedule = _scheduled(options)
-    _keep(options.study, folder, schedule)
+    schedule = _keep(options.study, folder, schedule)
     records = StudyFolder(folder)
     if options.retry_failed:
         records.forget_failures(schedule)
@@ -389,8 +389,8 @@ def _resolver() -> Resolver:
     return resolver(builds=True)
 
 
-def _keep(study: Path, folder: Path, schedule: Schedule) -> None:
-    """Writes the files that workers read."""
+def _keep(study: Path, folder: Path, schedule: Schedule) -> Schedule:
+    """Writes the files that workers read; returns the schedule as it was written."""
     check_output("--folder", folder / PLAN, is_schedule)
     check_output("--folder", folder / STUDY, lambda _: is_schedule(folder / PLAN))
     try:
@@ -404,7 +404,7 @@ def _keep(study: Path, folder: Path, schedule: Schedule) -> None:
         for path in (study_file_of(folder, schedule.name), folder / STUDY):
             with atomic(path) as temporary:
                 temporary.write_bytes(text)
-    schedule.write(folder)
+    return write_schedule(StudyFolder(folder), schedule)
 
 
 def _show_end(study: Study) -> int:

@@ -12,6 +12,7 @@ from dislab.codes.checks import check_bins
 from dislab.codes.splits import spread_columns
 from dislab.errors import InputError
 from dislab.factors import FactorSpace
+from dislab.functional.checks import check_at_least
 
 Pooling = Literal["mean", "max"]
 """Mean over the latents, weighted by their association with a factor, or the best latent."""
@@ -118,8 +119,7 @@ class OMES(Metric):
         super().__init__(space)
         if not 0 <= share <= 1:
             raise InputError(f"share is {share}; it must be from 0 to 1")
-        if active < 0:
-            raise InputError(f"active is {active}; it must be 0 or more")
+        check_at_least("active", active, 0)
         check_bins("factor_bins", factor_bins)
         self.share = share
         self.pooling: Pooling = pooling
@@ -138,8 +138,8 @@ class OMES(Metric):
         bank = bank.with_factor_bins(self.factor_bins)
         varied, count = bank.varied.nonzero().flatten().tolist(), len(self.space.factors)
         correlations = []
-        for place, column in enumerate(varied):
-            correlation = pair_correlations(bank.codes, bank.factors[:, varied], place)
+        for row, column in enumerate(varied):
+            correlation = pair_correlations(bank.codes, bank.factors[:, varied], row)
             if correlation is None:
                 raise InputError(
                     f"no two images differ in factor {self.space.names[column]} alone, which OMES "

@@ -137,20 +137,12 @@ class OptunaSampler(Sampler):
     ) -> dict[str, Number]:
         """Tells Optuna all trials, and asks for the next one."""
         optuna = self._optuna
-        kinds = {True: optuna.distributions.IntDistribution}
-        space = {
-            name: kinds.get(r.whole, optuna.distributions.FloatDistribution)(
-                r.low if not r.whole else int(r.low),
-                r.high if not r.whole else int(r.high),
-                log=r.log,
-            )
-            for name, r in ranges.items()
-        }
+        space = {name: self._distribution(limits) for name, limits in ranges.items()}
         states = optuna.trial.TrialState
         optuna.logging.set_verbosity(optuna.logging.ERROR)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the constant liar is experimental in some releases
-            sampler = optuna.samplers.TPESampler(seed=seed % 2**32, constant_liar=True)
+            sampler = optuna.samplers.TPESampler(seed=seed, constant_liar=True)
             study = optuna.create_study(
                 direction="maximize" if maximize else "minimize", sampler=sampler
             )
@@ -163,3 +155,9 @@ class OptunaSampler(Sampler):
                     )
                 )
             return dict(study.ask(space).params)
+
+    def _distribution(self, limits: Range) -> Any:
+        kinds = self._optuna.distributions
+        if limits.whole:
+            return kinds.IntDistribution(int(limits.low), int(limits.high), log=limits.log)
+        return kinds.FloatDistribution(limits.low, limits.high, log=limits.log)

@@ -336,7 +336,7 @@ def make_schedule(
             )
         (spaces if ranges_of(group.axes) else groups).append(before[read])
     for space in spaces:
-        groups += filter(None, (_still(group, space) for group in [*before.values()]))
+        groups += filter(None, (still_in(group, space) for group in [*before.values()]))
     return Schedule(
         name=file.name,
         axes=file.names,
@@ -436,7 +436,7 @@ def expected(schedule: Schedule) -> Schedule:
     return replace(schedule, runs=tuple(runs))
 
 
-def _still(group: ScheduledGroup, space: ScheduledGroup) -> ScheduledGroup | None:
+def still_in(group: ScheduledGroup, space: ScheduledGroup) -> ScheduledGroup | None:
     """A trial of an earlier schedule in a space, if it would still train the same model."""
     point = point_in(group, space)
     if point is None:

@@ -1,6 +1,7 @@
 """The trials of a search, each proposed from the results in the folder of the study."""
 
 import math
+import time
 import warnings
 import zlib
 from collections.abc import Iterator, Sequence
@@ -8,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from dislab.errors import InputError, suggestion
+from dislab.study.claims import Claims
 from dislab.study.results import StudyFolder
 from dislab.study.samplers import Number, Range, Trial, load_sampler
 from dislab.study.schedule import (
@@ -17,6 +19,8 @@ from dislab.study.schedule import (
     SearchPlan,
     point_in,
     ranges_of,
+    read_schedule,
+    still_in,
     trial_of,
 )
 from dislab.study.study import Study
@@ -24,6 +28,10 @@ from dislab.study.study import Study
 if TYPE_CHECKING:
     import pandas as pd
 
+SEARCH: Final = "search"
+"""Name of the claim of whoever adds trials; names of runs are hexadecimal."""
+_PATIENCE: Final = 0.5
+"""Seconds between two tries to take it."""
 _TARGETS: Final = {
     "udr": ("agreement.udr_lasso_pooled",),
     "elbo": ("score.elbo_sample_validation", "score.elbo_sample_test"),
@@ -101,6 +109,44 @@ class Searcher:
                 table = table.join(study.agreement())
         value = float(table[_column(schedule.search, table)].mean(skipna=False))
         return Trial(point, value if math.isfinite(value) else None, has_ended=True)
+
+
+def write_schedule(folder: StudyFolder, schedule: Schedule) -> Schedule:
+    """Writes a schedule with the trials that workers have added since it was made."""
+    if schedule.search is None:
+        schedule.write(folder.path)
+        return schedule
+    claims = Claims(folder.claims)
+    while (claim := claims.take(SEARCH)) is None:
+        time.sleep(_PATIENCE)
+    try:
+        schedule = _with_added(folder, schedule, schedule.search)
+        schedule.write(folder.path)
+    finally:
+        claim.release()
+    return schedule
+
+
+def _with_added(folder: StudyFolder, schedule: Schedule, search: SearchPlan) -> Schedule:
+    from dislab.study.identity import run_id  # imports torch
+
+    try:
+        written = read_schedule(folder.path, schedule.name).runs
+    except InputError:  # no readable plan, and so no trials
+        return schedule
+    present = {run.id for run in schedule.runs}
+    groups = {run.group.read: run.group for run in written if run.id not in present}
+    trials = [
+        trial
+        for space in search.spaces
+        for group in groups.values()
+        if (trial := still_in(group, space)) is not None
+    ]
+    runs = [
+        ScheduledRun(run_id(t.training, seed), seed, t) for t in trials for seed in search.seeds
+    ]
+    added = [run for run in runs if run.id not in present]
+    return replace(schedule, runs=(*schedule.runs, *added))
 
 
 def search_lines(study: Study) -> Iterator[str]:

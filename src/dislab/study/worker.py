@@ -23,7 +23,7 @@ from dislab.study.results import (
     is_given_up,
 )
 from dislab.study.schedule import Schedule, ScheduledRun, read_schedule
-from dislab.study.search import Searcher
+from dislab.study.search import SEARCH, Searcher
 from dislab.study.stages import FIRST, load_stage
 from dislab.study.stages.train import SETTINGS, has_checkpoint
 from dislab.study.status import duration
@@ -79,8 +79,6 @@ Start = Callable[[Task], Unit]
 """Starts the process of a task."""
 
 
-_SEARCH: Final = "search"
-"""Name of the claim of the worker that proposes a trial; names of runs are hexadecimal."""
 _POLL: Final = 0.5
 """Seconds between two polls of a running process."""
 _PATIENCE: Final = 0.5
@@ -164,7 +162,7 @@ class Worker:
         """Runs of the search that this worker has not seen; it proposes them if nobody else has."""
         if self._schedule.search is None:
             return []
-        while (claim := self._claims.take(_SEARCH)) is None:
+        while (claim := self._claims.take(SEARCH)) is None:
             self._check_launcher()
             time.sleep(_PATIENCE)
         try:
