@@ -5,6 +5,7 @@ import itertools
 import json
 from pathlib import Path
 from types import ModuleType
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -16,14 +17,16 @@ BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
 @pytest.fixture
 def claims(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """The package with a module for each paper, all imported by the script."""
     monkeypatch.syspath_prepend(BENCHMARKS)
-    return importlib.import_module("study_claims")
+    importlib.import_module("study_claims")
+    return importlib.import_module("claims")
 
 
 def test_the_interval_of_a_mean_is_that_of_students_t(claims: ModuleType) -> None:
     values = np.array([0.1, 0.5, 0.2, 0.9])
     runs = pd.DataFrame({"seed": range(4), "score": values})
-    value, low, high = claims.jackknife(runs, lambda some: np.array([some["score"].mean()]))
+    value, low, high = claims.tables.jackknife(runs, lambda some: np.array([some["score"].mean()]))
     reach = t.ppf(0.975, 3) * values.std(ddof=1) / 2
     assert [value[0], low[0], high[0]] == pytest.approx(
         [values.mean(), values.mean() - reach, values.mean() + reach]
@@ -37,7 +40,7 @@ def test_the_interval_of_a_mean_is_that_of_students_t(claims: ModuleType) -> Non
 def test_a_verdict_counts_the_tests_of_a_claim(
     claims: ModuleType, supported: list[bool], verdict: str
 ) -> None:
-    assert claims.Claim("a", "b", "c", supported).cells() == ["a", "b", "c", verdict]
+    assert claims.tables.Claim("a", "b", "c", supported).cells() == ["a", "b", "c", verdict]
 
 
 @pytest.mark.parametrize("effect", [0.0, 10.0])
@@ -47,8 +50,8 @@ def test_noise_is_no_effect_of_the_method_and_a_strong_effect_is(
     rng = np.random.default_rng(0)
     settings = itertools.product(range(3), (1, 2), range(6))
     runs = pd.DataFrame(settings, columns=["method", "strength", "seed"])
-    scores = {name: effect * runs["method"] + rng.normal(size=36) for name in claims.SCORES}
-    found, table = claims._shares(runs.assign(**scores))
+    scores = {name: effect * runs["method"] + rng.normal(size=36) for name in claims.tables.SCORES}
+    found, table = claims.locatello._shares(runs.assign(**scores))
     # the residual of noise is not the seed
     assert [claim.cells()[-1] for claim in found] == ["no", "no"]
     chance = float(table["rows"][-1][1])
@@ -64,11 +67,11 @@ def planted(claims: ModuleType, effect: float) -> pd.DataFrame:
     settings = itertools.product(("betavae", "adagvae"), ("without", "with"), (1, 2), range(4))
     runs = pd.DataFrame(settings, columns=["method", "noise", "strength", "seed"])
     good = 0.3 * (runs["method"] == "adagvae") + 0.1 * rng.random(len(runs))
-    runs[claims.DCI] = 0.2 + good
+    runs[claims.tables.DCI] = 0.2 + good
     runs["score.mig"] = good + 0.01 * rng.random(len(runs))
     runs["score.sap_r2"] = rng.normal(size=len(runs))
     runs["score.elbo_sample_test"] = effect * good + 0.01 * rng.normal(size=len(runs))
-    for k, scenario in enumerate(claims.SCENARIOS):
+    for k, scenario in enumerate(claims.dittadi.SCENARIOS):
         runs[f"transfer.{scenario}/chance"] = 0.25
         noisy = 0.1 * effect * (runs["noise"] == "without") if k > 2 else 0.0
         noise = 0.001 * rng.normal(size=(2, len(runs)))
@@ -80,7 +83,7 @@ def planted(claims: ModuleType, effect: float) -> pd.DataFrame:
 
 @pytest.mark.parametrize("effect", [0, 1])
 def test_planted_effects_on_transfer_come_out(claims: ModuleType, effect: int) -> None:
-    tables = claims.dittadi(None, planted(claims, effect))
+    tables = claims.dittadi.dittadi(None, planted(claims, effect))
     verdicts = {row[0]: row[-1] for row in tables["claims"]["rows"]}
     assert verdicts["Pairs disentangle more than images alone"] == "yes"
     trees = verdicts["OOD1: disentanglement goes with small errors of trees"]
@@ -102,10 +105,12 @@ def test_a_planted_effect_on_generalisation_contradicts_the_paper(
     rng = np.random.default_rng(2)
     settings = itertools.product(("vae", "betavae", "true_factors"), ("hues", "size"), range(8))
     runs = pd.DataFrame(settings, columns=["method", "condition", "seed"])
-    runs[claims.DCI] = rng.random(len(runs))
-    runs.loc[runs["method"] == "true_factors", claims.DCI] = np.nan
-    runs[claims.RATIO] = 2 - effect * runs[claims.DCI].fillna(1.5) + 0.01 * rng.random(len(runs))
-    verdicts = [row[-1] for row in claims.montero(None, runs)["claims"]["rows"]]
+    runs[claims.tables.DCI] = rng.random(len(runs))
+    runs.loc[runs["method"] == "true_factors", claims.tables.DCI] = np.nan
+    runs[claims.montero.RATIO] = (
+        2 - effect * runs[claims.tables.DCI].fillna(1.5) + 0.01 * rng.random(len(runs))
+    )
+    verdicts = [row[-1] for row in claims.montero.montero(None, runs)["claims"]["rows"]]
     assert verdicts == (["no", "no"] if effect else ["yes", "yes"])
 
 
@@ -115,8 +120,10 @@ def test_a_planted_overlap_of_correlated_factors_comes_out(claims: ModuleType, e
     settings = itertools.product(("betavae", "adamlvae"), ("none", "weak", "strong"), range(6))
     runs = pd.DataFrame(settings, columns=["method", "correlation", "seed"])
     strong = (runs["correlation"] == "strong") & (runs["method"] == "betavae")
-    runs = runs.assign(**{claims.DCI: 0.5}, shared=effect * strong + 0.01 * rng.normal(size=36))
-    rows = claims._correlated(runs)["claims"]["rows"]
+    runs = runs.assign(
+        **{claims.tables.DCI: 0.5}, shared=effect * strong + 0.01 * rng.normal(size=36)
+    )
+    rows = claims.correlated.shared_latents(runs)["claims"]["rows"]
     assert [row[-1] for row in rows] == ["yes" if effect else "no", "yes"]
 
 
@@ -126,23 +133,58 @@ def test_the_overlap_of_importance_is_that_of_shares(claims: ModuleType, tmp_pat
     test = {"data": {"factors": names}, "parts": {"dci_hgbt_importance": importance}}
     path = tmp_path / "scores.json"
     path.write_text(json.dumps({"test": test}))
-    assert claims._shared(path) == pytest.approx(0.25)
+    assert claims.correlated._shared(path) == pytest.approx(0.25)
 
 
-def test_a_page_is_written_once(
-    claims: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(claims, "ROOT", tmp_path)
+def test_a_page_is_written_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    script = importlib.import_module("study_claims")
+    monkeypatch.setattr(script, "ROOT", tmp_path)
     folder = tmp_path / "docs" / "results"
     folder.mkdir(parents=True)
-    claims.write_page("montero_rooms", ["claims", "ratios"])
+    script.write_page("montero_rooms", ["claims", "ratios"])
     page = folder / "montero_rooms.md"
     text = page.read_text()
     assert "python benchmarks/study_claims.py montero studies/montero_rooms" in text
     assert text.count("<!-- table: results montero_rooms ") == 2
     page.rename(folder / "other.md")
-    claims.write_page("montero_rooms", ["claims", "ratios"])
+    script.write_page("montero_rooms", ["claims", "ratios"])
     assert not page.exists()
+
+
+@pytest.mark.parametrize("effect", [0.0, 1.0])
+def test_planted_effects_of_labels_come_out(claims: ModuleType, effect: float) -> None:
+    rng = np.random.default_rng(5)
+    settings = itertools.product(("betavae", "factorvae"), (0, 100, 1000), range(4))
+    runs = pd.DataFrame(settings, columns=["method", "labels", "seed"])
+    quality = rng.random(len(runs)) + effect * (runs["labels"] > 0)
+    for name in claims.tables.SCORES:
+        runs[name] = quality + 0.01 * rng.normal(size=len(runs))
+        runs[f"{name}/chance"] = 0.1
+    runs[claims.few_labels.UNFAIRNESS] = -effect * quality + 0.01 * rng.normal(size=len(runs))
+    few, *more = claims.few_labels.REASONING
+    runs[few] = effect * quality + 0.01 * rng.normal(size=len(runs))
+    runs[more] = 0.01 * rng.normal(size=(len(runs), 2))
+    selectors = list(claims.selection.LABELLED)
+    labelled = np.asarray(quality)[:, None] + 0.01 * rng.normal(size=(len(runs), 2))
+    study = Labelled(pd.DataFrame(labelled, columns=selectors))
+    tables = claims.few_labels.few_labels(study, runs)
+    verdict = "yes" if effect else "no"
+    expected = [verdict, verdict, "yes", verdict, verdict, "no", "no"]
+    assert [row[-1] for row in tables["claims"]["rows"]] == expected
+    assert len(tables["labels"]["rows"]) == 7
+    unfairness = [float(row[2].split()[0]) for row in tables["tasks"]["rows"][:3]]
+    assert (unfairness[2] < unfairness[0] - 0.5) == bool(effect)
+
+
+class Labelled(NamedTuple):
+    """A study whose scores on few labels are given."""
+
+    scores: pd.DataFrame
+
+    def few_labels(self, labels: int) -> pd.DataFrame:
+        assert labels == 100
+        return self.scores
 
 
 @pytest.mark.parametrize(("noise", "verdict"), [(0.01, "yes"), (100.0, "no")])
@@ -151,9 +193,9 @@ def test_scores_on_few_labels_select_if_they_resemble_the_scores(
 ) -> None:
     rng = np.random.default_rng(4)
     quality = rng.random(30)
-    columns = [*claims.SCORES, *claims.LABELLED]
+    columns = [*claims.tables.SCORES, *claims.selection.LABELLED]
     runs = pd.DataFrame({name: quality + 0.01 * rng.normal(size=30) for name in columns})
-    runs[list(claims.LABELLED)] += noise * rng.normal(size=(30, 2))
-    (claim,), table = claims._labels(runs)
+    runs[list(claims.selection.LABELLED)] += noise * rng.normal(size=(30, 2))
+    (claim,), table = claims.selection.with_labels(runs)
     assert claim.cells()[-1] == verdict
     assert len(table["rows"]) == 12

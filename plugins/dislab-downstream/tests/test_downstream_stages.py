@@ -1,6 +1,8 @@
 """Stages of a study: settings, commands, and results of a small run."""
 
+import hashlib
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -9,10 +11,15 @@ from typing import Any
 import pytest
 import yaml
 
+from dislab.cli.study_runs import resolver
 from dislab.errors import InputError
+from dislab.study.schedule import make_schedule
+from dislab.study.study_file import StudyFile, read_study_file
 from dislab_downstream import commands
 from dislab_downstream.stages import FairnessStage, ReasoningStage
 
+ROOT = Path(__file__).parents[3]
+STUDIES = Path(__file__).parents[1] / "studies"
 CONFIG: dict[str, Any] = {
     "model": {
         "class_path": "VAE",
@@ -130,3 +137,25 @@ def test_damaged_records_are_named(tmp_path: Path, text: str | None, message: st
         (tmp_path / "fairness.json").write_text(text)
     with pytest.raises(InputError, match=message):
         FairnessStage().scores(tmp_path)
+
+
+def test_the_study_of_tasks_trains_no_model_again() -> None:
+    sweep = read_study_file(ROOT / "configs" / "studies" / "locatello_rooms.yaml")
+    tasks = read_study_file(STUDIES / "rooms.yaml")
+    assert tasks.seeds == sweep.seeds
+    assert _groups(tasks) == _groups(sweep)
+
+
+def _groups(study: StudyFile) -> list[tuple[dict[str, Any], list[str]]]:
+    """Axes and arguments of each group, its paths resolved."""
+    return [
+        (group.axes, [os.path.normpath(text) for text in group.arguments])
+        for group in study.groups()
+    ]
+
+
+def test_runs_of_the_study_of_labels_keep_their_names() -> None:
+    study = read_study_file(STUDIES / "labels_rooms.yaml")
+    names = [run.id for run in make_schedule(study, resolver, {}).runs]
+    assert len(names) == 48
+    assert hashlib.sha256(" ".join(names).encode()).hexdigest()[:12] == "b86a057480ff"

@@ -1,0 +1,237 @@
+"""Claims of Dittadi et al. (2021) on disentanglement, transfer and noise."""
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+import numpy as np
+import pandas as pd
+
+from claims.tables import (
+    DCI,
+    LEVEL,
+    METHODS,
+    ORDERS,
+    SCORES,
+    Claim,
+    Numbers,
+    Table,
+    claims_table,
+    interval,
+    jackknife,
+    listed,
+    marked,
+    rho_by_chance,
+    spread,
+    value_range,
+)
+from dislab.metrics.score_table import label as score_label
+from dislab.study import Study
+from dislab.study.statistics import rank_correlations
+
+SCENARIOS: Final = {
+    "rooms_ood1_a": "OOD1-A",
+    "rooms_ood1_b": "OOD1-B",
+    "rooms_ood1_c": "OOD1-C",
+    "rooms_ood2_a": "OOD2-A",
+    "rooms_ood2_b": "OOD2-B",
+}
+PREDICTORS: Final = {"GradientBoosting": "trees", "MLP": "network"}
+LOSSES: Final = r"score\.(elbo|reconstruction)_sample_(validation|test)"
+
+
+def dittadi(study: Study, runs: pd.DataFrame) -> dict[str, Table]:
+    """Claims of Dittadi et al. (2021) on disentanglement, transfer and noise."""
+    pairs = runs["method"].isin(["adagvae", "adamlvae"])
+    runs = runs.assign(supervision=np.where(pairs, "pairs", "images"))
+    claims = [_pairs_disentangle(runs), _unsupervised_metrics(runs)]
+    score_claims, scores = _scores_and_transfer(runs)
+    transfer_claims, correlations = _transfer(runs)
+    noise_claims, noise_table = _noise(runs)
+    claims += [*score_claims, *transfer_claims, *noise_claims]
+    trees = _errors("GradientBoosting")
+    rows = [
+        [METHODS[method], noise, *(spread(part[name]) for name in [DCI, *trees])]
+        for (method, noise), part in runs.groupby(["method", "noise"], sort=False)
+    ]
+    chance = [f"{runs[f'transfer.{name}/chance'].mean():.2f}" for name in SCENARIOS]
+    errors = {
+        "header": ["errors of trees", "noise", "DCI D", *SCENARIOS.values()],
+        "rows": [*rows, ["chance", "", "", *chance]],
+    }
+    tables = {
+        "correlations": correlations,
+        "scores": scores,
+        "noise": noise_table,
+        "errors": errors,
+    }
+    return {"claims": claims_table(claims), **tables}
+
+
+def _scores_and_transfer(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
+    """Rank correlations of scores and losses with each other and with the errors of trees."""
+    ood1 = _errors("GradientBoosting")[:3]
+    inside = [f"{name}/in_distribution" for name in ood1]
+    errors = {"in distribution": runs[inside].mean(axis=1), "OOD1": runs[ood1].mean(axis=1)}
+    runs = runs.assign(**errors)
+    scores = {name: label for name, label in SCORES.items() if name in runs}
+    losses = {name: score_label(name[6:]) for name in runs if re.fullmatch(LOSSES, str(name))}
+    of_scores = rank_correlations(runs, list(scores), list(errors), orders=ORDERS)
+    in_pairs = runs[runs["supervision"] == "pairs"]
+    of_losses = rank_correlations(in_pairs, list(losses), ["OOD1"], orders=ORDERS)
+    agreement = rank_correlations(runs, DCI, [n for n in scores if n != DCI], orders=ORDERS)
+    agreement = agreement.set_index("right")
+    chance, chance_in_pairs = rho_by_chance(runs), rho_by_chance(in_pairs)
+    rows = [[label, *_cells(of_scores, name, errors)] for name, label in scores.items()]
+    rows += [
+        [f"{label}, pairs", "", *_cells(of_losses, name, ["OOD1"])]
+        for name, label in losses.items()
+    ]
+    rows.append(["by chance below (all; pairs)", "", f"{chance:.2f}; {chance_in_pairs:.2f}"])
+    small = of_scores[
+        (of_scores["right"] == "in distribution") & of_scores["left"].isin([DCI, "score.mig"])
+    ]
+    helps = np.where(of_losses["left"].str.contains("elbo"), -1, 1)  # a high bound, a low loss
+    claims = [
+        Claim(
+            "MIG agrees with DCI D, SAP does not",
+            "Fig. 3",
+            f"ρ of DCI D with MIG {agreement['rho']['score.mig']:.2f}, with SAP "
+            f"{agreement['rho']['score.sap_r2']:.2f}; by chance below {chance:.2f}",
+            [
+                agreement["p_holm"]["score.mig"] < LEVEL,
+                agreement["high"]["score.sap_r2"] < agreement["low"]["score.mig"],
+            ],
+        ),
+        Claim(
+            "DCI D and MIG go with small errors of trees in distribution",
+            "Fig. 3",
+            f"ρ {listed(small['rho'])}; by chance below {chance:.2f}",
+            list((small["rho"] < 0) & (small["p_holm"] < LEVEL)),
+        ),
+        Claim(
+            "With pairs, lower bound and reconstruction select models that transfer in OOD1",
+            "section 5",
+            f"ρ with the errors of trees {listed(of_losses['rho'])}; by chance below "
+            f"{chance_in_pairs:.2f}",
+            list((helps * of_losses["rho"] > 0) & (of_losses["p_holm"] < LEVEL)),
+        ),
+    ]
+    header = ["ρ of the errors of trees with", "in distribution", "mean of OOD1-A, B and C"]
+    return claims, {"header": header, "rows": rows}
+
+
+def _cells(correlations: pd.DataFrame, name: str, columns: Iterable[str]) -> list[str]:
+    """Marked correlations of one score with each column."""
+    part = correlations[correlations["left"] == name].set_index("right")
+    return [marked(part.loc[column]) for column in columns]
+
+
+def _errors(predictor: str) -> list[str]:
+    return [f"transfer.{scenario}/{predictor}" for scenario in SCENARIOS]
+
+
+def _pairs_disentangle(runs: pd.DataFrame) -> Claim:
+    """The claim that pairs disentangle and images alone do not."""
+
+    def difference(some: pd.DataFrame) -> Numbers:
+        means = some.groupby("supervision")[DCI].mean()
+        return np.array([means["pairs"] - means["images"]])
+
+    value, low, high = (float(end[0]) for end in jackknife(runs, difference))
+    part = runs.loc[runs["supervision"] == "pairs", DCI]
+    here = f"DCI D higher by {interval(value, low, high)}; with pairs {value_range(part)}"
+    there = "29 % of the models with pairs reach D 0.99"
+    return Claim("Pairs disentangle more than images alone", there, here, [low > 0])
+
+
+def _unsupervised_metrics(runs: pd.DataFrame) -> Claim:
+    """The claim that losses tell disentangled models of pairs."""
+    columns = [str(name) for name in runs if re.fullmatch(LOSSES, str(name))]
+    correlations = rank_correlations(
+        runs[runs["supervision"] == "pairs"], DCI, columns, orders=ORDERS
+    )
+    good = np.where(
+        correlations["right"].str.contains("elbo"), correlations["rho"] > 0, correlations["rho"] < 0
+    )
+    rows = correlations.to_dict("records")
+    figures = "; ".join(
+        f"{score_label(row['right'][6:])} {interval(row['rho'], row['low'], row['high'])}"
+        for row in rows
+    )
+    supported = list(good & (correlations["p_holm"] < LEVEL))
+    text = "With pairs, lower bound and reconstruction tell which models are disentangled"
+    return Claim(text, "Fig. 3 and 14", f"ρ with DCI D: {figures}", supported)
+
+
+def _transfer(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
+    """Rank correlations of disentanglement with the errors under each shift."""
+    columns = [name for predictor in PREDICTORS for name in _errors(predictor)]
+    correlations = rank_correlations(runs, DCI, columns, by=["supervision"], orders=ORDERS)
+    rows = []
+    for predictor, title in PREDICTORS.items():
+        for scenario, label in SCENARIOS.items():
+            part = correlations[
+                correlations["right"] == f"transfer.{scenario}/{predictor}"
+            ].set_index("group")
+            overall = part.loc["all"]
+            within = [f"{part['rho'][f'supervision={name}']:.2f}" for name in ("pairs", "images")]
+            ends = interval(overall["rho"], overall["low"], overall["high"])
+            rows.append([label, title, ends, f"{overall['p_holm']:.3f}", *within])
+    chance = f"{rho_by_chance(runs):.2f}"
+    rows.append(["by chance below (shuffled scores)", "", chance, "", "", ""])
+    header = ["shift", "predictor", "ρ with DCI D", "p (Holm)", "within pairs", "within images"]
+    table = {"header": header, "rows": rows}
+    overall = correlations[correlations["group"] == "all"].set_index("right")
+    helps = (overall["p_holm"] < LEVEL) & (overall["rho"] < 0)
+
+    trees, networks = (_errors(predictor) for predictor in PREDICTORS)
+    first, last = slice(0, 3), [trees[4], networks[4]]
+    weaker = [bool(overall["rho"][trees[3]] > overall["rho"][name]) for name in trees[first]]
+    claims = [
+        ("OOD1: disentanglement goes with small errors of trees", "strong", trees[first], None),
+        ("OOD1: and with those of networks", "mild", networks[first], None),
+        ("OOD2-A: less so for trees than in OOD1", "weaker, not negligible", [trees[3]], weaker),
+        ("OOD2-B: hardly at all", "minor at best", last, list(~helps[last])),
+    ]
+    return [
+        Claim(
+            text,
+            there,
+            f"ρ {listed(overall['rho'][names])}; by chance below {chance}",
+            list(helps[names]) if supported is None else supported,
+        )
+        for text, there, names, supported in claims
+    ], table
+
+
+def _noise(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
+    """Errors without noise less those with it, with intervals over seeds."""
+    columns = [name for predictor in PREDICTORS for name in _errors(predictor)]
+
+    def differences(some: pd.DataFrame) -> Numbers:
+        means = some.groupby("noise")[columns].mean()
+        values: Numbers = (means.loc["without"] - means.loc["with"]).to_numpy(dtype=float)
+        return values
+
+    value, low, high = jackknife(runs, differences)
+    cells = [interval(*ends, digits=3) for ends in zip(value, low, high, strict=True)]
+    count = len(SCENARIOS)
+    rows = [
+        [title, *cells[k * count : (k + 1) * count]] for k, title in enumerate(PREDICTORS.values())
+    ]
+    second = [k for k in range(len(columns)) if k % count >= 3]
+    first = [k for k in range(len(columns)) if k % count < 3]
+    texts = (", ".join(cells[k] for k in part) for part in (second, first))
+    claims = [
+        Claim(text, there, f"errors fall by {figures} (trees, then networks)", supported)
+        for text, there, figures, supported in zip(
+            ("Noise at the input helps in OOD2", "And has no effect in OOD1"),
+            ("significantly", "none"),
+            texts,
+            (list(low[second] > 0), list((low[first] <= 0) & (high[first] >= 0))),
+            strict=True,
+        )
+    ]
+    title = "error without noise less that with it"
+    return claims, {"header": [title, *SCENARIOS.values()], "rows": rows}

@@ -1,0 +1,130 @@
+"""Claims on what few labels give in training and selection, and on tasks of codes.
+
+Locatello et al. (2020, arXiv 1905.01258), Locatello et al. (2019b, arXiv 1905.13662),
+van Steenkiste et al. (2019, arXiv 1905.12506).
+"""
+
+from typing import Final
+
+import pandas as pd
+
+from claims.selection import with_labels
+from claims.tables import (
+    DCI,
+    LEVEL,
+    METHODS,
+    ORDERS,
+    SCORES,
+    Claim,
+    Numbers,
+    Table,
+    claims_table,
+    interval,
+    jackknife,
+    listed,
+    marked,
+    rho_by_chance,
+    spread,
+)
+from dislab.study import Study
+from dislab.study.statistics import rank_correlations
+
+LABELS: Final = (100, 1000)
+MIG: Final = "score.mig"
+UNFAIRNESS: Final = "fairness.unfairness"
+REASONING: Final = {
+    "reasoning.codes/100": "100 matrices",
+    "reasoning.codes/1000": "1,000 matrices",
+    "reasoning.codes/10000": "10,000 matrices",
+}
+CHANCE: Final = 1 / 6
+"""Accuracy of a random choice among six answers."""
+
+
+def few_labels(study: Study, runs: pd.DataFrame) -> dict[str, Table]:
+    """Claims on labels in training and in selection, fairness and abstract reasoning."""
+    runs = runs.join(study.few_labels(100)).astype({"labels": int})
+    selection_claims, selection = with_labels(runs)
+    claims = [_more_labels(runs, labels) for labels in LABELS]
+    task_claims, correlations = _tasks(runs)
+    claims += [*selection_claims, *task_claims]
+    return {
+        "claims": claims_table(claims),
+        "labels": _by_labels(runs),
+        "selection": selection,
+        "correlations": correlations,
+        "tasks": _task_table(runs),
+    }
+
+
+def _more_labels(runs: pd.DataFrame, labels: int) -> Claim:
+    """The claim that labels in training raise MIG and DCI D, by intervals over seeds."""
+
+    def difference(part: pd.DataFrame) -> Numbers:
+        means = part.groupby("labels")[[MIG, DCI]].mean()
+        values: Numbers = (means.loc[labels] - means.loc[0]).to_numpy(dtype=float)
+        return values
+
+    value, low, high = jackknife(runs, difference)
+    cells = [interval(*ends) for ends in zip(value, low, high, strict=True)]
+    return Claim(
+        f"Labels of {labels:,} images in training disentangle more than none",
+        "Locatello et al. (2020), section 4",
+        f"MIG higher by {cells[0]}, DCI D by {cells[1]}",
+        list(low > 0),
+    )
+
+
+def _tasks(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
+    """Rank correlations of the scores with unfairness and with accuracies of reasoning."""
+    tasks = {UNFAIRNESS: "unfairness", **REASONING}
+    correlations = rank_correlations(runs, list(SCORES), list(tasks), orders=ORDERS)
+    chance = rho_by_chance(runs)
+    rows = []
+    for name, title in SCORES.items():
+        part = correlations[correlations["left"] == name].set_index("right")
+        rows.append([title, *(marked(part.loc[task]) for task in tasks)])
+    rows.append(["by chance below (shuffled scores)", *[f"{chance:.2f}"] * len(tasks)])
+    clear = correlations["p_holm"] < LEVEL
+    texts = {
+        UNFAIRNESS: ("Disentangled codes are less unfair", "Locatello et al. (2019b), section 4"),
+        **{
+            task: (
+                f"Disentangled codes reason better after {count}",
+                "van Steenkiste et al. (2019), section 4",
+            )
+            for task, count in REASONING.items()
+        },
+    }
+    claims = []
+    for task, (text, there) in texts.items():
+        part = correlations[correlations["right"] == task]
+        right_sign = part["rho"] < 0 if task == UNFAIRNESS else part["rho"] > 0
+        supported = list(right_sign & clear[part.index])
+        here = f"ρ with six scores {listed(part['rho'])}; by chance below {chance:.2f}"
+        claims.append(Claim(text, there, here, supported))
+    return claims, {"header": ["ρ with", *tasks.values()], "rows": rows}
+
+
+def _by_labels(runs: pd.DataFrame) -> Table:
+    """Mean and range of MIG and DCI D for each method and number of labels."""
+    rows = [
+        [METHODS[method], f"{labels:,}", spread(part[MIG]), spread(part[DCI])]
+        for (method, labels), part in runs.groupby(["method", "labels"], sort=False)
+    ]
+    chance = [f"{runs[f'{name}/chance'].mean():.2f}" for name in (MIG, DCI)]
+    header = ["method", "labels", "MIG", "DCI D"]
+    return {"header": header, "rows": [*rows, ["chance", "", *chance]]}
+
+
+def _task_table(runs: pd.DataFrame) -> Table:
+    """Unfairness and accuracies of reasoning in thirds of the runs by DCI D."""
+    thirds = pd.qcut(runs[DCI].rank(method="first"), 3, labels=["lowest", "middle", "highest"])
+    tasks = {UNFAIRNESS: "unfairness", **REASONING}
+    rows = [
+        [f"{third} third", spread(part[DCI]), *(spread(part[task]) for task in tasks)]
+        for third, part in runs.groupby(thirds, observed=True)
+    ]
+    accuracy = [f"{CHANCE:.2f}"] * len(REASONING)
+    header = ["runs by DCI D", "DCI D", *tasks.values()]
+    return {"header": header, "rows": [*rows, ["chance", "", "", *accuracy]]}

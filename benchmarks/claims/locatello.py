@@ -1,0 +1,237 @@
+"""Claims of Locatello et al. (2019) on methods, strengths, seeds and selection."""
+
+from functools import partial
+from typing import Final
+
+import numpy as np
+import pandas as pd
+
+from claims.selection import with_labels, without_labels
+from claims.tables import (
+    DCI,
+    LEVEL,
+    METHODS,
+    ORDERS,
+    SCORES,
+    SHUFFLES,
+    Claim,
+    Numbers,
+    Table,
+    claims_table,
+    interval,
+    jackknife,
+    marked,
+    rho_by_chance,
+    spread,
+    value_range,
+)
+from dislab.study import Study
+from dislab.study.statistics import correlation_table, holm, rank_correlations, variance_shares
+
+SHARES: Final = ("method", "strength", "seed")
+MODULARITY: Final = "score.modularity"
+MEAN_TC: Final = "score.gaussian_total_correlation"
+SAMPLED_TC: Final = "score.sampled/gaussian_total_correlation"
+
+
+def locatello(study: Study, runs: pd.DataFrame) -> dict[str, Table]:
+    """Claims of Locatello et al. (2019) on methods, strengths, seeds and selection."""
+    runs = runs.join(study.agreement()).join(study.few_labels(100))
+    # the capacity of AnnealedVAE weakens the penalty
+    weaker = np.where(runs["method"] == "annealedvae", -1.0, 1.0)
+    runs["penalty"] = runs["strength"].astype(float) * weaker
+    claims: list[Claim] = []
+    tables: dict[str, Table] = {}
+    parts = {
+        "shares": _shares,
+        "agreement": _agreement,
+        "overlap": _overlap,
+        "strength": _strength,
+        "selection": without_labels,
+        "labels": with_labels,
+        "codes": _codes,
+    }
+    for name, part in parts.items():
+        part_claims, tables[name] = part(runs)
+        claims += part_claims
+    claims.append(
+        Claim(
+            "Disentangled codes need no fewer labels for downstream tasks",
+            "section 5.5",
+            "the study has no downstream tasks",
+            (),
+        )
+    )
+    return {"claims": claims_table(claims), **tables}
+
+
+def _shares(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
+    """Shares of variance with intervals over seeds, beside those of shuffled scores."""
+    chance = _shuffled_shares(runs)
+
+    def shares(some: pd.DataFrame) -> Numbers:
+        explained = variance_shares(some, "method", list(SCORES), settings=["strength"])
+        values: Numbers = explained[["method", "setting", "seed"]].to_numpy(dtype=float)
+        # whether method outweighs the rest, and whether the seed outweighs method
+        differences = [values[:, 0] - values[:, 1:].sum(1), values[:, 2] - values[:, 0]]
+        return np.column_stack([values, *differences])
+
+    value, low, high = jackknife(runs, shares)
+    rows = [
+        [title, *(interval(value[row, k], low[row, k], high[row, k]) for k in range(3))]
+        for row, title in enumerate(SCORES.values())
+    ]
+    rows.append(["by chance below (shuffled scores)", *(f"{level:.2f}" for level in chance)])
+    spread = [f"{name} {value_range(value[:, k])}" for k, name in enumerate(SHARES)]
+    levels = ", ".join(f"{level:.2f}" for level in chance)
+    # what is left over is the seed only if it is more than shuffled scores leave
+    more = (low[:, 4] > 0) & (value[:, 2] > chance[2])
+    claims = [
+        Claim(
+            "Strength and seed together matter more than the method",
+            "section 5.3",
+            f"shares of variance of six scores: {', '.join(spread)} (by chance below {levels})",
+            list((high[:, 3] < 0) & (value[:, 1] > chance[1])),
+        ),
+        Claim(
+            "The seed alone matters more than the method",
+            "section 5.3",
+            f"more for {more.sum()} of six scores, less for {(high[:, 4] < 0).sum()}, by intervals",
+            list(more),
+        ),
+    ]
+    return claims, {"header": ["score", *SHARES], "rows": rows}
+
+
+def _shuffled_shares(runs: pd.DataFrame) -> Numbers:
+    """Shares that shuffled scores exceed in one of twenty studies with as many scores."""
+    generator = np.random.default_rng(0)
+    methods = runs.groupby("method").ngroup().to_numpy()
+    settings = runs.groupby(["method", "strength"]).ngroup().to_numpy()
+    score = runs[DCI].to_numpy(dtype=float)
+    score = score - score.mean()
+    shares = []
+    for _ in range(SHUFFLES):
+        shuffled = generator.permutation(score)
+        by_method, by_setting = (
+            float((np.bincount(kinds, shuffled) ** 2 / np.bincount(kinds)).sum() / (score**2).sum())
+            for kinds in (methods, settings)
+        )
+        shares.append([by_method, by_setting - by_method, 1 - by_setting])
+    quantiles: Numbers = np.quantile(shares, 1 - LEVEL / len(SCORES), axis=0)
+    return quantiles
+
+
+def _agreement(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
+    """Rank correlations of the six scores over all runs."""
+    pairs = rank_correlations(runs, list(SCORES), orders=ORDERS)
+    chance = f"{rho_by_chance(runs):.2f}"
+    matrix = correlation_table(pairs).rename(index=SCORES, columns=SCORES)
+    rows = [[name, *(f"{rho:.2f}" for rho in values)] for name, values in matrix.iterrows()]
+    rows.append(["by chance below (shuffled scores)", *[chance] * len(SCORES)])
+    odd = (pairs["left"] == MODULARITY) | (pairs["right"] == MODULARITY)
+    others, with_odd = pairs[~odd], pairs[odd]
+    agree = (others["low"] > 0) & (others["p_holm"] < LEVEL)
+    here = (
+        f"ρ {value_range(others['rho'])} ({agree.sum()} of {len(others)} pairs corrected p < .05); "
+        f"with Modularity {value_range(with_odd['rho'])}; by chance below {chance}"
+    )
+    supported = [*agree, bool(with_odd["rho"].mean() < others["rho"].mean())]
+    claim = Claim("All scores but Modularity rank models alike", "section 5.2", here, supported)
+    return [claim], {"header": ["ρ", *SCORES.values()], "rows": rows}
+
+
+def _overlap(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
+    """How often a run of the worst method beats one of the best."""
+    rows, overlaps, shares = [], [], []
+    for column, title in SCORES.items():
+        means = runs.groupby("method")[column].mean()
+        best, worst = str(means.idxmax()), str(means.idxmin())
+        share = jackknife(runs, partial(_beaten, column=column, best=best, worst=worst))
+        good, bad = (runs.loc[runs["method"] == name, column] for name in (best, worst))
+        overlaps.append(bool(bad.max() > good.min()))
+        shares.append(float(share[0][0]))
+        ends = [f"{METHODS[name]}, {spread(part)}" for name, part in ((best, good), (worst, bad))]
+        rows.append([title, *ends, interval(*(float(end[0]) for end in share))])
+    here = (
+        f"some run of the worst method beats some run of the best one for {sum(overlaps)} of six "
+        f"scores, in {value_range(shares)} of all pairs of runs (.5 by chance)"
+    )
+    claim = Claim("The scores of the methods overlap", "section 5.3", here, overlaps)
+    ends = ["best method, mean (range)", "worst method, mean (range)"]
+    return [claim], {"header": ["score", *ends, "worst beats best"], "rows": rows}
+
+
+def _beaten(runs: pd.DataFrame, column: str, best: str, worst: str) -> Numbers:
+    """Share of pairs in which the run of the worst method has the higher score."""
+    good, bad = (runs.loc[runs["method"] == name, column].to_numpy() for name in (best, worst))
+    beats = np.sign(bad[:, None] - good[None, :])
+    return np.array([(beats + 1).mean() / 2])
+
+
+def _strength(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
+    """Rank correlation of the penalty's strength with each score, within each method."""
+    correlations = _within(runs, list(SCORES))
+    rows = []
+    for method in runs["method"].unique():
+        part = correlations[correlations["method"] == method].set_index("right")
+        rows.append([METHODS[method], *(marked(part.loc[column]) for column in SCORES)])
+    clear = correlations["p_holm"] < LEVEL
+    rising, falling = (
+        (clear & (correlations["rho"] > 0)).sum(),
+        (clear & (correlations["rho"] < 0)).sum(),
+    )
+    here = (
+        f"of {len(correlations)} pairs of method and score, {rising} rise and {falling} fall with "
+        f"the strength (corrected p < .05), {(~clear).sum()} show no trend"
+    )
+    supported = [bool(rising and falling), bool((~clear).any())]
+    text = "No strength is good for all methods and scores: trends differ"
+    claim = Claim(text, "section 5.3", here, supported)
+    return [claim], {"header": ["ρ with the strength", *SCORES.values()], "rows": rows}
+
+
+def _within(runs: pd.DataFrame, columns: list[str]) -> pd.DataFrame:
+    """Rank correlations with the penalty within each method, corrected for all of these rows."""
+    parts = [
+        rank_correlations(part, "penalty", columns, orders=ORDERS).assign(method=method)
+        for method, part in runs.groupby("method", sort=False)
+    ]
+    correlations = pd.concat(parts, ignore_index=True)
+    return correlations.assign(p_holm=holm(correlations["p"].to_numpy()))
+
+
+def _codes(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
+    """Total correlation of sampled and of mean codes against the strength, within each method."""
+    names = [SAMPLED_TC, MEAN_TC]
+    correlations = _within(runs, names)
+    rows = []
+    for method in runs["method"].unique():
+        part = correlations[correlations["method"] == method].set_index("right")
+        nats = runs[runs["method"] == method][names].mean()
+        cells = [
+            *(f"{nats[name]:.2f}" for name in names),
+            *(marked(part.loc[name]) for name in names),
+        ]
+        rows.append([METHODS[method], *cells])
+    falls = (correlations["p_holm"] < LEVEL) & (correlations["rho"] < 0)
+    sampled, mean = (falls[correlations["right"] == name] for name in names)
+    larger = (runs[MEAN_TC] > runs[SAMPLED_TC]).sum()
+    claims = [
+        Claim(
+            "The total correlation of sampled codes falls with the strength",
+            "section 5.1",
+            f"falls for {sampled.sum()} of {len(sampled)} methods (corrected p < .05)",
+            list(sampled),
+        ),
+        Claim(
+            "That of mean codes does not fall",
+            "section 5.1",
+            f"falls for {mean.sum()} of {len(mean)} methods; larger than that of sampled codes for "
+            f"{larger} of {len(runs)} runs",
+            list(~mean),
+        ),
+    ]
+    kinds = ["sampled codes", "mean codes"]
+    header = ["method", *(f"{kind}, nats" for kind in kinds), *(f"ρ, {kind}" for kind in kinds)]
+    return claims, {"header": header, "rows": rows}

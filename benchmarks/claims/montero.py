@@ -1,0 +1,75 @@
+"""Claims of Montero et al. (2021) on unseen combinations."""
+
+from typing import Final
+
+import numpy as np
+import pandas as pd
+
+from claims.tables import (
+    DCI,
+    LEVEL,
+    METHODS,
+    ORDERS,
+    Claim,
+    Numbers,
+    Table,
+    claims_table,
+    interval,
+    jackknife,
+    rho_by_chance,
+    spread,
+)
+from dislab.study import Study
+from dislab.study.statistics import rank_correlations
+
+RATIO: Final = "generalisation.mean_ratio"
+
+
+def montero(study: Study, runs: pd.DataFrame) -> dict[str, Table]:
+    """Claims of Montero et al. (2021) on unseen combinations."""
+    conditions = list(dict.fromkeys(runs["condition"]))
+    claim, correlations = _generalisation(runs[runs["method"] != "true_factors"])
+    rows = []
+    for method, part in runs.groupby("method", sort=False):
+        ratios = [part.loc[part["condition"] == name, RATIO] for name in conditions]
+        rows.append([METHODS[str(method)], spread(part[DCI]), *map(spread, ratios)])
+    tables = {
+        "ratios": {"header": ["held out / training", "DCI D", *conditions], "rows": rows},
+        "correlations": correlations,
+    }
+    return {"claims": claims_table([claim, _true_factors(runs, conditions)]), **tables}
+
+
+def _generalisation(runs: pd.DataFrame) -> tuple[Claim, Table]:
+    """Rank correlations of disentanglement with the ratio of losses, within each condition."""
+    correlations = rank_correlations(runs, DCI, RATIO, by=["condition"], orders=ORDERS)
+    rows = [
+        [str(row["group"]), interval(row["rho"], row["low"], row["high"]), f"{row['p_holm']:.3f}"]
+        for row in correlations.to_dict("records")
+    ]
+    within = correlations["group"] != "all"
+    chance = rho_by_chance(runs[runs["condition"] == runs["condition"].iloc[0]])
+    figures = ", ".join(f"{cells[1]} ({cells[0]})" for cells in rows[1:])
+    claim = Claim(
+        "Disentanglement does not tell which model generalises",
+        "no correlation",
+        f"ρ of DCI D with the ratio: {figures}; by chance below {chance:.2f}",
+        list(~((correlations["p_holm"] < LEVEL) & (correlations["rho"] < 0))[within]),
+    )
+    return claim, {"header": ["runs", "ρ of DCI D and the ratio", "p (Holm)"], "rows": rows}
+
+
+def _true_factors(runs: pd.DataFrame, conditions: list[str]) -> Claim:
+    """The claim that perfectly disentangled input does not help."""
+
+    def differences(some: pd.DataFrame) -> Numbers:
+        true = some["method"] == "true_factors"
+        means = some.groupby([true, "condition"])[RATIO].mean()
+        return np.array((means[True] - means[False])[conditions].to_numpy(dtype=float))
+
+    value, low, high = jackknife(runs, differences)
+    cells = [interval(*ends) for ends in zip(value, low, high, strict=True)]
+    figures = ", ".join(f"{cell} ({name})" for cell, name in zip(cells, conditions, strict=True))
+    text = "Perfectly disentangled input does not generalise better"
+    here = f"ratio higher by {figures} than with learnt codes"
+    return Claim(text, "no better", here, list(high >= 0))

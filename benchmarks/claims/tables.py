@@ -1,0 +1,133 @@
+"""Claims with their verdicts, intervals over seeds, and cells of tables."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+SHUFFLES: Final = 2000
+ORDERS: Final = 20_000
+LEVEL: Final = 0.05
+METHODS: Final = {
+    "betavae": "β-VAE",
+    "annealedvae": "AnnealedVAE",
+    "factorvae": "FactorVAE",
+    "dipvae1": "DIP-VAE-I",
+    "dipvae2": "DIP-VAE-II",
+    "betatcvae": "β-TCVAE",
+    "vae": "VAE",
+    "adagvae": "Ada-GVAE",
+    "adamlvae": "Ada-ML-VAE",
+    "true_factors": "true factors",
+}
+SCORES: Final = {
+    "score.beta_vae_score": "β-VAE score",
+    "score.factor_vae_score": "FactorVAE score",
+    "score.mig": "MIG",
+    "score.sap_r2": "SAP",
+    "score.modularity": "Modularity",
+    "score.dci_hgbt_disentanglement": "DCI D",
+}
+DCI: Final = "score.dci_hgbt_disentanglement"
+
+Table = dict[str, Any]
+Numbers = npt.NDArray[np.float64]
+
+
+class Claim(NamedTuple):
+    """One row of the table of claims.
+
+    Attributes:
+        claim: What the paper says.
+        there: Where it stands there, and the figure there.
+        here: The figure of this study, with chance beside it.
+        supported: Outcome of each test of the claim; none if it was not tried.
+    """
+
+    claim: str
+    there: str
+    here: str
+    supported: Sequence[bool]
+
+    def cells(self) -> list[str]:
+        """The cells of the row."""
+        if not self.supported:
+            return [self.claim, self.there, self.here, "not tried"]
+        counts = sum(self.supported)
+        verdict = "yes" if counts == len(self.supported) else "partly" if counts else "no"
+        return [self.claim, self.there, self.here, verdict]
+
+
+def finished_table(runs: pd.DataFrame) -> Table:
+    """Number of finished runs of each method, with mean and range of their scores."""
+    names = [name for name in SCORES if name in runs]
+    rows = []
+    for method, part in runs.groupby("method", sort=False):
+        done = part[part["state"] == "finished"]
+        title = METHODS.get(str(method), str(method))
+        rows.append([title, f"{len(done)} of {len(part)}", *(spread(done[name]) for name in names)])
+    chance = [
+        f"{runs[f'{name}/chance'].mean():.2f}" if f"{name}/chance" in runs else "–"
+        for name in names
+    ]
+    header = ["method", "runs", *(SCORES[name] for name in names)]
+    return {"header": header, "rows": [*rows, ["chance", "", *chance]]}
+
+
+def spread(values: npt.ArrayLike) -> str:
+    """Mean and range; a dash for no values."""
+    numbers = np.asarray(values, dtype=float)
+    numbers = numbers[np.isfinite(numbers)]
+    if not len(numbers):
+        return "–"
+    return f"{numbers.mean():.2f} ({numbers.min():.2f} to {numbers.max():.2f})"
+
+
+def claims_table(claims: Sequence[Claim]) -> Table:
+    header = ["claim of the paper", "there", "here", "comes out"]
+    return {"header": header, "rows": [claim.cells() for claim in claims]}
+
+
+def jackknife(
+    runs: pd.DataFrame, statistic: Callable[[pd.DataFrame], Numbers]
+) -> tuple[Numbers, Numbers, Numbers]:
+    """A statistic with its 95 % interval by leaving out one seed at a time."""
+    from scipy.stats import t
+
+    seeds = runs["seed"].unique()
+    without = np.stack([statistic(runs[runs["seed"] != seed]) for seed in seeds])
+    count = len(seeds)
+    error = np.sqrt((count - 1) / count * ((without - without.mean(0)) ** 2).sum(0))
+    value = statistic(runs)
+    reach = t.ppf(1 - LEVEL / 2, count - 1) * error
+    return value, value - reach, value + reach
+
+
+def value_range(values: Iterable[float]) -> str:
+    numbers = list(values)
+    return f"{min(numbers):.2f} to {max(numbers):.2f}"
+
+
+def listed(values: Iterable[float]) -> str:
+    return ", ".join(f"{value:.2f}" for value in values)
+
+
+def interval(value: float, low: float, high: float, digits: int = 2) -> str:
+    return f"{value:.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]"
+
+
+def marked(row: Any) -> str:
+    """A correlation, with a star if its corrected p is below .05."""
+    if row["rho"] != row["rho"]:
+        return "–"
+    return f"{row['rho']:.2f}" + ("\\*" if row["p_holm"] < LEVEL else "")
+
+
+def rho_by_chance(runs: pd.DataFrame) -> float:
+    """The |rank correlation| that 95 % of shuffled scores do not exceed."""
+    generator = np.random.default_rng(0)
+    ranks = np.arange(len(runs), dtype=float)
+    rho = [np.corrcoef(ranks, generator.permutation(ranks))[0, 1] for _ in range(SHUFFLES)]
+    return float(np.quantile(np.abs(rho), 1 - LEVEL))
