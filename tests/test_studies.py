@@ -39,7 +39,7 @@ IDS = {
     "locatello_rooms": "f0e5907bd9ae",
     "dittadi_rooms": "9fe6e9eca359",
     "montero_rooms": "f314f50bed89",
-    "correlated_rooms": "efc74344d2b6",
+    "correlated_rooms": "eb79a0731303",
     "chen_tradeoff": "c242673bee30",
     "kim_tradeoff": "d11a7ee5546c",
     "higgins_surface": "5155652efd3f",

@@ -4,6 +4,9 @@ Locatello et al. (2020, arXiv 1905.01258), Locatello et al. (2019b, arXiv 1905.1
 van Steenkiste et al. (2019, arXiv 1905.12506).
 """
 
+import warnings
+from functools import partial
+from pathlib import Path
 from typing import Final
 
 import pandas as pd
@@ -13,6 +16,7 @@ from claims.tables import (
     DCI,
     LEVEL,
     METHODS,
+    MIG,
     ORDERS,
     SCORES,
     Claim,
@@ -26,24 +30,37 @@ from claims.tables import (
     rho_by_chance,
     spread,
 )
+from dislab.metrics import DownstreamAccuracy, evaluate
+from dislab.runs.codes import CODES, read_codes
 from dislab.study import Study
 from dislab.study.statistics import rank_correlations
 
 LABELS: Final = (100, 1000)
-MIG: Final = "score.mig"
 UNFAIRNESS: Final = "fairness.unfairness"
 REASONING: Final = {
     "reasoning.codes/100": "100 matrices",
     "reasoning.codes/1000": "1,000 matrices",
     "reasoning.codes/10000": "10,000 matrices",
 }
+EFFICIENCY: Final = {
+    "efficiency.hgbt": "efficiency of trees",
+    "efficiency.logistic": "efficiency of a logistic regression",
+}
+"""Accuracy after 100 labels over that after 1,000."""
 CHANCE: Final = 1 / 6
 """Accuracy of a random choice among six answers."""
 
 
 def few_labels(study: Study, runs: pd.DataFrame) -> dict[str, Table]:
     """Claims on labels in training and in selection, fairness and abstract reasoning."""
-    runs = runs.join(study.few_labels(100)).astype({"labels": int})
+    efficiency = {str(run): _efficiency(study.folder.run(str(run)) / CODES) for run in runs.index}
+    runs = runs.join(pd.DataFrame.from_dict(efficiency, "index"))
+    return claims_on_labels(runs.join(study.few_labels(100)))
+
+
+def claims_on_labels(runs: pd.DataFrame) -> dict[str, Table]:
+    """The tables of runs with their scores on few labels and the efficiency of predictors."""
+    runs = runs.astype({"labels": int})
     selection_claims, selection = with_labels(runs)
     claims = [_more_labels(runs, labels) for labels in LABELS]
     task_claims, correlations = _tasks(runs)
@@ -77,7 +94,7 @@ def _more_labels(runs: pd.DataFrame, labels: int) -> Claim:
 
 def _tasks(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
     """Rank correlations of the scores with unfairness and with accuracies of reasoning."""
-    tasks = {UNFAIRNESS: "unfairness", **REASONING}
+    tasks = {UNFAIRNESS: "unfairness", **REASONING, **EFFICIENCY}
     correlations = rank_correlations(runs, list(SCORES), list(tasks), orders=ORDERS)
     chance = rho_by_chance(runs)
     rows = []
@@ -96,7 +113,7 @@ def _tasks(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
             for task, count in REASONING.items()
         },
     }
-    claims = []
+    claims = [_predictors(correlations, chance)]
     for task, (text, there) in texts.items():
         part = correlations[correlations["right"] == task]
         right_sign = part["rho"] < 0 if task == UNFAIRNESS else part["rho"] > 0
@@ -104,6 +121,44 @@ def _tasks(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
         here = f"ρ with six scores {listed(part['rho'])}; by chance below {chance:.2f}"
         claims.append(Claim(text, there, here, supported))
     return claims, {"header": ["ρ with", *tasks.values()], "rows": rows}
+
+
+def _predictors(correlations: pd.DataFrame, chance: float) -> Claim:
+    """The claim that predictors of factors from disentangled codes need as many labels."""
+    part = correlations[correlations["right"].isin(EFFICIENCY)]
+    here = ", ".join(
+        f"{title} {listed(part.loc[part['right'] == name, 'rho'])}"
+        for name, title in EFFICIENCY.items()
+    )
+    return Claim(
+        "Disentangled codes need no fewer labels for downstream tasks",
+        "Locatello et al. (2019), section 5.5",
+        "ρ of six scores with accuracy after 100 labels over that after 1,000: "
+        f"{here}; by chance below {chance:.2f}",
+        list(~((part["rho"] > 0) & (part["p_holm"] < LEVEL))),
+    )
+
+
+def _efficiency(path: Path) -> dict[str, float]:
+    """Accuracy of factors predicted after 100 labels over that after 1,000."""
+    stored = read_codes(path)
+    scores = {
+        classifier: partial(
+            DownstreamAccuracy,
+            classifier=classifier,
+            labels=LABELS,
+            tested=len(stored.codes) - 1000,
+        )
+        for classifier in ("logistic", "hgbt")
+    }
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the factor with one value
+        accuracy = evaluate(stored.codes, stored.factors, scores)
+    return {
+        f"efficiency.{kind}": accuracy[f"downstream_{kind}_100"]
+        / accuracy[f"downstream_{kind}_1000"]
+        for kind in scores
+    }
 
 
 def _by_labels(runs: pd.DataFrame) -> Table:
@@ -120,11 +175,12 @@ def _by_labels(runs: pd.DataFrame) -> Table:
 def _task_table(runs: pd.DataFrame) -> Table:
     """Unfairness and accuracies of reasoning in thirds of the runs by DCI D."""
     thirds = pd.qcut(runs[DCI].rank(method="first"), 3, labels=["lowest", "middle", "highest"])
-    tasks = {UNFAIRNESS: "unfairness", **REASONING}
+    tasks = {UNFAIRNESS: "unfairness", **REASONING, **EFFICIENCY}
     rows = [
         [f"{third} third", spread(part[DCI]), *(spread(part[task]) for task in tasks)]
         for third, part in runs.groupby(thirds, observed=True)
     ]
     accuracy = [f"{CHANCE:.2f}"] * len(REASONING)
     header = ["runs by DCI D", "DCI D", *tasks.values()]
-    return {"header": header, "rows": [*rows, ["chance", "", "", *accuracy]]}
+    chance = ["chance", "", "", *accuracy, *[""] * len(EFFICIENCY)]
+    return {"header": header, "rows": [*rows, chance]}

@@ -54,14 +54,6 @@ def locatello(study: Study, runs: pd.DataFrame) -> dict[str, Table]:
     for name, part in parts.items():
         part_claims, tables[name] = part(runs)
         claims += part_claims
-    claims.append(
-        Claim(
-            "Disentangled codes need no fewer labels for downstream tasks",
-            "section 5.5",
-            "the study has no downstream tasks",
-            (),
-        )
-    )
     return {"claims": claims_table(claims), **tables}
 
 

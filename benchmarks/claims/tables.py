@@ -31,6 +31,7 @@ SCORES: Final = {
     "score.dci_hgbt_disentanglement": "DCI D",
 }
 DCI: Final = "score.dci_hgbt_disentanglement"
+MIG: Final = "score.mig"
 
 Table = dict[str, Any]
 Numbers = npt.NDArray[np.float64]

@@ -5,7 +5,6 @@ import itertools
 import json
 from pathlib import Path
 from types import ModuleType
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -115,16 +114,19 @@ def test_a_planted_effect_on_generalisation_contradicts_the_paper(
 
 
 @pytest.mark.parametrize("effect", [0, 1])
-def test_a_planted_overlap_of_correlated_factors_comes_out(claims: ModuleType, effect: int) -> None:
+def test_planted_effects_of_correlation_come_out(claims: ModuleType, effect: int) -> None:
     rng = np.random.default_rng(3)
-    settings = itertools.product(("betavae", "adamlvae"), ("none", "weak", "strong"), range(6))
+    methods = ("betavae", "betatcvae", "adamlvae")
+    settings = itertools.product(methods, ("none", "weak", "strong"), range(6))
     runs = pd.DataFrame(settings, columns=["method", "correlation", "seed"])
-    strong = (runs["correlation"] == "strong") & (runs["method"] == "betavae")
-    runs = runs.assign(
-        **{claims.tables.DCI: 0.5}, shared=effect * strong + 0.01 * rng.normal(size=36)
-    )
-    rows = claims.correlated.shared_latents(runs)["claims"]["rows"]
-    assert [row[-1] for row in rows] == ["yes" if effect else "no", "yes"]
+    alone = (runs["correlation"] == "strong") & (runs["method"] != "adamlvae")
+    better = (runs["method"] == "betatcvae") & (runs["correlation"] != "weak")
+    noise = 0.01 * rng.normal(size=(2, len(runs)))
+    scores = {"shared": effect * alone + noise[0], claims.tables.MIG: effect * better + noise[1]}
+    runs = runs.assign(**{claims.tables.DCI: 0.5}, **scores)
+    rows = claims.correlated.claims_on_correlation(runs)["claims"]["rows"]
+    verdicts = ["yes", "yes", "partly"] if effect else ["no", "yes", "no"]
+    assert [row[-1] for row in rows] == verdicts
 
 
 def test_the_overlap_of_importance_is_that_of_shares(claims: ModuleType, tmp_path: Path) -> None:
@@ -165,26 +167,17 @@ def test_planted_effects_of_labels_come_out(claims: ModuleType, effect: float) -
     few, *more = claims.few_labels.REASONING
     runs[few] = effect * quality + 0.01 * rng.normal(size=len(runs))
     runs[more] = 0.01 * rng.normal(size=(len(runs), 2))
-    selectors = list(claims.selection.LABELLED)
-    labelled = np.asarray(quality)[:, None] + 0.01 * rng.normal(size=(len(runs), 2))
-    study = Labelled(pd.DataFrame(labelled, columns=selectors))
-    tables = claims.few_labels.few_labels(study, runs)
+    runs[list(claims.selection.LABELLED)] = np.asarray(quality)[:, None] + rng.normal(
+        scale=0.01, size=(len(runs), 2)
+    )
+    runs[list(claims.few_labels.EFFICIENCY)] = rng.normal(size=(len(runs), 2))
+    tables = claims.few_labels.claims_on_labels(runs)
     verdict = "yes" if effect else "no"
-    expected = [verdict, verdict, "yes", verdict, verdict, "no", "no"]
+    expected = [verdict, verdict, "yes", "yes", verdict, verdict, "no", "no"]
     assert [row[-1] for row in tables["claims"]["rows"]] == expected
     assert len(tables["labels"]["rows"]) == 7
     unfairness = [float(row[2].split()[0]) for row in tables["tasks"]["rows"][:3]]
     assert (unfairness[2] < unfairness[0] - 0.5) == bool(effect)
-
-
-class Labelled(NamedTuple):
-    """A study whose scores on few labels are given."""
-
-    scores: pd.DataFrame
-
-    def few_labels(self, labels: int) -> pd.DataFrame:
-        assert labels == 100
-        return self.scores
 
 
 @pytest.mark.parametrize(("noise", "verdict"), [(0.01, "yes"), (100.0, "no")])
