@@ -19,6 +19,7 @@ from claims.dittadi import dittadi
 from claims.few_labels import few_labels
 from claims.locatello import locatello
 from claims.montero import montero
+from claims.predictors import predictors
 from claims.tables import finished_table
 from dislab.runs import versions
 from dislab.storage import atomic
@@ -31,6 +32,7 @@ CLAIMS: Final = {
     "montero": montero,
     "correlated": correlated,
     "labels": few_labels,
+    "predictors": predictors,
 }
 
 

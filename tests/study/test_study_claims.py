@@ -129,6 +129,22 @@ def test_planted_effects_of_correlation_come_out(claims: ModuleType, effect: int
     assert [row[-1] for row in rows] == verdicts
 
 
+@pytest.mark.parametrize("effect", [0, 1])
+def test_predictors_that_rank_runs_alike_come_out(claims: ModuleType, effect: int) -> None:
+    rng = np.random.default_rng(6)
+    quality, scenario = rng.random(24), claims.predictors.SCENARIO
+    runs = pd.DataFrame({"seed": range(24), claims.tables.DCI: quality})
+    for name in claims.predictors.PREDICTORS:
+        alike = effect or name in claims.predictors.TREES
+        runs[f"{scenario}/{name}"] = 0.01 * rng.normal(size=24) - alike * quality
+    tables = claims.predictors.claims_on_predictors(runs.assign(**{f"{scenario}/chance": 0.25}))
+    verdicts = [row[-1] for row in tables["claims"]["rows"]]
+    assert verdicts == (["yes", "yes"] if effect else ["yes", "no"])
+    rows = tables["errors"]["rows"]
+    assert rows[0][2].endswith("\\*")  # errors of trees fall with DCI D
+    assert [len(row) for row in rows] == [8] * 6
+
+
 def test_the_overlap_of_importance_is_that_of_shares(claims: ModuleType, tmp_path: Path) -> None:
     importance = [[0.0, 1.0, 1.0], [0.0, 0.0, 3.0], [2.0, 0.0, 0.0]]  # latent, factor
     names = ["wall_hue", "floor_hue", "object_hue"]
