@@ -168,7 +168,7 @@ def test_bad_factors(arguments: tuple[object, ...], message: str) -> None:
         (np.zeros((2, 3), dtype=int), r"shape \(2, 3\)"),
         (np.zeros((0, 2), dtype=int), "holds no state"),
         (np.array([[0, 6]]), "out of range"),
-        (np.array([[-1, 0]]), "out of range"),
+        (np.array([[-2, 0]]), "out of range"),
         (np.array([[0, 1], [0, 1]]), "repeats a state"),
     ],
 )

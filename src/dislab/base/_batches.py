@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from inspect import signature
 from typing import Any, Final, cast
 
 import torch
@@ -30,6 +31,19 @@ def check_batches(method: str, accepted: tuple[type, ...], data: DataModule) -> 
         f"{method} learns from {types}, and {type(data).__name__} delivers "
         f"{data.batch_type.__name__}; data modules that fit: {', '.join(fitting) or 'none'}"
     )
+
+
+def check_values(method: type, data: DataModule) -> None:
+    """Refuses images without a value of some factor for a method that learns from factors.
+
+    Such a method requests `factor_sizes` in its constructor.
+    """
+    lacking = data.factors.incomplete
+    if lacking and "factor_sizes" in signature(method).parameters:
+        raise InputError(
+            f"{method.__name__} learns from the factors of every image, and some images have no "
+            f"value of {', '.join(lacking)}; set the data set's gaps to drop"
+        )
 
 
 def check_batch_size(method: nn.Module, size: int) -> None:
@@ -194,15 +208,16 @@ def _check_factors(source: str, factors: Tensor, columns: int | None) -> None:
 
 def _check_labels(source: str, labels: Tensor) -> None:
     if labels.is_floating_point() and labels.ndim == 2 and labels.shape[1]:
-        low, high = torch.aminmax(labels.detach()) if labels.numel() else (0.0, 1.0)
+        present = labels.detach()[~labels.isnan()]
+        low, high = torch.aminmax(present) if present.numel() else (0.0, 1.0)
         if low >= 0 and high <= 1:
             return
         shown = f"from {float(low):g} to {float(high):g}"
     else:
         shown = f"as {labels.dtype} of shape {tuple(labels.shape)}"
     raise InputError(
-        f"{source} delivers labels {shown}; they are floats in [0, 1] of shape (batch, label): "
-        "scale the values of each factor from 0 for the first to 1 for the last"
+        f"{source} delivers labels {shown}; they are floats in [0, 1] of shape (batch, label), "
+        "NaN for no value: scale the values of each factor from 0 for the first to 1 for the last"
     )
 
 

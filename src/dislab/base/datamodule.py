@@ -39,8 +39,8 @@ class LabelledBatch(NamedTuple):
         image: Pixels in [0, 1], shape (batch, channel, height, width).
         factors: Positions of these images, shape (batch, factor). They are no labels.
         labelled: Labelled images, pixels in [0, 1], shape (batch, channel, height, width).
-        labels: Their labels in [0, 1] as float32, one column for each labelled factor, shape
-            (batch, label).
+        labels: Their labels in [0, 1] as float32, one column for each labelled factor, NaN for no
+            value, shape (batch, label).
     """
 
     image: Tensor

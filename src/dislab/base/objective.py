@@ -16,7 +16,14 @@ from lightning.pytorch.utilities.types import OptimizerLRScheduler
 from torch import Tensor
 from torch.optim import Optimizer
 
-from dislab.base._batches import check_batch_size, check_batches, count_of, first_batch, received
+from dislab.base._batches import (
+    check_batch_size,
+    check_batches,
+    check_values,
+    count_of,
+    first_batch,
+    received,
+)
 from dislab.base._optimizing import (
     Watch,
     clip_groups,
@@ -209,13 +216,15 @@ class Objective(pl.LightningModule, Representation, Part):
         """Sets the seed of the run; a resumed checkpoint brings its own.
 
         Raises:
-            InputError: The method does not accept the data module's batches, the batches are too
-                small for a part, or the weights themselves would be kept in half precision.
+            InputError: The method does not accept the data module's batches or images without a
+                value of some factor, the batches are too small for a part, or the weights
+                themselves would be kept in half precision.
         """
         self._tried = set()
         data = getattr(self.trainer, "datamodule", None)
         if isinstance(data, DataModule) and stage != "predict":
             check_batches(type(self).__name__, self.batch_types, data)
+            check_values(type(self), data)
         check_precision(self.trainer.precision)
         if stage == "fit":
             self._check_parts()

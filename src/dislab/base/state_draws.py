@@ -11,8 +11,11 @@ def split_with_states(data: DataModule, split: Split) -> Split:
 
 
 def drawable(data: DataModule, split: Split) -> Indices:
-    """State numbers of a split; all states if the data module lacks the split."""
-    return data.indices(split_with_states(data, split))
+    """State numbers of a split that have a value of every factor, to be scored or shown.
+
+    They come from all states if the data module lacks the split.
+    """
+    return data.factors.complete(data.indices(split_with_states(data, split)))
 
 
 def draw_states(data: DataModule, split: Split, points: int, seed: int) -> Indices:

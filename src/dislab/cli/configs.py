@@ -182,6 +182,8 @@ def _new(data: Path, method: str, out: Path | None, table: str | None, file: str
     ):
         inspection = inspect(data, table, file, inspection.largest)
         config["model"]["init_args"] = {**networks, **_NETWORKS}
+    if section["class_path"] != "SingleData" and inspection.settings.get("gaps") == "keep":
+        inspection.settings["gaps"] = "drop"
     check = f"`dislab data check {shlex.quote(str(data))}`"
     if inspection.faults:
         raise InputError(f"{inspection.faults[0]}; {check} lists every fault")

@@ -12,7 +12,7 @@ from torch import Tensor
 from dislab.base import Dataset, LabelledBatch, Split
 from dislab.datamodules._state_groups import Sampler, Weights
 from dislab.errors import InputError
-from dislab.factors import Indices
+from dislab.factors import MISSING, Indices
 from dislab.functional.checks import check_at_least, check_count
 from dislab.functional.random import host_generator
 from dislab.plans import Drawn, PlannedData
@@ -24,7 +24,7 @@ class Labels(NamedTuple):
 
     Attributes:
         states: State numbers.
-        values: Labels in [0, 1] as float32, shape (image, factor).
+        values: Labels in [0, 1] as float32, shape (image, factor); NaN for no value.
     """
 
     states: Indices
@@ -43,6 +43,8 @@ class LabelledData(PlannedData):
     A label is the rank of a value among those that occur in the selected states, from 0 for the
     first to 1 for the last one, whatever the kind of the factor; of a continuous factor, it is the
     scaled number. Factors with one value, and those that only distinguish images, have no label.
+    Of images with gaps (`gaps: keep` of `FolderDataset`), those with a value of some labelled
+    factor can be labelled; a label without a value is NaN, and fits nothing.
 
     Args:
         dataset: The images and their factors.
@@ -65,6 +67,7 @@ class LabelledData(PlannedData):
     """
 
     batch_type: ClassVar[type] = LabelledBatch
+    takes_gaps: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -130,12 +133,25 @@ class LabelledData(PlannedData):
     def _values(self) -> list[Indices]:
         """For each factor, the value numbers that occur in the selected states."""
         positions = self.factors.positions(self.indices("all"))
-        return [np.unique(column) for column in positions.T]
+        return [np.unique(column[column != MISSING]) for column in positions.T]
+
+    @cached_property
+    def _candidates(self) -> npt.NDArray[np.bool_]:
+        """Which states of the training split have a value of a labelled factor."""
+        columns = [self.factors.column(name) for name in self.label_names]
+        positions = self.factors.positions(self.indices("train"))[:, columns]
+        candidates: npt.NDArray[np.bool_] = (positions != MISSING).any(1)
+        return candidates
+
+    @property
+    def _candidate_weights(self) -> Weights | None:
+        weights = self.weights("train")
+        return None if weights is None else weights[self._candidates]
 
     @cached_property
     def _labels(self) -> tuple[Labels, Labels]:
         """Labels that train, and labels that validate."""
-        states, weights = self.indices("train"), self.weights("train")
+        states, weights = self.indices("train")[self._candidates], self._candidate_weights
         generator = host_generator(self.label_seed)
         count = len(states) if self.labels is None else self.labels
         shares = None if weights is None else weights / weights.sum()
@@ -164,10 +180,11 @@ class LabelledData(PlannedData):
                 scale = bins / (self.label_bins - 1)
             if self.label_permuted:
                 scale = generator.permutation(scale)
-            ranks = np.searchsorted(occurring, self.factors.positions(states)[:, column])
+            positions = self.factors.positions(states)[:, column]
+            ranks = np.searchsorted(occurring, positions)
             wrong = generator.random(len(states)) < self.label_errors
             ranks = np.where(wrong, generator.integers(len(scale), size=len(states)), ranks)
-            columns.append(scale[ranks])
+            columns.append(np.where(positions == MISSING, np.nan, scale[ranks]))
         return np.stack(columns, axis=1).astype(np.float32)
 
     def _check_labels(self) -> None:
@@ -183,14 +200,14 @@ class LabelledData(PlannedData):
             check_count("label_bins", self.label_bins, 2)
         if self.labels is not None:
             check_count("labels", self.labels, 2 if self.label_validation else 1)
-            weights = self.weights("train")
-            available = self.train_size if weights is None else int(np.count_nonzero(weights))
-            if self.labels > available:
-                raise InputError(
-                    f"labels is {self.labels}, and the training split has {available} images; "
-                    "lower labels, or set it to null to label all of them"
-                )
         self._check_factors()
+        weights = self._candidate_weights
+        available = np.count_nonzero(self._candidates if weights is None else weights)
+        if self.labels is not None and self.labels > available:
+            raise InputError(
+                f"labels is {self.labels}, and the training split has {available} images with "
+                "labels; lower labels, or set it to null to use all of them"
+            )
 
     def _check_factors(self) -> None:
         names = self.label_names

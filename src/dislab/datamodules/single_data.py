@@ -1,6 +1,6 @@
 """Single images for unsupervised training."""
 
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 
@@ -20,6 +20,8 @@ class SingleData(PlannedData):
 
     Its settings are those of `PlannedData`.
     """
+
+    takes_gaps: ClassVar[bool] = True
 
     def plan(self, split: Split) -> "SinglePlan":
         """The plan that draws the batches of a split."""

@@ -16,6 +16,7 @@ from dislab.factors.factor import (
     warn_of_measured,
 )
 from dislab.factors.factor_space import (
+    MISSING,
     UNLABELLED,
     Correlation,
     Correlations,
@@ -25,6 +26,7 @@ from dislab.factors.factor_space import (
 )
 
 __all__ = [
+    "MISSING",
     "TOLERANCE",
     "UNLABELLED",
     "ContinuousFactorWarning",

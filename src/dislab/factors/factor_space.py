@@ -42,6 +42,9 @@ Indices = npt.NDArray[np.int64]
 UNLABELLED: Final = "image"
 """Name of the single factor of images without factors; its value is the image number."""
 
+MISSING: Final = -1
+"""Value number of a factor in the states whose value is not given."""
+
 
 @dataclass(frozen=True, eq=False)
 class FactorSpace:
@@ -50,10 +53,14 @@ class FactorSpace:
     States of a complete grid are numbered in row-major order, the last factor fastest; it needs no
     table.
 
+    A table may have gaps: states with the position -1 in a column have no value of that factor.
+    Nothing that needs all values, such as a score, may use them; no selection of the factor matches
+    them.
+
     Args:
         factors: The factors in their published order.
         table: Positions of the existing states, shape (states, factors), if not all combinations
-            exist.
+            exist, or if values are missing.
 
     Raises:
         InputError: Two factors share a name; the table is empty, or has a wrong shape, a value
@@ -82,7 +89,7 @@ class FactorSpace:
             )
         if not len(self.table):
             raise InputError("the table of positions holds no state; it needs at least one")
-        if (self.table < 0).any() or (self.table >= self.sizes).any():
+        if (self.table < MISSING).any() or (self.table >= self.sizes).any():
             raise InputError("the table of positions holds a value number out of range")
         if len(np.unique(self._keys(self.table))) < len(self.table):
             raise InputError("the table of positions repeats a state")
@@ -96,6 +103,21 @@ class FactorSpace:
     def sizes(self) -> tuple[int, ...]:
         """Number of values of each factor."""
         return tuple(len(factor) for factor in self.factors)
+
+    @cached_property
+    def incomplete(self) -> tuple[str, ...]:
+        """Names of the factors of which some states have no value."""
+        if self.table is None:
+            return ()
+        lacking = (self.table == MISSING).any(0)
+        return tuple(name for name, lacks in zip(self.names, lacking, strict=True) if lacks)
+
+    def complete(self, index: Indices) -> Indices:
+        """The state numbers, of those given, that have a value of every factor."""
+        if not self.incomplete:
+            return index
+        complete: npt.NDArray[np.bool_] = (self.positions(index) != MISSING).all(-1)
+        return index[complete]
 
     @property
     def essential(self) -> tuple[int, ...]:
@@ -143,7 +165,7 @@ class FactorSpace:
         return self.names.index(name)
 
     def positions(self, index: npt.ArrayLike) -> Indices:
-        """Positions of state numbers of any shape, shape (*index, factors).
+        """Positions of state numbers of any shape, shape (*index, factors); -1 for no value.
 
         Raises:
             InputError: A number is not a state number.
@@ -193,20 +215,18 @@ class FactorSpace:
         return np.where(keys[rows] == queries, order[rows], -1)
 
     def values(self, positions: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        """Values in their units, shape of `positions`; categorical ones as value numbers."""
-        positions = np.asarray(positions, dtype=np.int64)
-        columns = [
-            factor.numbers[positions[..., column]] for column, factor in enumerate(self.factors)
-        ]
-        return np.stack(columns, axis=-1)
+        """Values in their units, shape of `positions`; categorical ones as value numbers.
+
+        No value is NaN.
+        """
+        return self._looked_up([factor.numbers for factor in self.factors], positions)
 
     def places(self, positions: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        """Values scaled from 0, a factor's first value, to 1, its last one; see `Factor.places`."""
-        positions = np.asarray(positions, dtype=np.int64)
-        columns = [
-            factor.places[positions[..., column]] for column, factor in enumerate(self.factors)
-        ]
-        return np.stack(columns, axis=-1)
+        """Values scaled from 0, a factor's first value, to 1, its last one; see `Factor.places`.
+
+        No value is NaN.
+        """
+        return self._looked_up([factor.places for factor in self.factors], positions)
 
     def where(self, selection: Selection) -> Indices:
         """Numbers of the states that a selection matches, ascending.
@@ -223,7 +243,8 @@ class FactorSpace:
             column = self.column(name)
             allowed = self.factors[column].allowed(condition)
             if self.table is not None:
-                matches &= allowed[self.table[:, column]]
+                numbers = self.table[:, column]
+                matches &= allowed[numbers] & (numbers != MISSING)
             else:
                 others = tuple(axis for axis in range(len(self.sizes)) if axis != column)
                 matches &= np.expand_dims(allowed, others)
@@ -234,6 +255,18 @@ class FactorSpace:
             )
         return np.flatnonzero(matches)
 
+    def _looked_up(
+        self, numbers: Sequence[npt.NDArray[np.float64]], positions: npt.ArrayLike
+    ) -> npt.NDArray[np.float64]:
+        """The number of each factor's value, NaN for no value."""
+        positions = np.asarray(positions, dtype=np.int64)
+        values = np.stack(
+            [factor[positions[..., column]] for column, factor in enumerate(numbers)], axis=-1
+        )
+        if self.incomplete:
+            values[positions == MISSING] = np.nan
+        return values
+
     @cached_property
     def _count(self) -> int:
         return math.prod(self.sizes) if self.table is None else len(self.table)
@@ -243,10 +276,16 @@ class FactorSpace:
         return math.prod(self.sizes) < 2**63
 
     def _keys(self, positions: npt.NDArray[np.integer[Any]]) -> npt.NDArray[Any]:
-        """A sortable key for each position: its number in the complete grid, if 64 bits suffice."""
-        if self._countable:
+        """A sortable key for each position: its number in the complete grid, if 64 bits suffice.
+
+        With gaps the grid has a further value of each factor.
+        """
+        sizes = self.sizes
+        if self.incomplete:
+            positions, sizes = positions + 1, tuple(size + 1 for size in sizes)
+        if math.prod(sizes) < 2**63:
             columns = tuple(np.moveaxis(positions, -1, 0))
-            return np.asarray(np.ravel_multi_index(columns, self.sizes), dtype=np.int64)
+            return np.asarray(np.ravel_multi_index(columns, sizes), dtype=np.int64)
         rows = np.ascontiguousarray(positions, dtype=np.int64)
         return rows.view([(name, np.int64) for name in self.names])[..., 0]
 

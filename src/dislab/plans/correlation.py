@@ -17,6 +17,11 @@ def check_correlations(space: FactorSpace, correlations: Correlations) -> None:
         raise InputError("correlation is an empty list; give correlations, or null for none")
     for correlation in several:
         _check(space, correlation)
+        if lacking := set(correlation["factors"]) & set(space.incomplete):
+            raise InputError(
+                f"correlation names {', '.join(sorted(lacking))}, of which some images have no "
+                "value; correlate other factors, or set the data set's gaps to drop"
+            )
     pairs = [frozenset(pair) for correlation in several for pair in pairs_of(correlation)]
     for first, second in combinations(pairs, 2):
         if first == second:

@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, Literal, cast
+from typing import Any, ClassVar, Literal, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -71,6 +71,9 @@ class PlannedData(DataModule):
     Raises:
         InputError: A number is out of range, or a split would be empty.
     """
+
+    takes_gaps: ClassVar[bool] = False
+    """Whether its batches may have images without a value of some factor."""
 
     def __init__(
         self,
@@ -364,6 +367,12 @@ class PlannedData(DataModule):
             raise InputError(
                 f"{type(self).__name__} needs images with factors, and these have none; use "
                 "SingleData, or give their factors"
+            )
+        if self.factors.incomplete and not self.takes_gaps:
+            raise InputError(
+                f"{type(self).__name__} draws images by their factors, and some images have no "
+                f"value of {', '.join(self.factors.incomplete)}; use SingleData or LabelledData, "
+                "or set the data set's gaps to drop"
             )
         if self.correlation is not None:
             check_correlations(self.factors, self.correlation)

@@ -31,7 +31,8 @@ def split_states(
     """State numbers of each split, ascending; no image is in two of them.
 
     A state's split does not depend on the other states. States with equal images are in the same
-    split; if only some of them are held out, the others are in no split.
+    split; if only some of them are held out, the others are in no split. States without a value of
+    some factor only train.
 
     Args:
         dataset: The images.
@@ -52,6 +53,7 @@ def split_states(
         states = space.where(include or {})
     canonical = dataset.canonical(states)
     lot = host_generator(seed).random(len(space))[canonical]
+    lot[np.isin(states, space.complete(states), invert=True)] = np.inf  # only trains
     if hold_out is not None:
         with naming("hold_out"):
             held_out = space.where(hold_out)

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from dislab import plots
 from dislab.base import Dataset, is_vector
 from dislab.errors import InputError
-from dislab.factors import Factor, FactorSpace, Indices
+from dislab.factors import MISSING, Factor, FactorSpace, Indices
 from dislab.functional.checks import check_at_least
 from dislab.functional.random import host_generator
 
@@ -68,14 +68,16 @@ def _line(space: FactorSpace, column: int) -> tuple[Indices, bool]:
         line = np.tile(_middle(space), (space.sizes[column], 1))
         line[:, column] = np.arange(space.sizes[column])
         return space.index(line), True
-    positions = space.positions(np.arange(len(space)))
+    states = np.arange(len(space))
+    states = states[space.positions(states)[:, column] != MISSING]
+    positions = space.positions(states)
     others = np.delete(positions, column, axis=1)
     _, group, size = np.unique(others, axis=0, return_inverse=True, return_counts=True)
-    states = np.flatnonzero(group.reshape(-1) == size.argmax())
-    alone = len(states) > 1 or space.sizes[column] == 1
+    rows = np.flatnonzero(group.reshape(-1) == size.argmax())
+    alone = len(rows) > 1 or space.sizes[column] == 1
     if not alone:
-        _, states = np.unique(positions[:, column], return_index=True)
-    return states[np.argsort(positions[states, column])], alone
+        _, rows = np.unique(positions[:, column], return_index=True)
+    return states[rows[np.argsort(positions[rows, column])]], alone
 
 
 def _middle(space: FactorSpace) -> Indices:

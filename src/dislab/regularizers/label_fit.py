@@ -30,10 +30,13 @@ def label_covariance(
 
     Args:
         mean: Means of the posteriors.
-        labels: Values of the factors, in [0, 1].
+        labels: Values of the factors, in [0, 1]; NaN for no value.
     """
-    centred = mean - mean.mean(0)
-    covariance = centred.mT @ (labels - labels.mean(0)) / len(mean)
+    present = ~labels.isnan()
+    count = present.sum(0).clamp(min=1)
+    values = labels.nan_to_num(0.0)
+    centred = torch.where(present, values - values.sum(0) / count, 0.0)
+    covariance = (mean - mean.mean(0)).mT @ centred / count
     return covariance.square().sum() - covariance.diagonal().square().sum()
 
 
@@ -51,7 +54,8 @@ class LabelFit(Regularizer):
     * `embedding`: Σ_j of −log softmax_v(−(μ_j − e_jv)²) at the value of y_j, in nats, with a
       learned number e_jv for each value: it needs no order of the values.
 
-    All are means over the labelled images. disentanglement_lib sums the first two over the labelled
+    All are means over the labelled images; an image that has no value of a factor adds nothing
+    there. disentanglement_lib sums the first two over the labelled
     batch of 64 images, so there a published weight is 64 times as large here.
 
     Args:
@@ -123,11 +127,12 @@ class LabelFit(Regularizer):
                 "needs one: raise latent_dim, or name fewer factors in data.label_factors"
             )
         codes, auxiliary = posterior.mean[:, :factors], None
+        values, present = labels.nan_to_num(0.0), ~labels.isnan()  # NaN would reach all gradients
         if self.loss == "cross_entropy":
-            each = F.binary_cross_entropy_with_logits(codes, labels, reduction="none")
-            loss = each.sum(1).mean()
+            each = F.binary_cross_entropy_with_logits(codes, values, reduction="none")
+            loss = (each * present).sum(1).mean()
         elif self.loss == "squared_error":
-            loss = (codes.sigmoid() - labels).square().sum(1).mean()
+            loss = ((codes.sigmoid() - values).square() * present).sum(1).mean()
         elif self.loss == "covariance":
             loss = label_covariance(gather_rows(posterior.mean), gather_rows(labels))
         else:
@@ -156,10 +161,14 @@ def embedding_loss(
 
     Args:
         codes: One latent for each factor.
-        labels: Values of the factors, in [0, 1].
+        labels: Values of the factors, in [0, 1]; NaN for no value.
         embedding: A number for each of the evenly spaced values of a factor.
     """
-    numbers = (labels * (embedding.shape[1] - 1)).round().long()
+    none = -100  # a class number that counts nothing
+    numbers = (labels.nan_to_num(0.0) * (embedding.shape[1] - 1)).round().long()
+    numbers = torch.where(labels.isnan(), none, numbers)
     logits = -(codes[:, :, None] - embedding).square()
-    nats = F.cross_entropy(logits.flatten(0, 1), numbers.flatten(), reduction="sum")
+    nats = F.cross_entropy(
+        logits.flatten(0, 1), numbers.flatten(), ignore_index=none, reduction="sum"
+    )
     return nats / len(codes)

@@ -129,16 +129,17 @@ def write_codes(
 ) -> None:
     """Writes codes as an `npz` file, atomically, as `dislab score` reads them.
 
-    Beside `codes` and `arrays` it has `states`, `factors` (int64, shape (image, factor)),
-    `values_NAME` with the values of each continuous factor in order, `files` or `rows` if the
-    images are the user's own (see `Dataset.image_ids`), and as `checkpoint` the name of the file
-    that the model came from.
+    Beside `codes` and `arrays` it has `states`, `factors` (int64, shape (image, factor); left out
+    if an image has no value of one), `values_NAME` with the values of each continuous factor in
+    order, `files` or `rows` if the images are the user's own (see `Dataset.image_ids`), and as
+    `checkpoint` the name of the file that the model came from.
     """
     arrays |= {
         "checkpoint": np.array(Path(checkpoint or "").name),
         "states": states,
-        "factors": data.factors.positions(states),
     }
+    if len(data.factors.complete(states)) == len(states):
+        arrays["factors"] = data.factors.positions(states)
     for factor in data.factors.factors:
         if factor.kind == "continuous":
             arrays[f"values_{factor.name}"] = factor.numbers

@@ -39,6 +39,7 @@ def check_regularizer(
     labels: Draws = {}
     if regularizer.needs_labels:
         labels["labels"] = torch.rand(batch, latent_dim - 1, generator=device_generator(CPU, 1))
+        labels["labels"][0, 0] = torch.nan  # an image without a value
     draws |= labels
     out = regularizer(posterior, z, draws, step)
     repeated = regularizer(posterior, z, draws, step)

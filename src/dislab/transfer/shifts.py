@@ -52,7 +52,8 @@ def shifts_of(data: DataModule, scenarios: Sequence[Scenario], sizes: Sizes) -> 
         InputError: These data lack what a scenario needs, or the encoder's training contradicts
             it.
     """
-    space, states, seen = data.factors, data.indices("all"), data.indices("train")
+    space, seen = data.factors, data.indices("train")
+    states = space.complete(data.indices("all"))
     if space.names == (UNLABELLED,):
         raise InputError(
             f"transfer compares codes with factors, and {type(data.dataset).__name__} has none; "
@@ -67,7 +68,7 @@ def shifts_of(data: DataModule, scenarios: Sequence[Scenario], sizes: Sizes) -> 
         tests = others.get(scenario.name, data)
         with of_scenario(scenario):
             trainable = _within(states, space.where(scenario.train), "train")
-            there = states if tests is data else tests.indices("all")
+            there = tests.factors.complete(tests.indices("all"))
             testable = _within(there, tests.factors.where(scenario.test), "test")
         check_encoder(scenario, space, seen, trainable, tests.factors, testable)
         shifts.images.append(scenario_images(scenario, trainable, testable, sizes))

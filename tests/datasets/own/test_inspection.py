@@ -74,9 +74,10 @@ def test_a_table_is_found_with_its_column_gaps_and_strays(folder: Path) -> None:
     assert lines["rows without an image"] == "1: lost.png (line 5)"
     assert lines["images without a row"] == "1: grey.png"
     assert inspection.settings["file"] == "image_id"
-    assert inspection.settings["gaps"] == "drop"
+    assert inspection.settings["gaps"] == "keep"
     dataset = usable(inspection)
-    assert sorted(dataset.files) == ["sub/0.png", "sub/1.png"]
+    assert sorted(dataset.files) == ["grey.png", "sub/0.png", "sub/1.png", "sub/2.png"]
+    assert dataset.factors.incomplete == ("size", "kind")
 
 
 @pytest.mark.parametrize("table", ["labels.csv", "tables/labels.csv"])

@@ -86,7 +86,7 @@ def of_run(run: str | Path, batch_size: int = 256) -> Observations:
     opened = open_run(run)
     if not opened.model.has_codes:
         raise InputError(f"{run}: {type(opened.model).__name__} has no codes to predict from")
-    states = opened.data.indices("all")
+    states = opened.data.factors.complete(opened.data.indices("all"))
     factors = opened.data.factors
     essential = list(factors.essential)
     positions = factors.positions(states)[:, essential]

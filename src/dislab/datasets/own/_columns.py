@@ -11,6 +11,7 @@ import numpy.typing as npt
 from dislab.datasets.bank.labels import INSTANCE, instance_factor, occurrences
 from dislab.errors import InputError, suggestion
 from dislab.factors import (
+    MISSING,
     UNLABELLED,
     Factor,
     FactorSpace,
@@ -23,6 +24,8 @@ from dislab.factors import (
 )
 
 Column = Sequence[float] | Sequence[str]
+Gapped = Sequence[float | None] | Sequence[str | None]
+"""Values of a factor, one per image; None where an image has no value."""
 
 SHOWN: Final = 5
 """Maximum number of rows or files listed in a message; the rest is counted."""
@@ -68,27 +71,33 @@ def with_class_names(
     return {**columns, **class_columns}, traits._replace(kinds={**kinds, **traits.kinds})
 
 
-def labelled(columns: Mapping[str, Column], traits: Traits) -> Labels:
+def labelled(columns: Mapping[str, Gapped], traits: Traits) -> Labels:
     """Factors of images, and the order of the images as states.
 
     Numbers are ordinal, circular if they have a period, or continuous if there are nearly as many
     different values as images (with a `ContinuousFactorWarning`); names are categorical (with a
     `FactorWarning` if they are rather numbers, dates or names of single images). States are sorted,
     the last factor varying fastest. If several images have equal values, an additional last factor
-    `instance` numbers them in order. Rejects traits that contradict the values, non-finite numbers,
-    and a column `instance` in combination with repeated values.
+    `instance` numbers them in order. An image without a value has no value number there. Rejects
+    traits that contradict the values, non-finite numbers, a column without any value, and a column
+    `instance` in combination with repeated values.
     """
     for setting, names in traits._asdict().items():
         for name in names:
             _check_known(name, setting, columns)
     factors, positions, measured = [], [], {}
     for name, column in columns.items():
-        values, numbers = np.unique(np.asarray(column), return_inverse=True)
+        present = [value for value in column if value is not None]
+        if not present:
+            raise InputError(f"no image has a value of {name}; leave that column out")
+        values, ranks = np.unique(np.asarray(present), return_inverse=True)
+        numbers = np.full(len(column), MISSING, dtype=np.int64)
+        numbers[[value is not None for value in column]] = ranks.reshape(-1)
         kind = traits.kinds.get(name)
-        if kind is None and _measured(values, numbers.size):
+        if kind is None and _measured(values, len(present)):
             measured[name], kind = len(values), "continuous"
         factors.append(_factor(name, values, traits, kind))
-        positions.append(numbers.reshape(-1))
+        positions.append(numbers)
     first = next(iter(measured), None)
     warn_of_measured(measured, len(positions[0]), _usual(traits.periods.get(first or "")))
     _warn_of_texts(
@@ -106,7 +115,9 @@ def labelled(columns: Mapping[str, Column], traits: Traits) -> Labels:
             )
         factors.append(instance_factor(instance))
         table = np.column_stack((table, instance))
-    complete = len(table) == np.prod([len(factor) for factor in factors], dtype=np.float64)
+    complete = (table != MISSING).all() and len(table) == np.prod(
+        [len(factor) for factor in factors], dtype=np.float64
+    )
     return Labels(FactorSpace(tuple(factors), None if complete else table), order)
 
 
@@ -162,7 +173,7 @@ def _remedy(texts: Sequence[str], images: int) -> str | None:
     return "leave out a column that only names images by listing the others in factors"
 
 
-def _check_known(name: str, setting: str, columns: Mapping[str, Column]) -> None:
+def _check_known(name: str, setting: str, columns: Mapping[str, Gapped]) -> None:
     if name not in columns:
         hint = suggestion(name, columns)
         raise InputError(

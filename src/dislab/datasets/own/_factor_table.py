@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from dislab.datasets.files.image_files import SUFFIXES
-from dislab.datasets.own._columns import Column, is_number, is_word, listing, missing, name_hint
+from dislab.datasets.own._columns import Gapped, is_number, is_word, listing, missing, name_hint
 from dislab.errors import InputError, suggestion
 from dislab.factors import Kind
 
@@ -84,8 +84,11 @@ def gaps(
 
 def columns(
     rows: Sequence[Row], names: Sequence[str], kinds: Mapping[str, Kind]
-) -> dict[str, Column]:
-    """Values by column: numbers if all cells are, names if none is or `kinds` says categorical."""
+) -> dict[str, Gapped]:
+    """Values by column: numbers if all cells are, names if none is or `kinds` says categorical.
+
+    A cell without a value is None.
+    """
     return {name: _column(rows, name, kinds.get(name)) for name in names}
 
 
@@ -104,16 +107,18 @@ def chosen(rows: Sequence[Row], file: str, factors: Sequence[str] | None) -> lis
     return selected
 
 
-def _column(rows: Sequence[Row], name: str, kind: Kind | None) -> Column:
+def _column(rows: Sequence[Row], name: str, kind: Kind | None) -> Gapped:
     texts = [row.cells[name].strip() for row in rows]
-    wrong = [row for row, text in enumerate(texts) if not is_number(text)]
+    empty = set(missing(texts, kind))
+    wrong = [row for row, text in enumerate(texts) if not is_number(text) and row not in empty]
     if not wrong:
-        return [float(text) for text in texts]
-    if len(wrong) == len(rows) or kind == "categorical":
-        return texts
+        return [None if row in empty else float(text) for row, text in enumerate(texts)]
+    count = len(rows) - len(empty)
+    if len(wrong) == count or kind == "categorical":
+        return [None if row in empty else text for row, text in enumerate(texts)]
     lines = listing([f"{rows[row].line}: {texts[row]!r}" for row in wrong])
     raise InputError(
-        f"column {name} has numbers in {len(rows) - len(wrong)} rows and other text in {lines}; "
+        f"column {name} has numbers in {count - len(wrong)} rows and other text in {lines}; "
         f"mend them, or set kinds: {{{name}: categorical}} if its values are names"
     )
 

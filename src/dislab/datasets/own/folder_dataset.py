@@ -53,7 +53,9 @@ class FolderDataset(BankedDataset):
         periods: Period of each circular factor, or of a continuous one that is periodic, by factor,
             in its unit.
         gaps: Whether to refuse or drop rows without a value or an image, images without a row, and,
-            without a table, files that are not images.
+            without a table, files that are not images; `keep` also drops rows without an image and
+            files that are not images, and keeps images without values: they train, and `LabelFit`
+            uses the values they have, but they are neither scored nor selected by what is missing.
         side: Height and width in pixels to resize all images to, by area averaging; their own
             unless given.
         colour: `keep` accepts 8-bit grey and RGB images; `grey` and `rgb` also convert others.
@@ -77,7 +79,7 @@ class FolderDataset(BankedDataset):
         kinds: dict[str, Kind] | None = None,
         units: dict[str, str] | None = None,
         periods: dict[str, float] | None = None,
-        gaps: Literal["refuse", "drop"] = "refuse",
+        gaps: Literal["refuse", "drop", "keep"] = "refuse",
         side: int | None = None,
         colour: Literal["keep", "grey", "rgb"] = "keep",
         fit: Literal["squash", "crop", "pad"] = "squash",
@@ -159,7 +161,8 @@ class FolderDataset(BankedDataset):
     ) -> list[table_files.Row]:
         """Rows with an image and all values; others are dropped or rejected."""
         names = table_files.chosen(rows, self.file, self.columns)
-        lacking, hint = table_files.gaps(rows, self.file, names, self.traits.kinds)
+        keeps = self.gaps == "keep"
+        lacking, hint = table_files.gaps(rows, self.file, [] if keeps else names, self.traits.kinds)
         lines = [
             f"{line} ({', '.join(lacking_columns)})" for line, lacking_columns in lacking.items()
         ]
@@ -180,6 +183,9 @@ class FolderDataset(BankedDataset):
             paths = {_real(folder / name) for name in listed}
             unlisted = [name for name in unlisted if _real(folder / name) not in paths]
         self._refuse(unlisted, f"{self.table} has no row for {listing(unlisted)}")
+        if keeps:
+            empty = dict.fromkeys(rows[0].cells, "")
+            listed |= {name: table_files.Row(f"image {name}", name, empty) for name in unlisted}
         if len(absent) == len(listed):
             raise InputError(f"{folder} and {self.table} have no image in common")
         return [row for name, row in listed.items() if name not in absent]
@@ -187,7 +193,8 @@ class FolderDataset(BankedDataset):
     def _refuse(self, faults: Sequence[str], complaint: str, hint: str = "") -> None:
         if faults and self.gaps == "refuse":
             raise InputError(
-                f"{complaint}; mend that, or set gaps to drop to go without them{hint}"
+                f"{complaint}; mend that, or set gaps to drop to go without them, or to keep to "
+                f"train on images without values{hint}"
             )
 
     def _pictures(self) -> Pictures:

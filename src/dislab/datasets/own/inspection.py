@@ -90,6 +90,8 @@ def inspect(
     if settings["table"] is None and others:
         settings["gaps"] = "drop"
     unread = _refusals(path, names, settings)
+    if settings.get("gaps") == "keep" and unread:
+        settings["gaps"] = "drop"  # they may be images that the table leaves out
     images = [
         ("images", f"{len(names):,}"),
         ("sizes", _counts(f"{width}×{height}" for width, height in sizes.values())),
@@ -225,7 +227,9 @@ def _table(folder: Path, names: Sequence[str], best: _Match) -> tuple[Rows, dict
     settings: dict[str, Any] = {"table": best.table}
     if best.file != "file":
         settings["file"] = best.file
-    if gaps or absent or unlisted:
+    if gaps or unlisted:
+        settings["gaps"] = "keep"
+    elif absent:
         settings["gaps"] = "drop"
     return report, settings
 

@@ -1,0 +1,212 @@
+"""Images without a value of some factor: they train, and nothing uses the values they lack."""
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import lightning.pytorch as pl
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from dislab import plugins
+from dislab.base import Posterior
+from dislab.base.state_draws import drawable
+from dislab.datamodules import LabelledData, SingleData
+from dislab.datasets import FolderDataset
+from dislab.decoders import MLPDecoder
+from dislab.encoders import MLPEncoder
+from dislab.errors import InputError
+from dislab.factors import MISSING
+from dislab.objectives import VAE, BottleneckGenerator, GroundTruthDecoder
+from dislab.plans import PlannedData
+from dislab.regularizers import KL, LabelFit
+from dislab.regularizers.label_fit import LabelLoss
+from dislab.runs.codes import write_codes
+
+COUNT = 60
+NEEDED: dict[str, dict[str, Any]] = {"ClampedData": {"groups": {"size": ["size"]}}}
+LOSSES: tuple[LabelLoss, ...] = ("cross_entropy", "squared_error", "covariance", "embedding")
+
+
+@pytest.fixture
+def photos(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FolderDataset:
+    """Sixty images; every third has no size, every fourth no kind, and the last five no row."""
+    monkeypatch.setenv("DISLAB_CACHE", str(tmp_path / "cache"))
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    lines = ["file,size,kind"]
+    for number in range(COUNT):
+        Image.new("L", (8, 8), 4 * number).save(folder / f"{number:02}.png")
+        size = "" if number % 3 == 0 else number % 4 + 1
+        kind = "NA" if number % 4 == 0 else ("cup", "pen")[number % 2]
+        lines.append(f"{number:02}.png,{size},{kind}")
+    (folder / "factors.csv").write_text("\n".join(lines[:-5]) + "\n")
+    dataset = FolderDataset(str(folder), gaps="keep")
+    dataset.prepare()
+    return dataset
+
+
+def numbers(dataset: FolderDataset, states: Any) -> set[int]:
+    """Numbers of the images behind states."""
+    return {int(dataset.files[state][:2]) for state in states}
+
+
+def trainer() -> pl.Trainer:
+    quiet: dict[str, Any] = {"logger": False, "enable_checkpointing": False}
+    quiet |= {"enable_progress_bar": False, "enable_model_summary": False}
+    return pl.Trainer(accelerator="cpu", max_steps=3, limit_val_batches=1, **quiet)
+
+
+LACKING = {n for n in range(COUNT) if n % 3 == 0 or n % 4 == 0 or n >= COUNT - 5}
+
+
+def test_images_without_values_only_train(photos: FolderDataset) -> None:
+    data = SingleData(photos, batch_size=8, validation=0.2, test=0.2)
+    parts = {
+        split: numbers(photos, data.indices(split))
+        for split in ("train", "validation", "test", "all")
+    }
+    assert parts["all"] == set(range(COUNT))
+    assert parts["train"] >= LACKING
+    assert parts["validation"]
+    assert parts["test"]
+    assert photos.factors.incomplete == ("size", "kind")
+    for split in ("train", "all"):
+        shown = numbers(photos, drawable(data, split))
+        assert shown == parts[split] - LACKING  # what scores and pictures draw from
+
+
+def test_no_value_is_no_value(photos: FolderDataset) -> None:
+    space = photos.factors
+    states = np.arange(len(space))
+    missing = space.positions(states) == MISSING
+    assert np.array_equal(np.isnan(space.values(space.positions(states))), missing)
+    assert np.array_equal(np.isnan(space.places(space.positions(states))), missing)
+    cups = space.where({"kind": "cup", "size": [3, 1]})
+    assert numbers(photos, cups) == {
+        n for n in range(COUNT - 5) if n % 3 and n % 4 and n % 2 == 0 and n % 4 + 1 in (1, 3)
+    }
+    assert np.array_equal(space.find(space.positions(states)), states)
+    assert numbers(photos, space.complete(states)) == set(range(COUNT)) - LACKING
+
+
+def test_labels_are_the_values_that_exist(photos: FolderDataset) -> None:
+    data = LabelledData(photos, labels=None, label_validation=0.0, batch_size=8, validation=0.2)
+    labels = data.plan("train").labels
+    positions = photos.factors.positions(labels.states)[:, :2]
+    assert np.array_equal(np.isnan(labels.values), positions == MISSING)
+    assert not np.isnan(labels.values).all(1).any()
+    present = positions != MISSING
+    ranks = positions / (np.array([4, 2]) - 1)
+    assert np.allclose(labels.values[present], ranks[present])
+    sizes = LabelledData(
+        photos,
+        labels=None,
+        label_validation=0.0,
+        label_factors=["size"],
+        batch_size=8,
+        validation=0.2,
+    )
+    assert not np.isnan(sizes.plan("train").labels.values).any()
+    with pytest.raises(InputError, match=r"the training split has \d\d images with labels"):
+        LabelledData(photos, labels=58, batch_size=8, validation=0.2)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_missing_label_adds_nothing_and_has_no_gradient(loss: LabelLoss) -> None:
+    generator = torch.Generator().manual_seed(0)
+    mean = torch.randn(7, 3, generator=generator).requires_grad_()
+    labels = torch.rand(7, 2, generator=generator)
+    labels[2, 0] = labels[4, 1] = torch.nan
+    fit = LabelFit(3, 100, gamma=1.0, loss=loss)
+    posterior, step = Posterior(mean, torch.zeros_like(mean)), torch.tensor(0)
+    penalty = fit(posterior, mean, {"labels": labels}, step).penalty
+    penalty.backward()
+    assert mean.grad is not None
+    assert mean.grad.isfinite().all()
+    if loss == "covariance":
+        # each covariance is over the images with that value
+        covariances = []
+        for factor, other in ((0, (1, 2)), (1, (0, 2))):
+            rows = ~labels[:, factor].isnan()
+            centred = labels[rows, factor] - labels[rows, factor].mean()
+            covariances += [(mean[rows, k] @ centred / rows.sum()).square() for k in other]
+        assert penalty.item() == pytest.approx(torch.stack(covariances).sum().item(), rel=1e-4)
+        return
+    assert mean.grad[2, 0] == mean.grad[4, 1] == 0
+    one_by_one = 0.0
+    for factor in range(2):
+        rows = ~labels[:, factor].isnan()
+        single = Posterior(mean[rows][:, [factor]].detach(), torch.zeros(int(rows.sum()), 1))
+        alone = LabelFit(1, 100, gamma=1.0, loss=loss)
+        draws = {"labels": labels[rows][:, [factor]]}
+        one_by_one += alone(single, single.mean, draws, step).penalty.item() * rows.sum().item() / 7
+    assert penalty.item() == pytest.approx(one_by_one, rel=1e-5)
+
+
+def test_other_data_modules_refuse_gaps(photos: FolderDataset) -> None:
+    modules = {
+        plugin.name: plugins.load("datamodules", plugin.name)
+        for plugin in plugins.available("datamodules")
+    }
+    planned = {name: cls for name, cls in modules.items() if issubclass(cls, PlannedData)}
+    taking = {name for name, cls in planned.items() if cls.takes_gaps}
+    assert {"SingleData", "LabelledData"} <= taking
+    assert {"PairedData", "ClampedData", "CompositionData"} <= planned.keys() - taking
+    for name in planned.keys() - taking:
+        with pytest.raises(InputError, match="some images have no value of size, kind"):
+            planned[name](photos, batch_size=8, validation=0.2, **NEEDED.get(name, {}))
+
+
+def test_methods_and_correlations_that_need_every_value_refuse(photos: FolderDataset) -> None:
+    data = SingleData(photos, batch_size=8, validation=0.2)
+    decoder = partial(MLPDecoder, hidden=(8,))
+    names, sizes = data.factor_names, data.factor_sizes
+    for method in (GroundTruthDecoder, BottleneckGenerator):
+        model = method(data.image_shape, names, sizes, decoder)
+        with pytest.raises(InputError, match=f"{method.__name__} learns from the factors of every"):
+            trainer().fit(model, datamodule=data)
+    correlation: Any = {"factors": ["size", "kind"], "strength": 0.2}
+    with pytest.raises(InputError, match="correlation names kind, size, of which some images"):
+        SingleData(photos, batch_size=8, validation=0.2, correlation=correlation)
+
+
+def test_codes_of_images_without_values_are_stored_without_factors(
+    photos: FolderDataset, tmp_path: Path
+) -> None:
+    data = SingleData(photos, batch_size=8, validation=0.2)
+    for states in (drawable(data, "all"), np.arange(COUNT)):
+        codes = np.zeros((len(states), 2), np.float32)
+        write_codes(tmp_path / "codes.npz", data, states, codes, None)
+        with np.load(tmp_path / "codes.npz") as stored:
+            assert ("factors" in stored) == (len(states) < COUNT)
+
+
+def test_draws_do_not_depend_on_gaps(photos: FolderDataset) -> None:
+    few = LabelledData(photos, labels=20, batch_size=8, validation=0.2)
+    none = SingleData(photos, batch_size=8, validation=0.2)
+    drawn = [data.plan("train").draw(np.random.default_rng(3), 8, 0).states for data in (few, none)]
+    assert np.array_equal(drawn[0][0], np.asarray(drawn[1]).reshape(-1))
+
+
+def test_weight_zero_equals_training_without_labels(photos: FolderDataset) -> None:
+    weights = []
+    settings: dict[str, Any] = {"batch_size": 8, "validation": 0.2}
+    few = LabelledData(photos, labels=20, **settings)
+    cases: list[tuple[PlannedData, dict[str, Any]]] = [
+        (SingleData(photos, **settings), {}),
+        (few, {"labels": partial(LabelFit, gamma=0.0)}),
+        (few, {"labels": LabelFit}),
+    ]
+    for data, labels in cases:
+        regularizers = {"kl": KL, **labels}
+        torch.manual_seed(1)
+        networks = partial(MLPEncoder, hidden=(8,)), partial(MLPDecoder, hidden=(8,))
+        model = VAE((1, 8, 8), data.train_size, 3, *networks, regularizers=regularizers)
+        trainer().fit(model, datamodule=data)
+        weights.append(torch.cat([part.flatten() for part in model.parameters()]))
+    assert torch.equal(weights[0], weights[1])
+    assert weights[2].isfinite().all()
+    assert not torch.equal(weights[0], weights[2])
