@@ -102,6 +102,10 @@ def _tasks(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
         part = correlations[correlations["left"] == name].set_index("right")
         rows.append([title, *(marked(part.loc[task]) for task in tasks)])
     rows.append(["by chance below (shuffled scores)", *[f"{chance:.2f}"] * len(tasks)])
+    for labels, part in runs.groupby("labels"):
+        within = rank_correlations(part, DCI, list(tasks), orders=ORDERS).set_index("right")
+        title = f"DCI D, {len(part)} models with {labels:,} labels"
+        rows.append([title, *(marked(within.loc[task]) for task in tasks)])
     clear = correlations["p_holm"] < LEVEL
     texts = {
         UNFAIRNESS: ("Disentangled codes are less unfair", "Locatello et al. (2019b), section 4"),
@@ -177,7 +181,7 @@ def _task_table(runs: pd.DataFrame) -> Table:
     thirds = pd.qcut(runs[DCI].rank(method="first"), 3, labels=["lowest", "middle", "highest"])
     tasks = {UNFAIRNESS: "unfairness", **REASONING, **EFFICIENCY}
     rows = [
-        [f"{third} third", spread(part[DCI]), *(spread(part[task]) for task in tasks)]
+        [f"{third} third", *(spread(part[name], digits=3) for name in (DCI, *tasks))]
         for third, part in runs.groupby(thirds, observed=True)
     ]
     accuracy = [f"{CHANCE:.2f}"] * len(REASONING)

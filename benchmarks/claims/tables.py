@@ -77,13 +77,16 @@ def finished_table(runs: pd.DataFrame) -> Table:
     return {"header": header, "rows": [*rows, ["chance", "", *chance]]}
 
 
-def spread(values: npt.ArrayLike) -> str:
+def spread(values: npt.ArrayLike, digits: int = 2) -> str:
     """Mean and range; a dash for no values."""
     numbers = np.asarray(values, dtype=float)
     numbers = numbers[np.isfinite(numbers)]
     if not len(numbers):
         return "–"
-    return f"{numbers.mean():.2f} ({numbers.min():.2f} to {numbers.max():.2f})"
+    mean, low, high = (
+        f"{value:.{digits}f}" for value in (numbers.mean(), numbers.min(), numbers.max())
+    )
+    return f"{mean} ({low} to {high})"
 
 
 def claims_table(claims: Sequence[Claim]) -> Table:
