@@ -77,9 +77,9 @@ bench: .venv/.package
 laws: .venv/.dev
 	$(BIN)/python benchmarks/laws.py
 
-# Scores without results in the stress test, and its pictures: the whole takes some minutes.
+# Scores without results in the stress test, and its pictures. `make test` measures a part of it again.
 stress: .venv/.dev
-	$(BIN)/python benchmarks/stress.py
+	$(BIN)/python benchmarks/stress.py --jobs $(JOBS)
 
 # Kills, malformed inputs, damaged checkpoints and mutated records, whole: some hours. CI runs them in a short form.
 faults: .venv/.dev

@@ -26,6 +26,7 @@ PAGES = [
     "docs/predictors.md",
     "docs/transfer.md",
     "docs/statistics.md",
+    "docs/stress.md",
     "docs/coming_from.md",
     "docs/troubleshooting.md",
     "docs/api/base.md",

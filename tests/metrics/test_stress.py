@@ -1,7 +1,9 @@
 """Situations of `dislab.testing.stress`: their codes are as said, and a score is tried in each."""
 
 import json
+import re
 import sys
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -9,17 +11,26 @@ from typing import Any
 import pytest
 import torch
 from tests.metrics.laws import SCORES
-from torch import Tensor
 
-from dislab.base import Metric
-from dislab.codes.bank import CodeBank
 from dislab.errors import InputError
-from dislab.metrics import MCC, MIG
+from dislab.metrics import MCC, MIG, OMES, DownstreamAccuracy
 from dislab.testing import Situation, stress
-from dislab.testing.constructions import ENCODERS, WORLDS, gaussian_factors
-from dislab.testing.situations import FEW, MAP, MISSING, SITUATIONS
+from dislab.testing.constructions import ENCODERS, WORLDS, cut, gaussian_factors, standardised
+from dislab.testing.situations import FEW, MAP, MISSING, PERFECT, SITUATIONS
 
 ROOT = Path(__file__).parents[2]
+
+
+def script() -> Any:
+    """The module `benchmarks/stress.py`."""
+    sys.path.insert(0, str(ROOT / "benchmarks"))
+    try:
+        return import_module("stress")
+    finally:
+        sys.path.remove(str(ROOT / "benchmarks"))
+
+
+SCRIPT = script()
 REPORT: dict[str, Any] = json.loads((ROOT / "benchmarks/results/stress.json").read_text())
 CHECKED = (
     Situation("copied"),
@@ -43,7 +54,7 @@ def test_the_page_has_the_values_of_the_scores(key: str) -> None:
     situations = CHECKED[-1:] if costly else CHECKED
     if str(CHECKED[-1]) in record["refused"]:
         situations = CHECKED[:1]
-    tried = stress(SCORES[key].build, situations, record["draws"])
+    tried = stress(SCORES[key].build, situations, record["draws"], SCRIPT.VALUES.get(key))
     for result, stored in record["cells"].items():
         for situation, cell in tried.cells[result].items():
             value, _, chance = stored[str(situation)]
@@ -51,14 +62,26 @@ def test_the_page_has_the_values_of_the_scores(key: str) -> None:
             assert cell.chance == (chance and pytest.approx(chance, abs=0.02)), (result, situation)
 
 
-def test_tables_follow_from_the_values(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every score of the laws has values, but those that are left out."""
-    monkeypatch.syspath_prepend(ROOT / "benchmarks")
-    script = import_module("stress")
-    monkeypatch.delitem(sys.modules, "stress")
-    assert script.tables(REPORT) == REPORT["tables"]
-    missing = set(SCORES) - script.LEFT_OUT - set(REPORT["results"])
+def test_tables_follow_from_the_values() -> None:
+    assert SCRIPT.tables(REPORT) == REPORT["tables"]
+
+
+def test_every_score_has_every_situation() -> None:
+    """Every score of the laws, but those that are left out, with a value or a reason."""
+    results = REPORT["results"]
+    missing = [
+        key
+        for key in set(SCORES) - SCRIPT.LEFT_OUT
+        if key not in results or not SCRIPT.complete(results[key], key)
+    ]
     assert not missing, f"run benchmarks/stress.py, which measures {', '.join(sorted(missing))}"
+    less = {**results["mig"], "cells": {"mig": {str(PERFECT): [1.0, 0.0, 0.0]}}}
+    assert not SCRIPT.complete(less, "mig")
+
+
+def test_the_whole_takes_at_most_half_an_hour_of_two_cores() -> None:
+    assert REPORT["seconds"] == round(sum(one["seconds"] for one in REPORT["results"].values()))
+    assert 0 < REPORT["seconds"] <= 3600
 
 
 def test_factors_depend_as_their_world_says() -> None:
@@ -120,12 +143,38 @@ def test_situations_differ_in_their_names() -> None:
     assert str(MISSING[-1]) == "independent, dropped, 10 factors, 1 latents"
 
 
+def test_cut_factors_have_equally_frequent_values() -> None:
+    factors = gaussian_factors("independent", 6000)
+    positions = cut(factors, 3)
+    shares = [(positions == value).double().mean(0) for value in range(3)]
+    for share in shares:
+        torch.testing.assert_close(share, torch.full((5,), 1 / 3).double(), atol=0.02, rtol=0)
+    assert (positions[factors > 3] == 2).all()
+    order = factors[:, 0].argsort()
+    assert (positions[order, 0].diff() >= 0).all()
+    numbers = standardised(positions, (3,) * 5)
+    torch.testing.assert_close(numbers.mean(0), torch.zeros(5).double(), atol=0.05, rtol=0)
+    torch.testing.assert_close(numbers.std(0), torch.ones(5).double(), atol=0.02, rtol=0)
+
+
+def test_a_score_of_equal_values_gets_cut_factors() -> None:
+    tried = stress(OMES, [PERFECT, Situation("copied"), *MISSING[5:6]], values=3)
+    cells = tried.cells["omes"]
+    assert cells[PERFECT].value == pytest.approx(1.0)
+    assert cells[MISSING[5]].value == pytest.approx(0.5)
+    assert "no two images differ" in tried.refused[Situation("copied")]
+    with pytest.raises(InputError, match="values is 1"):
+        stress(OMES, values=1)
+
+
 def test_known_answers() -> None:
     """Perfect codes, missing factors, which count 0, and noise."""
     tried = stress(MCC, [Situation(), *MISSING, Situation(encoder="noise")], draws=2)
     cells = tried.cells["mcc_pearson"]
     assert cells[Situation()].value == pytest.approx(1.0)
-    assert [cells[one].value for one in MISSING] == pytest.approx([1.0, 0.7, 0.5, 0.3, 0.1])
+    assert [cells[one].value for one in MISSING] == pytest.approx(
+        [one / 10 for one in range(10, 0, -1)]
+    )
     noise = cells[Situation(encoder="noise")]
     assert noise.chance is not None
     assert noise.value == pytest.approx(noise.chance, abs=0.03)
@@ -134,8 +183,14 @@ def test_known_answers() -> None:
     assert tried.refused == {}
 
 
+SIGN = """
+from dislab.base import Metric
+from dislab.codes.bank import CodeBank
+from torch import Tensor
+
+
 class Sign(Metric):
-    """Share of images in which the first latent has the sign of the first factor's deviation."""
+    '''How often signs of the last latent and the first factor agree; 0 is half of the images.'''
 
     higher_is_better = True
     plot_lower_bound = 0.0
@@ -144,26 +199,59 @@ class Sign(Metric):
 
     def score(self, bank: CodeBank) -> dict[str, Tensor]:
         deviations = bank.numbers - bank.numbers.mean(0)
-        agree = (bank.codes[:, 0] > 0) == (deviations[:, 0] > 0)
-        return {"sign": agree.double().mean()}
+        agree = (bank.codes[:, -1] > 0) == (deviations[:, 0] > 0)
+        return {"sign": (2 * agree.double().mean() - 1).abs()}
+"""
 
 
-def test_a_score_of_ones_own_gets_a_table_and_findings() -> None:
-    tried = stress(Sign)
-    assert set(tried.refused) == {one for one in FEW if one.images == 50}
-    text = str(tried)
+@pytest.fixture
+def sign(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """The class of a score in a package of others, which is installed in a folder."""
+    (tmp_path / "fake_sign.py").write_text(SIGN)
+    info = tmp_path / "fake_sign-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: fake-sign\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[dislab.metrics]\nSign = fake_sign:Sign\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    yield import_module("fake_sign").Sign
+    del sys.modules["fake_sign"]
+
+
+def test_one_call_puts_a_score_of_others_through_all_situations(sign: Any) -> None:
+    text = str(stress(sign))
     assert text.startswith("sign ")
-    assert "\nindependent, noise, 50 images: refused, " in text
-    assert " - " not in text.partition("\n-")[0]
-    assert "\ncopies " in str(stress(MIG, [Situation()]))
-    assert str(stress(MIG, [Situation()])).count(" -\n") == len(ENCODERS) - 1
+    (row,) = re.findall(r"^scaled +(.*)$", text, re.MULTILINE)
+    for cell in row.strip().split("  "):
+        if cell:
+            ((value, chance),) = re.findall(r"^ ?(\d\.\d\d) \((\d\.\d\d)\)$", cell)
+            assert float(value) > 0.95 > 0.2 > float(chance) > 0
     for encoder in ENCODERS:
         assert f"\n{encoder} " in text
+    assert "\nindependent, noise, 50 images: refused, " in text
+    assert " - " not in text.partition("\n-")[0]
+
+
+def test_a_score_of_ones_own_gets_findings(sign: Any) -> None:
+    tried = stress(sign)
+    assert set(tried.refused) == {one for one in FEW if one.images == 50}
     findings = tried.findings("sign")
-    assert any(clause.startswith("gives perfect codes 0.") for clause in findings)  # reversed order
-    assert any(clause.startswith("gives noise of 1,000 images 0.") for clause in findings)
-    assert all(f"- {clause}" in text for clause in findings)
-    assert "overlooks two missing factors of five" in text
+    assert any(clause.endswith(" with a copy of each latent") for clause in findings)
+    assert all(f"- {clause}" in str(tried) for clause in findings)
+
+
+def test_the_script_prints_the_row_of_an_installed_score(
+    sign: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["stress.py", "--plugin", "Sign"])
+    SCRIPT.main()
+    assert capsys.readouterr().out == f"{stress(sign)}\n"
+
+
+def test_situations_that_were_not_tried_are_dashes() -> None:
+    text = str(stress(MIG, [Situation()]))
+    assert "\ncopies " in text
+    assert text.count(" -\n") == len(ENCODERS) - 1
 
 
 def test_an_unbounded_score_gets_no_findings() -> None:
@@ -176,7 +264,7 @@ def test_an_unbounded_score_gets_no_findings() -> None:
 
 def test_a_score_that_refuses_everything_says_why() -> None:
     with pytest.raises(InputError, match="the score refuses every situation: "):
-        stress(Sign, [Situation(images=50)])
+        stress(DownstreamAccuracy, [Situation(images=50)])
     with pytest.raises(InputError, match="draws is 0"):
         stress(MIG, draws=0)
 

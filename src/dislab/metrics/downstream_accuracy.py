@@ -140,24 +140,31 @@ class DownstreamAccuracy(Metric):
             models = self._fitted(codes[:count], train[:, varies])
             predicted[:, varies] = torch.stack([model.predict(tested) for model in models], 1)
         right = (predicted == labels[-self.tested :]).double().mean(0)
-        for index in (~levels).nonzero().flatten().tolist():
-            targets = bank.numbers[:, varied[index]].cpu()
-            right[index] = self._explained(codes[:count], targets[:count], tested, targets)
+        if not levels.all():
+            numbers = bank.numbers.cpu()[:, varied][:, ~levels]
+            right[~levels] = self._explained(codes[:count], numbers[:count], tested, numbers)
         return right
 
     def _explained(
         self,
         codes: Float[Tensor, "image latent"],
-        train: Float[Tensor, " image"],
+        train: Float[Tensor, "image factor"],
         tested: Float[Tensor, "other latent"],
-        numbers: Float[Tensor, " all"],
-    ) -> Float[Tensor, ""]:
-        """R² of a continuous factor on the last images; 0 if the training images have one value."""
-        if (train == train[0]).all():
-            return torch.zeros((), dtype=torch.float64)
-        learner = HistogramRegression() if self.classifier == "hgbt" else RidgeRegression()
-        predicted = learner.fit(codes, train).predict(tested)
-        return explained_share(predicted, numbers[-self.tested :])
+        numbers: Float[Tensor, "all factor"],
+    ) -> Float[Tensor, " factor"]:
+        """R² of continuous factors on the last images; 0 if the training images have one value."""
+        varies = (train != train[:1]).any(0)
+        shares = torch.zeros(len(varies), dtype=torch.float64)
+        if varies.any():
+            models: Sequence[HistogramRegression | RidgeRegression]
+            if self.classifier == "hgbt":
+                models = HistogramRegression().fit_each(codes, train[:, varies])
+            else:
+                models = [RidgeRegression().fit(codes, column) for column in train[:, varies].T]
+            for index, model in zip(varies.nonzero().flatten().tolist(), models, strict=True):
+                predicted = model.predict(tested)
+                shares[index] = explained_share(predicted, numbers[-self.tested :, index])
+        return shares
 
     def _fitted(
         self, codes: Float[Tensor, "image latent"], labels: Int[Tensor, "image factor"]

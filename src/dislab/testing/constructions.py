@@ -81,10 +81,17 @@ def factors_of(case: Case) -> Int[Tensor, "image factor"]:
     return torch.stack(columns, dim=1)
 
 
+def standardised(
+    factors: Int[Tensor, "image factor"], sizes: tuple[int, ...]
+) -> Float[Tensor, "image factor"]:
+    """Value numbers as numbers of mean 0 and deviation 1, where all values are equally likely."""
+    counts = torch.tensor(sizes).double()
+    return (factors - (counts - 1) / 2) / ((counts**2 - 1) / 12).sqrt()
+
+
 def codes_of(case: Case, factors: Int[Tensor, "image factor"]) -> Float[Tensor, "image latent"]:
     """The codes of a case, from its factors."""
-    sizes = torch.tensor(case.sizes).double()
-    standard = (factors - (sizes - 1) / 2) / ((sizes**2 - 1) / 12).sqrt()
+    standard = standardised(factors, case.sizes)
     mixed = standard + case.mix * standard.roll(1, dims=1)
     random = noise(case.images, len(case.sizes) + case.idle, case.seed + 1000)
     disturbed = mixed + case.noise * random[:, : len(case.sizes)]
@@ -124,6 +131,12 @@ def gaussian_factors(
     if world == "summed":
         columns[:, -1] = columns[:, :-1].sum(1) / math.sqrt(factors - 1)
     return columns
+
+
+def cut(factors: Float[Tensor, "image factor"], values: int) -> Int[Tensor, "image factor"]:
+    """Standard normal factors as value numbers, all of them equally likely."""
+    shares: Tensor = torch.special.ndtr(factors)
+    return (shares * values).long().clamp(max=values - 1)
 
 
 def alternating(latents: int, first: float, second: float) -> Float[Tensor, " latent"]:

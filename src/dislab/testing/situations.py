@@ -9,7 +9,7 @@ from dislab.base import MetricBuilder
 from dislab.errors import InputError
 from dislab.functional.checks import check_count
 from dislab.metrics import evaluate_fully
-from dislab.testing.constructions import ENCODERS, WORLDS, gaussian_factors
+from dislab.testing.constructions import ENCODERS, WORLDS, cut, gaussian_factors, standardised
 
 
 class Situation(NamedTuple):
@@ -68,17 +68,11 @@ FEW: Final = tuple(
 DEPENDENT: Final = tuple(Situation("correlated", correlation=share) for share in (0.5, 0.95))
 """Perfect codes of factors that depend less and more on each other than in the map."""
 MISSING: Final = tuple(
-    Situation(encoder="dropped", factors=10, latents=latents) for latents in (10, 7, 5, 3, 1)
+    Situation(encoder="dropped", factors=10, latents=latents) for latents in range(10, 0, -1)
 )
 """Ten factors of which the first so many have a latent."""
 SITUATIONS: Final = (*MAP, *FEW, *DEPENDENT, *MISSING)
 """All of them."""
-SHORT: Final = (
-    *(Situation(encoder=encoder) for encoder in ENCODERS),
-    *(Situation(world) for world in WORLDS if world != PERFECT.world),
-    *(situation for situation in FEW if situation.images == 50),
-)
-"""The situations that findings follow from."""
 
 
 class Stress(NamedTuple):
@@ -130,7 +124,10 @@ class Stress(NamedTuple):
 
 
 def stress(
-    build: MetricBuilder, situations: Sequence[Situation] = SITUATIONS, draws: int = 1
+    build: MetricBuilder,
+    situations: Sequence[Situation] = SITUATIONS,
+    draws: int = 1,
+    values: int | None = None,
 ) -> Stress:
     """A score in every situation; `print` shows its table.
 
@@ -138,9 +135,12 @@ def stress(
         build: The class of the score, or a partial of it.
         situations: What to try. All take seconds for most scores, minutes if it fits models.
         draws: Number of draws of factors and codes; values are their means.
+        values: Number of values that each factor is cut into, all equally likely, for a score that
+            needs images with equal values; factors are continuous unless given.
 
     Raises:
-        InputError: There are no draws, a situation does not exist, or the score refuses all.
+        InputError: There are no draws, fewer than two values, a situation does not exist, or the
+            score refuses all.
 
     Examples:
         >>> from dislab.metrics import MIG
@@ -152,6 +152,8 @@ def stress(
         ['falls to 0.00 with a copy of each latent']
     """
     check_count("draws", draws, 1)
+    if values is not None:
+        check_count("values", values, 2)
     for situation in situations:
         _check(situation)
     cells: dict[str, dict[Situation, Cell]] = {}
@@ -159,15 +161,15 @@ def stress(
     bounded = False
     for situation in situations:
         try:
-            samples = [_scored(build, situation, seed) for seed in range(draws)]
+            samples = [_scored(build, situation, seed, values) for seed in range(draws)]
         except InputError as error:
             refused[situation] = str(error)
             continue
         bounded = samples[0].bounded
         for result in samples[0].values:
-            values = [draw.values[result] for draw in samples]
-            spread = max(values) - min(values)
-            cell = Cell(fmean(values), spread, samples[0].chance.get(result))
+            drawn = [draw.values[result] for draw in samples]
+            spread = max(drawn) - min(drawn)
+            cell = Cell(fmean(drawn), spread, samples[0].chance.get(result))
             cells.setdefault(result, {})[situation] = cell
     if not cells:
         reasons = "; ".join(dict.fromkeys(refused.values()))
@@ -193,11 +195,14 @@ class _Draw(NamedTuple):
     bounded: bool
 
 
-def _scored(build: MetricBuilder, situation: Situation, seed: int) -> _Draw:
+def _scored(build: MetricBuilder, situation: Situation, seed: int, cuts: int | None) -> _Draw:
     """One draw of a situation; chance levels of the first seed only."""
     world, encoder, images, count, correlation, latents = situation
-    factors = gaussian_factors(world, images, count, correlation, seed)
-    codes = factors[:, :latents] if latents else ENCODERS[encoder].encode(factors, seed)
+    factors = numbers = gaussian_factors(world, images, count, correlation, seed)
+    if cuts:
+        factors = cut(numbers, cuts)
+        numbers = standardised(factors, (cuts,) * count)
+    codes = numbers[:, :latents] if latents else ENCODERS[encoder].encode(numbers, seed)
     names = [f"factor_{column}" for column in range(count)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # lassos of copies have no optimum
@@ -208,7 +213,7 @@ def _scored(build: MetricBuilder, situation: Situation, seed: int) -> _Draw:
             names,
             seed=seed,
             shuffle=False,
-            kinds=dict.fromkeys(names, "continuous"),
+            kinds=dict.fromkeys(names, "ordinal" if cuts else "continuous"),
             chance=seed == 0,
         )
     record = full.metrics["score"]
