@@ -12,6 +12,8 @@ import pytest
 import yaml
 
 from dislab.errors import InputError
+from dislab.study import compare
+from dislab.study.results import RecordWarning
 from dislab_downstream import commands
 from dislab_downstream.stages import FairnessStage, ReasoningStage
 
@@ -167,3 +169,18 @@ def test_the_study_of_labels_can_be_planned() -> None:
     done = subprocess.run(plan, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     assert "labels_rooms: 48 runs" in done.stdout
+
+
+def test_loose_runs_are_compared_by_both_tasks(tmp_path: Path) -> None:
+    for run, unfairness in (("a", 0.25), ("b", 0.5)):
+        (tmp_path / run).mkdir()
+        (tmp_path / run / "config.yaml").write_text("model: {class_path: VAE}\n")
+        record = {"scores": {"unfairness": unfairness}}
+        (tmp_path / run / "fairness.json").write_text(json.dumps(record))
+    (tmp_path / "a" / "reasoning.json").write_text('{"scores": {"codes/100": 0.75}}')
+    (tmp_path / "b" / "reasoning.json").write_text("{")
+    with pytest.warns(RecordWarning, match=r"reasoning\.json .*is no JSON"):
+        table = compare([tmp_path / "a", tmp_path / "b"])
+    assert table["fairness.unfairness"].tolist() == [0.25, 0.5]
+    assert table["reasoning.codes/100"].isna().tolist() == [False, True]
+    assert table["state"].tolist() == ["finished", "finished"]

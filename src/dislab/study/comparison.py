@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dislab.errors import InputError
 from dislab.naming.classes import method_of
+from dislab.plugins import STAGES, declared
 from dislab.study.results import RecordWarning
+from dislab.study.stages import load_stage
 from dislab.study.stages.score import with_chance
 from dislab.yaml_files import read_mapping
 
@@ -30,9 +32,10 @@ _RECORDS: Final = {
 def compare(runs: Sequence[str | Path]) -> "pd.DataFrame":
     """Table with one row per run: method and settings that differ, `seed`, `state` and scores.
 
-    It has the form of `Study.table`, indexed by the run folder. The state is `diverged` if training
-    stopped because a loss became NaN or infinite, `waiting` if there are no scores, and otherwise
-    `finished`.
+    It has the form of `Study.table`, indexed by the run folder. Scores of a plug-in's stage are
+    included if it is installed and its record, such as `fairness.json`, has its name. The state is
+    `diverged` if training stopped because a loss became NaN or infinite, `waiting` if there are no
+    scores, and otherwise `finished`.
 
     Args:
         runs: Run folders.
@@ -67,7 +70,7 @@ def compare(runs: Sequence[str | Path]) -> "pd.DataFrame":
         },
         index=pd.Index(list(map(str, folders)), name="run"),
     )
-    scores = [_scores(_records(folder)) for folder in folders]
+    scores = [_scores(_records(folder)) | _stage_scores(folder) for folder in folders]
     table["state"] = [
         "diverged" if has_diverged(folder) else "finished" if row else "waiting"
         for folder, row in zip(folders, scores, strict=True)
@@ -108,6 +111,21 @@ def _scores(records: Mapping[str, Any]) -> dict[str, float | None]:
     for prefix, names in _RECORDS.items():
         record: Mapping[str, Any] = next((records[name] for name in names if name in records), {})
         scores |= {f"{prefix}.{name}": value for name, value in with_chance(record).items()}
+    return scores
+
+
+def _stage_scores(folder: Path) -> dict[str, float | None]:
+    """Scores of the stages with a record of their own; a damaged record causes a warning."""
+    scores: dict[str, float | None] = {}
+    for stage in declared(STAGES):
+        if not (folder / f"{stage}.json").is_file():
+            continue
+        try:
+            stage_scores = load_stage(stage).scores(folder)
+        except InputError as error:
+            warnings.warn(str(error), RecordWarning, stacklevel=2)
+            continue
+        scores |= {f"{stage}.{name}": value for name, value in stage_scores.items()}
     return scores
 
 
