@@ -51,10 +51,15 @@ def test_main_scores_come_first_and_bounds_never() -> None:
 @pytest.mark.parametrize(
     ("methods", "seeds", "effect", "sentence"),
     [
-        (2, 8, 0.3, r"method m1 is 0\.300 above m0, .* it is supported \(corrected p 0\.0078\)\."),
-        (3, 8, 0.3, r"largest of 3 differences .* method m2 is 0\.600 above m0, .* supported"),
-        (2, 3, 0.3, "it is not supported, as 3 seeds cannot support one"),
-        (2, 1, 0.3, "it is not supported, as 1 seed cannot support one"),
+        (
+            2,
+            8,
+            0.3,
+            r"^MIG: method m1 is 0\.300 above m0 \(.* 8 seeds; supported, corrected p 0\.0078\)\.$",
+        ),
+        (3, 8, 0.3, r"method m2 is 0\.600 above m0, the largest of 3 differences .*; supported"),
+        (2, 3, 0.3, "3 seeds; not supported: too few seeds"),
+        (2, 1, 0.3, "1 seed; not supported: too few seeds"),
         (1, 8, 0.3, "Nothing to compare: no axis has two values"),
     ],
 )
@@ -70,7 +75,15 @@ def test_a_difference_within_noise_is_not_supported() -> None:
     table = runs(2, 8, 0.0)
     table.loc[table.method == "m1", "score.mig"] += [0.1, -0.1] * 8
     said = verdict(table, ["method", "strength"], SCORES)
-    assert "it is not supported (corrected p " in said
+    assert "; not supported, corrected p " in said
+
+
+def test_columns_that_are_no_settings_do_not_hide_pairs_from_the_verdict() -> None:
+    table = runs(2, 8, 0.3)
+    table["labelled.mig"], table["note"] = range(len(table)), [f"n{row}" for row in table.index]
+    assert verdict(table, ["method", "strength"], SCORES) == verdict(
+        runs(2, 8, 0.3), ["method", "strength"], SCORES
+    )
 
 
 def test_means_stand_beside_chance() -> None:

@@ -185,6 +185,18 @@ def test_pages_of_runs_are_linked_from_where_the_page_lies(
         assert runs[1]["links"] == []
 
 
+def test_the_best_run_of_the_means_links_to_its_page(
+    make: Make, folder: StudyFolder, tmp_path: Path
+) -> None:
+    study = make(mig=MIG)
+    for run in (folder.path / "runs").iterdir():
+        (run / "report.html").write_text("")
+    head = study_page_of(study, folder.path).partition("</header>")[0]
+    links = re.findall(r'<a href="runs/(\w+)/report.html">(\w+)</a>', head)
+    assert links
+    assert all(address == name for address, name in links)
+
+
 def test_the_same_bytes_from_the_same_study(
     make: Make, folder: StudyFolder, tmp_path: Path
 ) -> None:

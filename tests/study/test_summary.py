@@ -287,3 +287,14 @@ def test_axes_and_scores_with_equal_file_names_keep_all_tables_and_pictures() ->
     assert sum(name.startswith("violins_m_ig_") for name in files) == 2
     assert sum(name.startswith("scatter_transfer_a_b_M_") for name in files) == 2
     assert slugs(["A.b", "a_b"])["A.b"].lower() != slugs(["A.b", "a_b"])["a_b"]
+
+
+def test_trials_of_a_search_are_not_compared_in_pairs() -> None:
+    axes = ["method", "strength", "noise"]
+    trials = summarize(table(), "mine", axes, PRIMARY, trials=True)
+    assert trials.absent["comparisons"] == "trials of a search are not replicates"
+    compared = summarize(table(), "mine", axes, PRIMARY).tables
+    assert {name for name in compared if name not in trials.tables} == {
+        name for name in compared if name.startswith("comparisons_")
+    }
+    assert "comparisons_method" in compared

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from itertools import compress, islice
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -58,6 +59,8 @@ class Table(NamedTuple):
 
     heads: Row
     rows: list[Row]
+    links: Mapping[str, str] = MappingProxyType({})
+    """Addresses that cells with these texts link to."""
 
 
 class PagePicture(NamedTuple):

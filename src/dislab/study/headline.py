@@ -189,7 +189,8 @@ def verdict(runs: pd.DataFrame, axes: Sequence[str], measures: Mapping[str, Best
     axis, *others = varying
     inner = [name for name in others if nested(runs, name, axis)]
     try:
-        pairs = comparisons(runs.drop(columns=inner), axis, [target], within=[])
+        settings = [name for name in axes if name not in inner]
+        pairs = comparisons(runs[[*settings, "seed", target]], axis, [target], within=[])
     except InputError as error:
         return f"Nothing to compare: {error}."
     rows = [row for row in pairs.to_dict("records") if not pd.isna(row["difference"])]
@@ -204,17 +205,17 @@ def _sentence(row: Mapping[Any, Any], axis: str, target: str, count: int) -> str
     first, second = row["first"], row["second"]
     if difference < 0:
         first, second, difference, low, high = second, first, -difference, -high, -low
-    largest = f"The largest of {count} differences" if count > 1 else "The difference"
-    seeds, p = row["seeds"], row["p_holm"]
+    largest = f", the largest of {count} differences" if count > 1 else ""
+    p, seeds = row["p_holm"], f"{row['seeds']} seed{'s' * (row['seeds'] != 1)}"
     if p < LEVEL:
-        support = f"it is supported (corrected p {p:.2g})"
+        support = f"supported, corrected p {p:.2g}"
     elif row["least_p"] * count >= LEVEL:
-        support = f"it is not supported, as {seeds} seed{'s' * (seeds != 1)} cannot support one"
+        support = "not supported: too few seeds"
     else:
-        support = f"it is not supported (corrected p {p:.2g})"
+        support = f"not supported, corrected p {p:.2g}"
     return (
-        f"{largest} in {target}: {axis} {first} is {difference:.3f} above {second}, 95 % interval "
-        f"{low:.3f} to {high:.3f} over {seeds} seed{'s' * (seeds != 1)}; {support}."
+        f"{target}: {axis} {first} is {difference:.3f} above {second}{largest} "
+        f"(95 % interval {low:.3f} to {high:.3f}, {seeds}; {support})."
     )
 
 

@@ -116,8 +116,8 @@ def study_page_of(
             "title": study.schedule.name,
             "summary": _described(study, table),
             "headline": _headline(table),
-            "verdict": "" if summary is None else _verdict(summary),
-            "means": None if summary is None else _means(summary),
+            "verdict": "" if summary is None or study.schedule.search else _verdict(summary),
+            "means": None if summary is None else _means(summary, _pages(study, folder)),
             "notes": [
                 f"{note[0].upper()}{note[1:]}." for note in (mixed_versions(runs), reason) if note
             ],
@@ -176,12 +176,21 @@ def _verdict(summary: StudySummary) -> str:
     return verdict(summary.runs, summary.axes, {summary.target: summary.measures[summary.target]})
 
 
-def _means(summary: StudySummary) -> Table:
+def _pages(study: Study, folder: Path) -> dict[str, str]:
+    """Address of the page of each run, or of its folder if it has none."""
+    links = {run.id: _links(study.folder.run(run.id), folder) for run in study.schedule.runs}
+    return {run: pages[0][1] for run, pages in links.items() if pages}
+
+
+def _means(summary: StudySummary, pages: Mapping[str, str]) -> Table:
     """Table of means of the target and of two more scores by the first axis."""
     names = dict.fromkeys([summary.target, *headline_measures(summary.measures)])
     measures = {name: summary.measures[name] for name in list(names)[:3]}
     means = headline_table(summary.runs, summary.axes, measures).reset_index()
-    return Table(list(map(str, means)), [list(map(str, row)) for row in means.to_numpy()])
+    rows = [list(map(str, row)) for row in means.to_numpy()]
+    return Table(
+        list(map(str, means)), rows, {row[-1]: pages[row[-1]] for row in rows if row[-1] in pages}
+    )
 
 
 def _finite(summary: StudySummary) -> pd.Series:

@@ -222,7 +222,12 @@ class Study:
         if WORD in self.schedule.stages:
             table = table.join(self.agreement()).join(self.few_labels())
         return summarize(
-            table, self.schedule.name, self.schedule.axes, self.primary_scores(), target
+            table,
+            self.schedule.name,
+            self.schedule.axes,
+            self.primary_scores(),
+            target,
+            trials=self.schedule.search is not None,
         )
 
     def _need_codes(self, result: str) -> None:

@@ -98,6 +98,7 @@ def summarize(
     axes: Sequence[str],
     primary: Mapping[str, Best] | None = None,
     target: str | None = None,
+    trials: bool = False,
 ) -> StudySummary:
     """Computes all tables of a study from a table with one row per run.
 
@@ -110,6 +111,8 @@ def summarize(
             returned by `Study.primary_scores`; None or empty for every score of the codes.
         target: The measure to show in pictures and in excerpts of tables; None for DCI
             disentanglement if available, else the first measure.
+        trials: Whether the runs are trials of a search, which are no replicates and therefore not
+            compared in pairs.
 
     Raises:
         NothingToCompareError: There is no run or no score that varies.
@@ -140,12 +143,14 @@ def summarize(
             f"{', '.join(measures)}"
         )
     varying = [axis for axis in axes if runs[axis].map(repr).nunique() > 1]
+    if trials:
+        absent["comparisons"] = "trials of a search are not replicates"
     tables: dict[str, NamedTable] = {}
     makers: dict[str, Callable[[], NamedTable]] = {
         "means": partial(_means, runs, varying, measures),
         **{
             f"comparisons_{text}": partial(_compared, runs, axis, varying, measures, target)
-            for axis, text in slugs(varying).items()
+            for axis, text in slugs([] if trials else varying).items()
         },
         "rank_correlations": partial(_correlated, runs, varying, measures, target),
         "variance_shares": partial(_shares, runs, varying, measures),
