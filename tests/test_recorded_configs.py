@@ -13,14 +13,14 @@ from typing import Any
 
 import pytest
 from lightning.pytorch import Trainer
-from tests.test_configs import CONFIGS, DATA_OVERLAYS, FIRST_RUN, HOME, LABELS, ROOMS
+from tests.test_configs import CONFIGS, DATA_OVERLAYS, FIRST_RUN, HOME, ROOMS
 
 from dislab.cli.study_runs import resolver
 from dislab.naming.classes import find_object
 
 RECORDED = Path(__file__).parent / "data" / "configurations.json"
 BASES = {"quick": "betavae", FIRST_RUN: "factorvae", HOME: "adagvae", ROOMS: "betavae"}
-BASES |= DATA_OVERLAYS | LABELS
+BASES |= DATA_OVERLAYS | {"labels100": "betavae", "labels1000": "betatcvae"}
 """Files that lie on top of a configuration, with one; splits and correlations lie on betavae,
 those of the finger on dittadi_unsupervised."""
 AGAIN = "python -m tests.test_recorded_configs"

@@ -1,6 +1,7 @@
 """Which images have labels, what the labels are, and that the other images stay the same."""
 
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import lightning.pytorch as pl
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 from scipy.stats import spearmanr
+from tests.cases import builds, own
 
 from dislab.base import Dataset, Objective
 from dislab.datamodules import LabelledData, PairedData, SingleData
@@ -110,7 +112,8 @@ def test_refuses_a_nuisance_factor(repeated: Dataset) -> None:
 BLOB: dict[str, Any] = {"dataset": GaussianBlob(16), "resize": 16, "batch_size": 64}
 
 
-def fitted(data: Any, kind: Any = VAE, steps: int = 5, **regularizers: Any) -> Objective:
+def blank(kind: Any = VAE, **regularizers: Any) -> Objective:
+    """A model before its first step."""
     torch.manual_seed(1)
     model: Objective = kind(
         image_shape=(1, 16, 16),
@@ -121,10 +124,18 @@ def fitted(data: Any, kind: Any = VAE, steps: int = 5, **regularizers: Any) -> O
         regularizers={"kl": KL, **regularizers},
         optimizer=partial(torch.optim.Adam, lr=3e-3),
     )
+    return model
+
+
+def trainer(steps: int, **settings: Any) -> pl.Trainer:
     quiet: dict[str, Any] = {"logger": False, "enable_checkpointing": False}
     quiet |= {"enable_progress_bar": False, "enable_model_summary": False, "barebones": False}
-    runner = pl.Trainer(accelerator="cpu", max_steps=steps, limit_val_batches=1, **quiet)
-    runner.fit(model, datamodule=data)
+    return pl.Trainer(accelerator="cpu", max_steps=steps, limit_val_batches=1, **quiet, **settings)
+
+
+def fitted(data: Any, kind: Any = VAE, steps: int = 5, **regularizers: Any) -> Objective:
+    model = blank(kind, **regularizers)
+    trainer(steps).fit(model, datamodule=data)
     return model
 
 
@@ -133,6 +144,30 @@ def test_weight_zero_equals_the_unsupervised_run() -> None:
     expected = fitted(SingleData(**BLOB)).state_dict()
     for name, value in labelled.state_dict().items():
         assert torch.equal(value, expected[name]), name
+
+
+@pytest.mark.parametrize("name", sorted(own("regularizers")))
+def test_labels_beside_every_regularizer_resume_to_the_bit(name: str, tmp_path: Path) -> None:
+    other = {} if name == "LabelFit" else {"other": builds("regularizers", name)[0]}
+    states = []
+    for steps, path in ((4, None), (2, None), (4, str(tmp_path / "two.ckpt"))):
+        model = blank(**other, labels=LabelFit)
+        runner = trainer(steps)
+        runner.fit(model, datamodule=LabelledData(**BLOB, labels=20), ckpt_path=path)
+        states.append(model.state_dict())
+        if steps == 2:
+            runner.save_checkpoint(tmp_path / "two.ckpt")
+    whole, _, resumed = states
+    for part, value in whole.items():
+        assert torch.equal(resumed[part], value), part
+        assert value.isfinite().all(), part
+
+
+@pytest.mark.parametrize("precision", ["bf16-mixed", "64-true"])
+def test_labels_in_other_precisions(precision: Any) -> None:
+    model = blank(labels=LabelFit)
+    trainer(3, precision=precision).fit(model, datamodule=LabelledData(**BLOB, labels=20))
+    assert all(part.isfinite().all() for part in model.parameters())
 
 
 @pytest.mark.parametrize(("kind", "data"), [(VAE, SingleData), (AdaGVAE, PairedData)])
