@@ -1,19 +1,24 @@
 import pickle
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from sklearn.base import clone
 from sklearn.decomposition import PCA, FastICA
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import check_estimator
 
+from dislab.encoders import MLPEncoder
 from dislab.errors import InputError
 from dislab.runs import open_run
-from dislab_identify import Representation
+from dislab_identify import ContrastiveInversion, Representation
 from dislab_identify.consistency import agreement, agreements, chance
 
 GENERATOR = np.random.default_rng(0)
@@ -87,6 +92,12 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     folder = tmp_path_factory.mktemp("representation")
     table = folder / "table.npy"
     np.save(table, CODES @ np.random.default_rng(1).normal(size=(3, 6)) * 1000 + 50)
+    return fitted(table), table
+
+
+def fitted(table: Path) -> Path:
+    """Folder of a run of three steps on a table."""
+    folder = table.parent
     settings = {"data.dataset.path": table, "runs": folder, "trainer.max_steps": 3}
     settings |= {"then_test": "false", "trainer.accelerator": "cpu"}
     arguments = [f"--{name}={value}" for name, value in settings.items()]
@@ -95,7 +106,16 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
         command, capture_output=True, text=True, check=False, cwd=folder, timeout=300
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    return folder / "vectors/version_0", table
+    return folder / "vectors/version_0"
+
+
+@pytest.mark.slow
+def test_a_csv_of_50_columns_trains_with_one_command(tmp_path: Path) -> None:
+    rows = CODES[:400] @ np.random.default_rng(2).normal(size=(3, 50)) * 1000
+    np.savetxt(tmp_path / "table.csv", rows, delimiter=",", fmt="%.9g")
+    opened = open_run(fitted(tmp_path / "table.csv"))
+    assert opened.data.image_shape == (50, 1, 1)
+    assert np.asarray(opened.encode("test").codes).shape[1] == 10
 
 
 def test_a_run_is_a_transformer(run: tuple[Path, Path]) -> None:
@@ -111,6 +131,54 @@ def test_a_run_is_a_transformer(run: tuple[Path, Path]) -> None:
     assert pipeline.transform(rows[:7]).shape == (7, 2)
     copy = pickle.loads(pickle.dumps(transformer))
     assert np.array_equal(copy.transform(rows[:9]), transformer.transform(rows[:9]))
+
+
+class OfAnyWidth(Representation):
+    """A run for each number of features, as the checks give tables of several widths."""
+
+    def _open(self, features: int) -> Any:
+        torch.manual_seed(features)
+        shape = (features, 1, 1)
+        model = ContrastiveInversion(shape, 1, partial(MLPEncoder, hidden=(4,)))
+        return SimpleNamespace(model=model, data=SimpleNamespace(image_shape=shape, dataset=None))
+
+
+def failures_of(transformer: Representation) -> dict[str, str]:
+    """Messages of the checks that fail, except those that give settings of another type.
+
+    The type checks of these tests refuse such settings, and nothing does outside of tests.
+    """
+    results = check_estimator(transformer, on_fail=None, on_skip=None)
+    failed = {
+        each["check_name"]: _causes(each["exception"])
+        for each in results
+        if each["status"] == "failed"
+    }
+    assert sum(each["status"] == "skipped" for each in results) <= 1  # one needs a variable
+    assert len(results) > 40
+    return {name: text for name, text in failed.items() if "parameter annotations" not in text}
+
+
+def test_scikit_learns_checks_hold_where_a_run_fits_the_table() -> None:
+    assert failures_of(OfAnyWidth("a run")) == {}
+
+
+@pytest.mark.slow
+def test_scikit_learns_checks_fail_by_the_number_of_columns_alone(run: tuple[Path, Path]) -> None:
+    """A run has one number of columns, and most checks give another."""
+    failures = failures_of(Representation(str(run[0])))
+    assert failures
+    for text in failures.values():
+        assert "run was trained on 6" in text
+
+
+def _causes(error: BaseException | None) -> str:
+    """The messages of an error and of those behind it."""
+    messages = []
+    while error is not None:
+        messages.append(str(error))
+        error = error.__cause__ or error.__context__
+    return " / ".join(messages).lower()
 
 
 @pytest.mark.parametrize(

@@ -67,7 +67,7 @@ def test_they_are_declared() -> None:
     check_declared("datamodules", ["StepData"])
 
 
-@pytest.mark.parametrize("name", [name for name in BUILDERS if name != "SlowVAE"])
+@pytest.mark.parametrize("name", BUILDERS)
 def test_more_latents_than_features_are_refused(name: str) -> None:
     with pytest.raises(InputError, match="latent_dim is 5, and the data have 4 features"):
         BUILDERS[name][0](latent_dim=5)

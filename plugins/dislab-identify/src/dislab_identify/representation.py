@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from dislab.base import is_vector
 from dislab.errors import InputError
 from dislab.functional.checks import check_count
-from dislab.runs import open_run
+from dislab.runs import OpenRun, open_run
 from dislab_identify.vector_dataset import VectorDataset
 
 
@@ -45,7 +45,7 @@ class Representation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if not self.run:
             raise InputError("run is empty; give the folder of a trained run")
         rows = validate_data(self, X, dtype=np.float64)
-        opened = open_run(Path(self.run))
+        opened = self._open(rows.shape[1])
         self.image_shape_ = opened.data.image_shape
         if rows.shape[1] != (features := int(np.prod(self.image_shape_))):
             raise InputError(
@@ -55,6 +55,10 @@ class Representation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.model_ = opened.model
         self.dataset_ = opened.data.dataset
         return self
+
+    def _open(self, features: int) -> OpenRun:
+        """The run; a stand-in may choose it by the number of features."""
+        return open_run(Path(self.run))
 
     def transform(self, X: npt.ArrayLike) -> npt.NDArray[np.float64]:  # noqa: N803
         """Codes of rows, shape (row, latent).
@@ -66,7 +70,7 @@ class Representation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         rows = validate_data(self, X, dtype=np.float64, reset=False)
         if is_vector(self.image_shape_) and isinstance(self.dataset_, VectorDataset):
             rows = self.dataset_.scaled_rows(rows)
-        images = torch.from_numpy(rows).to(self.model_.dtype).view(-1, *self.image_shape_)
+        images = torch.from_numpy(rows.copy()).to(self.model_.dtype).view(-1, *self.image_shape_)
         model = self.model_.eval()
         with torch.inference_mode():
             parts = torch.split(images, self.batch_size)

@@ -20,7 +20,7 @@ from dislab.base import (
     make_decoder,
     make_encoder,
 )
-from dislab.functional.checks import check_above, check_at_least, check_choice, check_count
+from dislab.functional.checks import check_above, check_at_least, check_choice
 from dislab.functional.losses import (
     Likelihood,
     kl_per_latent,
@@ -29,7 +29,7 @@ from dislab.functional.losses import (
     sample,
 )
 from dislab.functional.streams import Stream
-from dislab_identify._shared import posterior_of
+from dislab_identify._shared import check_latents, posterior_of
 from dislab_identify.densities import gaussian_entropy, laplace_cross_entropy
 from dislab_identify.step_data import StepBatch
 
@@ -63,7 +63,7 @@ class SlowVAE(Objective):
         scheduler: Makes a learning-rate schedule, which advances after each optimiser step.
 
     Raises:
-        InputError: There are no latents, or a weight or the rate is out of range.
+        InputError: There are more latents than features, or a weight or the rate is out of range.
     """
 
     batch_types: ClassVar[tuple[type, ...]] = (StepBatch, PairBatch, TransitionBatch)
@@ -85,7 +85,7 @@ class SlowVAE(Objective):
     ) -> None:
         super().__init__(optimizer, scheduler)
         self.save_hyperparameters()
-        check_count("latent_dim", latent_dim, 1)
+        check_latents("SlowVAE", latent_dim, image_shape)
         check_at_least("beta", beta, 0)
         check_at_least("gamma", gamma, 0)
         check_above("rate", rate, 0)
