@@ -21,6 +21,7 @@ from dislab.errors import InputError
 from dislab.factors import MISSING
 from dislab.objectives import VAE, BottleneckGenerator, GroundTruthDecoder
 from dislab.plans import PlannedData
+from dislab.plans.index_plans import TrainBatches, TrainingProgress
 from dislab.regularizers import KL, LabelFit
 from dislab.regularizers.label_fit import LabelLoss
 from dislab.runs.codes import write_codes
@@ -53,10 +54,10 @@ def numbers(dataset: FolderDataset, states: Any) -> set[int]:
     return {int(dataset.files[state][:2]) for state in states}
 
 
-def trainer() -> pl.Trainer:
+def trainer(steps: int = 3, **settings: Any) -> pl.Trainer:
     quiet: dict[str, Any] = {"logger": False, "enable_checkpointing": False}
     quiet |= {"enable_progress_bar": False, "enable_model_summary": False}
-    return pl.Trainer(accelerator="cpu", max_steps=3, limit_val_batches=1, **quiet)
+    return pl.Trainer(accelerator="cpu", max_steps=steps, limit_val_batches=1, **quiet, **settings)
 
 
 LACKING = {n for n in range(COUNT) if n % 3 == 0 or n % 4 == 0 or n >= COUNT - 5}
@@ -210,3 +211,70 @@ def test_weight_zero_equals_training_without_labels(photos: FolderDataset) -> No
     assert torch.equal(weights[0], weights[1])
     assert weights[2].isfinite().all()
     assert not torch.equal(weights[0], weights[2])
+
+
+def few(photos: FolderDataset, loss: LabelLoss) -> tuple[LabelledData, VAE]:
+    data = LabelledData(photos, labels=20, batch_size=8, validation=0.2)
+    torch.manual_seed(1)
+    networks = partial(MLPEncoder, hidden=(8,)), partial(MLPDecoder, hidden=(8,))
+    labels = partial(LabelFit, loss=loss, schedule="annealed", steps=4)
+    regularizers: dict[str, Any] = {"kl": KL, "labels": labels}
+    return data, VAE((1, 8, 8), data.train_size, 3, *networks, regularizers=regularizers)
+
+
+def weights(model: VAE) -> torch.Tensor:
+    return torch.cat([part.detach().flatten() for part in model.parameters()])
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_resumed_run_equals_an_uninterrupted_one(
+    photos: FolderDataset, loss: LabelLoss, tmp_path: Path
+) -> None:
+    data, uninterrupted = few(photos, loss)
+    trainer(6).fit(uninterrupted, datamodule=data)
+    data, model = few(photos, loss)
+    first = trainer(3)
+    first.fit(model, datamodule=data)
+    first.save_checkpoint(tmp_path / "half.ckpt")
+    assert not torch.equal(weights(model), weights(uninterrupted))
+    data, model = few(photos, loss)
+    torch.manual_seed(9)
+    trainer(6).fit(model, datamodule=data, ckpt_path=tmp_path / "half.ckpt", weights_only=False)
+    assert torch.equal(weights(model), weights(uninterrupted))
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_mixed_precision_trains_with_missing_labels(photos: FolderDataset, loss: LabelLoss) -> None:
+    trained = []
+    for precision in ("32-true", "bf16-mixed"):
+        data, model = few(photos, loss)
+        start = weights(model)
+        trainer(6, precision=precision).fit(model, datamodule=data)
+        trained.append(weights(model) - start)
+    exact, mixed = trained
+    assert mixed.isfinite().all()
+    # Adam moves each weight by about the learning rate a step, in the direction of most gradients
+    assert torch.cosine_similarity(exact, mixed, dim=0) > 0.9
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_two_processes_share_the_labelled_batch(photos: FolderDataset, loss: LabelLoss) -> None:
+    data, _ = few(photos, loss)
+    plan, progress = data.plan("train"), TrainingProgress(5)
+    whole, *parts = (
+        TrainBatches(plan, 8, rank, world, progress, photos.factors).states_of(3)
+        for rank, world in ((0, 1), (0, 2), (1, 2))
+    )
+    assert np.array_equal(whole.states, np.concatenate([part.states for part in parts], -1))
+    labels = [torch.from_numpy(part.labels["labels"]) for part in (whole, *parts)]
+    assert torch.equal(torch.cat(labels[1:]).nan_to_num(-1), labels[0].nan_to_num(-1))
+    assert labels[0].isnan().any()
+    if loss == "covariance":
+        return  # gathers the rows of all processes before it compares them
+    generator, fit = torch.Generator().manual_seed(0), LabelFit(3, 100, loss=loss)
+    mean = torch.randn(8, 3, generator=generator)
+    penalties = [
+        fit(Posterior(rows, rows), rows, {"labels": rows_labels}, torch.tensor(0)).penalty.item()
+        for rows, rows_labels in zip((mean, mean[:4], mean[4:]), labels, strict=True)
+    ]
+    assert penalties[0] == pytest.approx((penalties[1] + penalties[2]) / 2, rel=1e-5)
