@@ -13,7 +13,6 @@ import yaml
 
 from dislab.errors import InputError
 from dislab.study import compare
-from dislab.study.results import RecordWarning
 from dislab_downstream import commands
 from dislab_downstream.stages import FairnessStage, ReasoningStage
 
@@ -179,7 +178,7 @@ def test_loose_runs_are_compared_by_both_tasks(tmp_path: Path) -> None:
         (tmp_path / run / "fairness.json").write_text(json.dumps(record))
     (tmp_path / "a" / "reasoning.json").write_text('{"scores": {"codes/100": 0.75}}')
     (tmp_path / "b" / "reasoning.json").write_text("{")
-    with pytest.warns(RecordWarning, match=r"reasoning\.json .*is no JSON"):
+    with pytest.warns(UserWarning, match=r"reasoning\.json .*is no JSON"):
         table = compare([tmp_path / "a", tmp_path / "b"])
     assert table["fairness.unfairness"].tolist() == [0.25, 0.5]
     assert table["reasoning.codes/100"].isna().tolist() == [False, True]
