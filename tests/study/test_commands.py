@@ -173,7 +173,7 @@ def test_a_study_ends_with_means_a_verdict_and_the_next_commands(
         ["1", "2", "0.125 ± 0.177", "0.250 ± 0.071*", plan.runs[1].id],
         ["2", "2", "0.625 ± 0.177*", "0.050 ± 0.071", plan.runs[3].id],
     ]
-    verdict = "The difference in MIG: model.b 2 is 0.500 above 1, 95 % interval 0.500 to 0.500"
+    verdict = "MIG: model.b 2 is 0.500 above 1 (95 % interval 0.500 to 0.500, "
     assert any(line.startswith(verdict) for line in lines), lines
     assert f"  dislab report {folder.path}  # one interactive page" in lines
     assert max(map(len, lines[: lines.index("Next:")])) < 200
