@@ -262,6 +262,8 @@ def _panels(record: dict[str, Any]) -> dict[str, Any]:
             ("TCL square", "`TCL`, square, 6,000 steps", "squares ICA"),
             ("TCL long", "`TCL`, square, 20,000 steps", "squares ICA"),
         ):
+            if f"{layers} layers, {name}, 0" not in record:
+                continue
             of_paper = PUBLISHED[layers, name.split()[0]]
             cells = _cell(record, f"{layers} layers, {name}", "published", honest)
             untrained = _cell(record, f"{layers} layers, {name}", f"untrained {honest}")
@@ -309,7 +311,15 @@ def _pairs(record: dict[str, Any], first: str, *keys: str) -> dict[str, Any]:
 def tables(runs: dict[str, Any]) -> dict[str, Any]:
     """The tables of the page."""
     made = {"panels": _panels(runs["panels"]), "tcl": _tcl(runs["panels"])}
-    scores = ("MCC", "untrained MCC", "PCA MCC", "FastICA MCC", "perfect MCC", "chance MCC")
+    scores = (
+        "MCC",
+        "affine",
+        "untrained MCC",
+        "PCA MCC",
+        "FastICA MCC",
+        "perfect MCC",
+        "chance MCC",
+    )
     if "inversion" in runs:
         made["inversion"] = _pairs(runs["inversion"], "steps, exponent of the loss", *scores)
     if "normals" in runs:

@@ -55,7 +55,8 @@ def _plugins(group: str) -> str:
 def _datasets() -> str:
     """The table of data sets, from their classes; settings decide how to get the images."""
     classes = load_all(("datasets",))["datasets"]
-    rows = [_dataset(plugin, classes[plugin.name]) for plugin in available("datasets")]
+    plugins = [plugin for plugin in available("datasets") if plugin.distribution == "dislab"]
+    rows = [_dataset(plugin, classes[plugin.name]) for plugin in plugins]
     heading = "| name | images | shape | factors and their values | licence | images are |"
     return "\n".join([heading, "|---|---|---|---|---|---|", *rows])
 

@@ -161,7 +161,8 @@ def test_every_data_set_is_in_the_table_of_its_page() -> None:
     assert after
     rows = {line.split("`")[1]: line for line in before.splitlines() if line.startswith("| `")}
     for plugin in available("datasets"):
-        assert rows[plugin.name].count("|") == 7
+        if plugin.distribution == "dislab":  # whatever else is installed has its own page
+            assert rows[plugin.name].count("|") == 7
     assert "| 480,000 | 3×64×64 | floor_hue 10, " in rows["Shapes3D"]
     assert rows["Shapes3D"].endswith("| Apache-2.0 | drawn; read with `source: official` |")
     assert rows["GaussianBlob"].endswith("| drawn |")
