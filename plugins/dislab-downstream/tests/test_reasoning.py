@@ -87,6 +87,24 @@ def test_true_factors_are_learnt_and_random_codes_stay_at_chance() -> None:
     assert chance == pytest.approx(1 / 6, abs=0.05)
 
 
+@pytest.mark.slow
+def test_pixels_that_show_the_factors_are_learnt() -> None:
+    observations = of_arrays(np.zeros((len(GRID), 1)), GRID)
+
+    def images(states: Any) -> Any:
+        """A square for each factor, farther to the right the larger its value."""
+        positions = observations.space.positions(states)
+        pixels = np.zeros((len(states), 1, 16, 16), np.float32)
+        for column, value in product(range(3), range(4)):
+            rows = positions[:, column] == value
+            pixels[rows, 0, 5 * column : 5 * column + 5, 4 * value : 4 * value + 4] = 1
+        return pixels
+
+    settings: Any = {"samples": [2000], "test": 600, "steps": 250}
+    shown = observations._replace(images=images)
+    assert reasoning(shown, source="pixels", **settings)[2000] > 0.4
+
+
 def test_the_seed_decides() -> None:
     observations = of_arrays(GRID.astype(float), GRID)
     settings: Any = {"samples": [50, 20], "test": 100, "steps": 5}
