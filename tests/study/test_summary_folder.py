@@ -146,6 +146,23 @@ def test_pictures_fit_a_column_and_their_labels_can_be_read(
     assert min(float(text.get_fontsize()) for text in texts) >= 7
 
 
+def test_pictures_of_another_format_replace_the_earlier_ones(
+    folder: StudyFolder, tmp_path: Path
+) -> None:
+    filled(folder, TEXT.format(seeds=2, codes=""))
+    out = tmp_path / "out"
+    summary = ["study", "summary", str(folder.path), "--out", str(out)]
+    assert main([*summary, "--pictures=svg"]) == 0
+    names = {path.stem for path in out.glob("*.svg")}
+    mine = [out / "mine.svg", out / f"{min(names)}.png"]
+    for path in mine:
+        path.write_text("mine")
+    assert main([*summary, "--pictures=pdf"]) == 0
+    assert {path.stem for path in out.glob("*.pdf")} == names
+    assert list(out.glob("*.svg")) == [out / "mine.svg"]
+    assert [path.read_text() for path in mine] == ["mine", "mine"]
+
+
 HOSTILE = [
     "# heading\n# two\n\n```",
     "</style><script>alert(1)</script><img src=x onerror=alert(1)>",

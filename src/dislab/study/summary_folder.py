@@ -12,7 +12,7 @@ from dislab.storage import markdown_text, new_folder
 from dislab.study.statistics import correlation_table, markdown
 from dislab.study.statistics._frames import groups, numbers
 from dislab.study.summary import UDR, StudySummary, label, slugs
-from dislab.study.tables import PictureFormat, is_table, write_table
+from dislab.study.tables import PICTURES, PictureFormat, is_table, write_table
 
 _WIDE: Final = 40
 """Maximum number of scores in a matrix; more would be illegible."""
@@ -134,7 +134,8 @@ def write_summary(
     `summary.md` shows the pictures and the most important part of each table; a page can include
     one part by `--8<-- "summary.md:NAME"` (pymdownx.snippets), where NAME is that of the CSV file.
     Equal runs give equal bytes. The files reach the folder when all of them are written; they
-    replace those of an earlier summary there, and no others.
+    replace those of an earlier summary there, and no others; its pictures of the same names in
+    other formats are removed.
 
     Args:
         summary: Result of `summarize`.
@@ -145,7 +146,7 @@ def write_summary(
     Raises:
         InputError: A file cannot be written, or would replace a file of the user.
     """
-    captions = []
+    captions, earlier = [], _earlier_pictures(folder, form)
     with new_folder("--out", folder, _is_of_summary) as temporary:
         write_table(summary.runs, temporary / _RUNS)
         for name, table in summary.tables.items():
@@ -155,9 +156,23 @@ def write_summary(
             captions.append((picture.name, picture.caption))
         text = page(summary, captions, form, about)
         (temporary / PAGE).write_text(text, encoding="utf-8")
+    for name, _ in captions:
+        for path in earlier.get(name, []):
+            path.unlink(missing_ok=True)
     tables = [f"{name}.csv" for name in summary.tables]
     files = [f"{name}.{form}" for name, _ in captions]
     return [folder / name for name in (_RUNS, *tables, *files, PAGE)]
+
+
+def _earlier_pictures(folder: Path, form: PictureFormat) -> dict[str, list[Path]]:
+    """Pictures of an earlier summary in other formats, by name."""
+    pictures_by_name: dict[str, list[Path]] = {}
+    if (folder / PAGE).is_file():
+        for path in folder.iterdir():
+            other = path.suffix.removeprefix(".")
+            if other in PICTURES and other != form and path.is_file() and _is_of_summary(path):
+                pictures_by_name.setdefault(path.stem, []).append(path)
+    return pictures_by_name
 
 
 def _is_of_summary(path: Path) -> bool:
