@@ -139,7 +139,7 @@ def test_means_have_the_chance_of_scores_where_it_was_measured() -> None:
 
 def test_every_table_of_a_study() -> None:
     udr = {"agreement.udr_lasso_pooled": rising(), "agreement.informative": 3.0}
-    udr["fairness.gap"] = rising()  # of a plugin's stage
+    udr["elsewhere.gap"] = rising()  # of a plugin's stage
     runs = table(**{"score.tc": rising(), **udr})
     found = summarize(runs, "mine", ("method", "strength", "noise"), PRIMARY)
     assert found.target == "score.mig"
@@ -153,7 +153,7 @@ def test_every_table_of_a_study() -> None:
         "variance_shares",
         "model_selection",
     ]
-    assert "fairness.gap" in found.runs
+    assert "elsewhere.gap" in found.runs
     means = found.tables["means"].table
     assert len(means) == 3 * 2 * 2 * 4
     assert set(means["runs"]) == {SEEDS}
@@ -265,7 +265,7 @@ def test_names_for_files_and_people() -> None:
     assert slug("transfer.a/../b\n<") == "transfer_a_b"
     assert label("score.mig") == "MIG"
     assert label("agreement.alignment") == "Alignment"
-    assert label("transfer.a_b/MLP") == "transfer a b/MLP"
+    assert label("transfer.a_b/MLP") == "Error of MLP in a b"
     assert labels(["score.a_b", "score.a/b", "score.mig"]) == {
         "score.a_b": "score.a_b",
         "score.a/b": "score.a/b",

@@ -249,13 +249,25 @@ def label(column: str) -> str:
 
     >>> label("score.dci_hgbt_disentanglement"), label("model.regularizers.kl.beta")
     ('DCI disentanglement', 'kl.beta')
+    >>> label("transfer.rooms_ood1_b/GradientBoosting")
+    'Error of gradient boosting in rooms OOD1 B'
     """
     prefix, _, name = column.partition(".")
     if column.startswith(("score.", AGREEMENT, LABELLED)):
         return words(name)
+    if prefix == "transfer" and "/" in name:
+        return _transfer_label(*name.split("/", 2))
     if prefix in ("transfer", "generalisation"):
         return f"{prefix} {name}".replace("_", " ")
     return ".".join(column.split(".")[-2:])
+
+
+def _transfer_label(scenario: str, predictor: str, of: str = "") -> str:
+    """The error of a predictor in a scenario, as words."""
+    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", predictor)
+    method = predictor if predictor.isupper() else spaced.lower()
+    shift = re.sub(r"ood\d \w\b", lambda name: name[0].upper(), scenario.replace("_", " "))
+    return f"Error of {method} in {shift}" + (f", {of.replace('_', ' ')}" if of else "")
 
 
 def labels(columns: Iterable[str]) -> dict[str, str]:
