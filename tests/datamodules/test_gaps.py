@@ -28,6 +28,7 @@ from dislab.runs.codes import write_codes
 
 COUNT = 60
 NEEDED: dict[str, dict[str, Any]] = {"ClampedData": {"groups": {"size": ["size"]}}}
+LABELS: dict[type, dict[str, Any]] = {SingleData: {}, LabelledData: {"labels": 4}}
 LOSSES: tuple[LabelLoss, ...] = ("cross_entropy", "squared_error", "covariance", "embedding")
 
 
@@ -159,6 +160,29 @@ def test_other_data_modules_refuse_gaps(photos: FolderDataset) -> None:
     for name in planned.keys() - taking:
         with pytest.raises(InputError, match="some images have no value of size, kind"):
             planned[name](photos, batch_size=8, validation=0.2, **NEEDED.get(name, {}))
+
+
+@pytest.mark.parametrize("kind", [SingleData, LabelledData])
+@pytest.mark.parametrize("settings", [{}, {"validation": 0.2, "test": 0.2}])
+def test_images_of_which_none_has_all_values_are_refused_before_training(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: Any, settings: dict[str, Any]
+) -> None:
+    monkeypatch.setenv("DISLAB_CACHE", str(tmp_path / "cache"))
+    folder = tmp_path / "halves"
+    folder.mkdir()
+    lines = ["file,size,kind"]
+    for number in range(12):
+        Image.new("L", (8, 8), 9 * number).save(folder / f"{number:02}.png")
+        lines.append(f"{number:02}.png," + (f"{number % 4},", ",cup", ",pen")[number % 3])
+    (folder / "factors.csv").write_text("\n".join(lines) + "\n")
+    dataset = FolderDataset(str(folder), gaps="keep")
+    dataset.prepare()
+    with pytest.raises(InputError, match="none of the 12 images has a value of every factor"):
+        kind(dataset, batch_size=2, **settings)
+    sizes = FolderDataset(str(folder), factors=["size"], gaps="keep")
+    sizes.prepare()
+    data = kind(sizes, batch_size=2, validation=0.0, test=0.0, **LABELS[kind])
+    assert len(data.indices("train")) == 12
 
 
 def test_methods_and_correlations_that_need_every_value_refuse(photos: FolderDataset) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from dislab.base.datamodule import Split
 from dislab.base.dataset import Dataset
 from dislab.errors import InputError
-from dislab.factors import Indices, Selection
+from dislab.factors import FactorSpace, Indices, Selection
 from dislab.functional.checks import naming
 from dislab.functional.random import host_generator
 
@@ -44,16 +44,16 @@ def split_states(
         batch_size: Examples in a batch; the training split must have at least as many states.
 
     Raises:
-        InputError: A selection matches nothing, no held-out state is included, a split with a
-            fraction above 0 is empty, or the training split is smaller than a batch; the message
-            names every setting to change.
+        InputError: A selection matches nothing, no included state has a value of every factor, no
+            held-out state is included, a split with a fraction above 0 is empty, or the training
+            split is smaller than a batch; the message names every setting to change.
     """
     space = dataset.factors
     with naming("include"):
         states = space.where(include or {})
     canonical = dataset.canonical(states)
     lot = host_generator(seed).random(len(space))[canonical]
-    lot[np.isin(states, space.complete(states), invert=True)] = np.inf  # only trains
+    lot[np.isin(states, _complete(space, states), invert=True)] = np.inf  # only trains
     if hold_out is not None:
         with naming("hold_out"):
             held_out = space.where(hold_out)
@@ -83,6 +83,18 @@ def split_states(
         fractions["test"] = test
     _check(parts, len(states), fractions, divided, batch_size)
     return {**parts, "all": np.sort(np.concatenate(list(parts.values())))}
+
+
+def _complete(space: FactorSpace, states: Indices) -> Indices:
+    """The states with a value of every factor; refuses if there are none."""
+    complete = space.complete(states)
+    if not len(complete):
+        raise InputError(
+            f"none of the {len(states)} images has a value of every factor, which scores and "
+            f"pictures need; some lack {', '.join(space.incomplete)}: leave factors out by the "
+            "data set's factors, or complete the table for some images"
+        )
+    return complete
 
 
 def _parts(
