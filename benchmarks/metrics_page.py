@@ -195,15 +195,6 @@ def irs_ceiling() -> str:
 
 
 @sentence
-def irs_of_noise() -> str:
-    factors = draw_factors(DSPRITES, 15_000, 0)
-    noise = standard_codes(factors, 10, 0)["noise"]
-    return (
-        f"a latent of any one factor counts 1, and noise {score(noise, factors, [IRS])['irs']:.1f}"
-    )
-
-
-@sentence
 def jemmig_of_collapse() -> str:
     factors = draw_factors(DSPRITES, 15_000, 0)
     codes = standard_codes(factors, 5, 0)

@@ -15,4 +15,4 @@ def test_page_states_computed_figures() -> None:
         [sys.executable, str(BENCHMARK)], capture_output=True, text=True, check=False, timeout=600
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.count("as stated:") == 15
+    assert done.stdout.count("as stated:") == 14
