@@ -18,7 +18,6 @@ import numpy as np
 from dislab.metrics import (
     DCI,
     DCIES,
-    IRS,
     JEMMIG,
     SAP,
     Explicitness,
