@@ -36,7 +36,7 @@ CLAIMS: Final = {
 }
 
 
-def write_page(name: str, tables: Iterable[str]) -> None:
+def write_page(name: str, command: str, tables: Iterable[str]) -> None:
     """Writes a page with a place for every table, unless a page shows the claims already."""
     pages = (ROOT / "docs" / "results").glob("*.md")
     if any(f"<!-- table: results {name} claims -->" in page.read_text("utf-8") for page in pages):
@@ -46,8 +46,7 @@ def write_page(name: str, tables: Iterable[str]) -> None:
         for table in tables
     )
     text = (
-        f"# {name}\n\n```bash\ndislab study run configs/studies/{name}.yaml\n"
-        f"python benchmarks/study_claims.py {name.removesuffix('_rooms')} studies/{name}\n```\n\n"
+        f"# {name}\n\nWhen the study is finished:\n\n```bash\n{command}\n```\n\n"
         "A verdict follows from tests alone: *yes* if all of them support the claim, *no* if none\n"
         "does, else *partly*. That something has no effect comes out if no test finds one; the\n"
         "intervals say what remains possible.\n"
@@ -72,15 +71,17 @@ def main() -> None:
         parser.error(f"{waiting} runs of {arguments.study} are not finished: finish the study")
     name = f"{arguments.name}_rooms"
     tables = {"runs": finished_table(runs)} | CLAIMS[arguments.name](study, runs[finished])
+    folder = f"studies/{study.schedule.name}"
+    command = f"python benchmarks/study_claims.py {arguments.name} {folder}"
     content = {
-        "command": f"python benchmarks/study_claims.py {arguments.name} studies/{name}",
+        "command": command,
         "versions": versions(),
         "tables": tables,
     }
     with atomic(ROOT / "benchmarks" / "results" / f"{name}.json") as temporary:
         text = json.dumps(content, indent=1, ensure_ascii=False)
         temporary.write_text(text + "\n", encoding="utf-8")
-    write_page(name, tables)
+    write_page(name, command, tables)
 
 
 if __name__ == "__main__":

@@ -151,16 +151,17 @@ def _efficiency(path: Path) -> dict[str, float]:
             DownstreamAccuracy,
             classifier=classifier,
             labels=LABELS,
-            tested=len(stored.codes) - 1000,
+            tested=len(stored.codes) - max(LABELS),
         )
         for classifier in ("logistic", "hgbt")
     }
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of the factor with one value
         accuracy = evaluate(stored.codes, stored.factors, scores)
+    few, many = LABELS
     return {
-        f"efficiency.{kind}": accuracy[f"downstream_{kind}_100"]
-        / accuracy[f"downstream_{kind}_1000"]
+        f"efficiency.{kind}": accuracy[f"downstream_{kind}_{few}"]
+        / accuracy[f"downstream_{kind}_{many}"]
         for kind in scores
     }
 

@@ -228,6 +228,20 @@ def test_a_configuration_for_own_images_is_written_once(
 
 
 @pytest.mark.parametrize(
+    ("method", "gaps", "batch"),
+    [("betavae", "keep", 2), ("adagvae", "drop", 1), ("gtdecoder", "drop", 1)],
+)
+def test_images_without_values_are_kept_for_methods_that_take_them(
+    method: str, gaps: str, batch: int, images: Path
+) -> None:
+    (images / "t.csv").write_text("image,x\n0.png,1\n1.png,2\n2.png,3\n3.png,\n")
+    assert main(["configs", "new", "--data", "mine", "--method", method, "--out", "c.yaml"]) == 0
+    settings = read_mapping(Path("c.yaml"), "")["data"]["init_args"]
+    assert settings["dataset"]["init_args"]["gaps"] == gaps
+    assert settings["batch_size"] == batch  # of the images that remain
+
+
+@pytest.mark.parametrize(
     ("size", "settings"),
     [((16, 16), {}), ((16, 12), {"side": 16, "fit": "crop"}), ((40, 40), {"side": 64})],
 )

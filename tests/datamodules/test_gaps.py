@@ -25,6 +25,7 @@ from dislab.plans.index_plans import TrainBatches, TrainingProgress
 from dislab.regularizers import KL, LabelFit
 from dislab.regularizers.label_fit import LabelLoss
 from dislab.runs.codes import write_codes
+from dislab.testing import check_datamodule, check_dataset
 
 COUNT = 60
 NEEDED: dict[str, dict[str, Any]] = {"ClampedData": {"groups": {"size": ["size"]}}}
@@ -90,7 +91,7 @@ def test_no_value_is_no_value(photos: FolderDataset) -> None:
     assert numbers(photos, cups) == {
         n for n in range(COUNT - 5) if n % 3 and n % 4 and n % 2 == 0 and n % 4 + 1 in (1, 3)
     }
-    assert np.array_equal(space.find(space.positions(states)), states)
+    assert np.array_equal(space.index(space.positions(states)), states)
     assert numbers(photos, space.complete(states)) == set(range(COUNT)) - LACKING
 
 
@@ -146,6 +147,13 @@ def test_a_missing_label_adds_nothing_and_has_no_gradient(loss: LabelLoss) -> No
         draws = {"labels": labels[rows][:, [factor]]}
         one_by_one += alone(single, single.mean, draws, step).penalty.item() * rows.sum().item() / 7
     assert penalty.item() == pytest.approx(one_by_one, rel=1e-5)
+
+
+def test_own_images_with_gaps_conform(photos: FolderDataset) -> None:
+    check_dataset(photos)
+    settings: dict[str, Any] = {"batch_size": 8, "validation": 0.2, "test": 0.2}
+    check_datamodule(lambda: SingleData(photos, **settings))
+    check_datamodule(lambda: LabelledData(photos, labels=20, **settings))
 
 
 def test_other_data_modules_refuse_gaps(photos: FolderDataset) -> None:

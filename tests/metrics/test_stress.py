@@ -80,7 +80,9 @@ def test_every_score_has_every_situation() -> None:
 
 
 def test_the_whole_takes_at_most_half_an_hour_of_two_cores() -> None:
-    assert REPORT["seconds"] == round(sum(one["seconds"] for one in REPORT["results"].values()))
+    assert REPORT["seconds"] == round(
+        sum(record["seconds"] for record in REPORT["results"].values())
+    )
     assert 0 < REPORT["seconds"] <= 3600
 
 
@@ -172,8 +174,8 @@ def test_known_answers() -> None:
     tried = stress(MCC, [Situation(), *MISSING, Situation(encoder="noise")], draws=2)
     cells = tried.cells["mcc_pearson"]
     assert cells[Situation()].value == pytest.approx(1.0)
-    assert [cells[one].value for one in MISSING] == pytest.approx(
-        [one / 10 for one in range(10, 0, -1)]
+    assert [cells[situation].value for situation in MISSING] == pytest.approx(
+        [latents / 10 for latents in range(10, 0, -1)]
     )
     noise = cells[Situation(encoder="noise")]
     assert noise.chance is not None

@@ -152,9 +152,9 @@ CLAIMS = [
     Claim(METRICS, "z + z³ of each factor z gets {}", "sap_r2", MONOTONE),
     *(
         equal_to_perfect(
-            METRICS, "a factor spread over many latents; codes with", "modularity", one
+            METRICS, "a factor spread over many latents; codes with", "modularity", encoding
         )
-        for one in (COPIES, HALVES, ANGLES)
+        for encoding in (COPIES, HALVES, ANGLES)
     ),
     Claim(METRICS, "and {} of five continuous factors", "modularity", NOISE),
     Claim(METRICS, "is {} there with 10,000 images", "modularity_active", NOISE_10000),
@@ -236,22 +236,23 @@ def sentences(page: str) -> list[str]:
     """The sentences of a page, without code, tables that scripts wrote, and headings."""
     text = (ROOT / "docs" / page).read_text(encoding="utf-8")
     text = re.sub(r"<!-- table.*?<!-- end -->|```.*?```|^#.*?$", "", text, flags=re.DOTALL | re.M)
-    return [plain(one) for one in re.split(r"(?<=[.:;])\s+|\n\n|\n- ", text) if one.strip()]
+    parts = re.split(r"(?<=[.:;])\s+|\n\n|\n- ", text)
+    return [plain(part) for part in parts if part.strip()]
 
 
 def without_claim(page: str) -> list[str]:
     """Sentences of a page with a figure of a score and no claim."""
     tied = [spoken(claim) for claim in CLAIMS if claim.page == page]
     return [
-        one
-        for one in sentences(page)
-        if re.search(r"\b0\.\d\d\b", one) and not any(words in one for words in tied)
+        sentence
+        for sentence in sentences(page)
+        if re.search(r"\b0\.\d\d\b", sentence) and not any(words in sentence for words in tied)
     ]
 
 
 def test_every_figure_of_the_stress_test_is_tied_to_a_cell() -> None:
     assert without_claim(STRESS) == []
-    linked = [one for one in without_claim(METRICS) if "(stress.md" in one]
+    linked = [sentence for sentence in without_claim(METRICS) if "(stress.md" in sentence]
     assert linked == []
 
 
@@ -265,8 +266,8 @@ def test_advice_follows_from_cells_by_its_rules() -> None:
             for result in SCRIPT.COMMON:
                 quantities = [quantity(rule, result) for rule in rules]
                 kept = all(
-                    found >= rule.limit if rule.least else found <= rule.limit
-                    for rule, found in zip(rules, quantities, strict=True)
+                    figure >= rule.limit if rule.least else figure <= rule.limit
+                    for rule, figure in zip(rules, quantities, strict=True)
                 )
                 assert kept == (result in figures), (situation, result)
                 if kept:
@@ -278,13 +279,13 @@ def test_advice_follows_from_cells_by_its_rules() -> None:
 def quantity(rule: Any, result: str) -> float:
     """What a rule compares, from the file of results."""
     cells = CELLS[result]
-    if any(str(one) not in cells for one in (rule.high, *rule.low)):
+    if any(str(cell) not in cells for cell in (rule.high, *rule.low)):
         return math.nan
     high = value(result, rule.high)
     low = [value(result, situation) for situation in rule.low]
     if rule.quantity == "share":
         return low[0] / high
-    mixed = {one.encoder for one in rule.low} <= {"linear", "overcomplete"}
+    mixed = {situation.encoder for situation in rule.low} <= {"linear", "overcomplete"}
     return high - (max(low) if mixed else min(low))
 
 

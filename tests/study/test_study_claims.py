@@ -160,13 +160,14 @@ def test_a_page_is_written_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(script, "ROOT", tmp_path)
     folder = tmp_path / "docs" / "results"
     folder.mkdir(parents=True)
-    script.write_page("montero_rooms", ["claims", "ratios"])
+    command = "python benchmarks/study_claims.py montero studies/montero_rooms"
+    script.write_page("montero_rooms", command, ["claims", "ratios"])
     page = folder / "montero_rooms.md"
     text = page.read_text()
-    assert "python benchmarks/study_claims.py montero studies/montero_rooms" in text
+    assert command in text
     assert text.count("<!-- table: results montero_rooms ") == 2
     page.rename(folder / "other.md")
-    script.write_page("montero_rooms", ["claims", "ratios"])
+    script.write_page("montero_rooms", command, ["claims", "ratios"])
     assert not page.exists()
 
 

@@ -52,6 +52,30 @@ def test_unsuitable_encoders_are_refused() -> None:
         check(INSIDE, states(30, 60))
 
 
+def test_images_without_a_shifted_value_are_no_evidence() -> None:
+    gaps = FactorSpace(SPACE.factors, np.array([[-1, 0], [-1, 1], [0, 0], [1, 0], [2, 0], [3, 0]]))
+    trainable, testable, missing = (
+        gaps.where({"hue": [0, 30]}),
+        gaps.where({"hue": 60}),
+        np.array([0, 1]),
+    )
+
+    def check_gaps(scenario: Scenario, *hues: float) -> None:
+        seen = np.union1d(gaps.where({"hue": list(hues)}), missing)
+        check_encoder(scenario, gaps, seen, trainable, gaps, testable)
+
+    check_gaps(INSIDE, 0, 30, 60)
+    with pytest.raises(InputError, match="this one was not trained on hue 60; train one that was"):
+        check_gaps(INSIDE, 0, 30)
+    with pytest.raises(InputError, match="never saw some values of hue, and 2 images that this"):
+        check_gaps(OUTSIDE, 0, 30)
+    last = Scenario("l", {"hue": [0, 30]}, {"hue": 90}, "in", ("hue",))
+    with pytest.raises(InputError, match="this one was not trained on hue 90"):
+        check_encoder(
+            last, gaps, np.union1d(trainable, missing), trainable, gaps, gaps.where(last.test)
+        )
+
+
 def test_combinations_count_where_several_factors_shift() -> None:
     scenario = Scenario(
         "r", {"shape": "cube"}, {"shape": "ball", "hue": 30}, "out", ("hue", "shape")

@@ -33,13 +33,15 @@ def check_batches(method: str, accepted: tuple[type, ...], data: DataModule) -> 
     )
 
 
-def check_values(method: type, data: DataModule) -> None:
-    """Refuses images without a value of some factor for a method that learns from factors.
+def learns_from_factors(method: type) -> bool:
+    """Whether a method reads the factors of its batches: its constructor requests their sizes."""
+    return "factor_sizes" in signature(method).parameters
 
-    Such a method requests `factor_sizes` in its constructor.
-    """
+
+def check_values(method: type, data: DataModule) -> None:
+    """Refuses images without a value of some factor for a method that learns from factors."""
     lacking = data.factors.incomplete
-    if lacking and "factor_sizes" in signature(method).parameters:
+    if lacking and learns_from_factors(method):
         raise InputError(
             f"{method.__name__} learns from the factors of every image, and some images have no "
             f"value of {', '.join(lacking)}; set the data set's gaps to drop"

@@ -25,7 +25,7 @@ class ImageBatch(NamedTuple):
 
     Attributes:
         image: Pixels in [0, 1], shape (batch, channel, height, width).
-        factors: Positions: value numbers, shape (batch, factor).
+        factors: Positions: value numbers, -1 for no value, shape (batch, factor).
     """
 
     image: Tensor

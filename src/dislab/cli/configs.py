@@ -171,19 +171,25 @@ def _new(data: Path, method: str, out: Path | None, table: str | None, file: str
         )
     if not model["class_path"]:
         raise InputError(f"{method} names no model; choose a configuration with model: class_path")
+    from dislab.base import Objective
+    from dislab.base._batches import learns_from_factors
     from dislab.datasets.own.inspection import SIDE, inspect
+    from dislab.naming.classes import find_class
+    from dislab.plugins import load_all
 
+    load_all(("objectives",))
     encoder = str(model["init_args"].get("encoder"))
-    inspection = inspect(data, table, file, 128 if "Encoder128" in encoder else SIDE)
+    keep = section["class_path"] == "SingleData" and not learns_from_factors(
+        find_class(model["class_path"], (Objective,), "model")
+    )
+    inspection = inspect(data, table, file, 128 if "Encoder128" in encoder else SIDE, keep)
     networks = model["init_args"]
     if (
         inspection.largest <= _SMALL
         and {name: _class_of(networks.get(name)) for name in _CONVOLUTIONS} == _CONVOLUTIONS
     ):
-        inspection = inspect(data, table, file, inspection.largest)
+        inspection = inspect(data, table, file, inspection.largest, keep)
         config["model"]["init_args"] = {**networks, **_NETWORKS}
-    if section["class_path"] != "SingleData" and inspection.settings.get("gaps") == "keep":
-        inspection.settings["gaps"] = "drop"
     check = f"`dislab data check {shlex.quote(str(data))}`"
     if inspection.faults:
         raise InputError(f"{inspection.faults[0]}; {check} lists every fault")

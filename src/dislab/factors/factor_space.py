@@ -188,7 +188,7 @@ class FactorSpace:
         """State numbers of positions, shape of `positions` without its last axis.
 
         Args:
-            positions: Value numbers, one column per factor.
+            positions: Value numbers, one column per factor; -1 for no value, if some are missing.
 
         Raises:
             InputError: A position is out of range or not in the table.
@@ -198,7 +198,9 @@ class FactorSpace:
             raise InputError(
                 f"a position has {len(self.factors)} value numbers; got shape {positions.shape}"
             )
-        if (positions < 0).any() or (positions >= self.sizes).any():
+        if (positions < (MISSING if self.incomplete else 0)).any() or (
+            positions >= self.sizes
+        ).any():
             raise InputError(f"value numbers must lie below {self.sizes}")
         states = self.find(positions)
         if (states < 0).any():

@@ -127,12 +127,13 @@ class LabelFit(Regularizer):
                 "needs one: raise latent_dim, or name fewer factors in data.label_factors"
             )
         codes, auxiliary = posterior.mean[:, :factors], None
-        values, present = labels.nan_to_num(0.0), ~labels.isnan()  # NaN would reach all gradients
-        if self.loss == "cross_entropy":
-            each = F.binary_cross_entropy_with_logits(codes, values, reduction="none")
-            loss = (each * present).sum(1).mean()
-        elif self.loss == "squared_error":
-            loss = ((codes.sigmoid() - values).square() * present).sum(1).mean()
+        if self.loss in ("cross_entropy", "squared_error"):
+            values = labels.nan_to_num(0.0)  # NaN would reach all gradients
+            if self.loss == "cross_entropy":
+                each = F.binary_cross_entropy_with_logits(codes, values, reduction="none")
+            else:
+                each = (codes.sigmoid() - values).square()
+            loss = (each * ~labels.isnan()).sum(1).mean()
         elif self.loss == "covariance":
             loss = label_covariance(gather_rows(posterior.mean), gather_rows(labels))
         else:

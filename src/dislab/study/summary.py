@@ -265,9 +265,11 @@ def label(column: str) -> str:
 def _transfer_label(scenario: str, predictor: str, of: str = "") -> str:
     """The error of a predictor in a scenario, as words."""
     spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", predictor)
-    method = predictor if predictor.isupper() else spaced.lower()
+    method = f"of {predictor if predictor.isupper() else spaced.lower()}"
+    if predictor == "chance":
+        method = "by chance"
     shift = re.sub(r"ood\d \w\b", lambda name: name[0].upper(), scenario.replace("_", " "))
-    return f"Error of {method} in {shift}" + (f", {of.replace('_', ' ')}" if of else "")
+    return f"Error {method} in {shift}" + (f", {of.replace('_', ' ')}" if of else "")
 
 
 def labels(columns: Iterable[str]) -> dict[str, str]:

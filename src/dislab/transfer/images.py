@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dislab.errors import InputError
-from dislab.factors import TOLERANCE, Factor, FactorSpace, Indices, Selection
+from dislab.factors import MISSING, TOLERANCE, Factor, FactorSpace, Indices, Selection
 from dislab.functional.checks import check_count
 from dislab.functional.random import host_generator
 from dislab.transfer.scenario import Scenario
@@ -164,7 +164,8 @@ def check_encoder(
     The check compares values of the shifted factors, and their combinations. Those of the
     predictors' training must occur in the encoder's training. Those of the test must occur in it
     with `encoder: in`, and must not with `encoder: out`. Without shifted factors, `encoder: out`
-    forbids test images in the encoder's training, unless they belong to another data set.
+    forbids test images in the encoder's training, unless they belong to another data set. Training
+    images without a value of a shifted factor are no evidence of `in`, and rule out `out`.
 
     Args:
         scenario: The scenario.
@@ -183,6 +184,8 @@ def check_encoder(
             _check_unseen(scenario, np.intersect1d(seen, testable, assume_unique=True))
         return
     factors = [space[name] for name in names]
+    if scenario.encoder == "out":
+        _check_values(scenario, space, seen, names)
     encoder_combinations = _combinations(space, seen, factors)
     trained = _combinations(space, trainable, factors)
     tested = _combinations(tests, testable, factors)
@@ -202,6 +205,17 @@ def check_encoder(
             f"scenario {scenario.name} is for an encoder that never saw the shifted values, and "
             f"this one was trained on {_words(factors, both)}; train one with them in hold_out, or "
             "leave the scenario out"
+        )
+
+
+def _check_values(scenario: Scenario, space: FactorSpace, seen: Indices, names: list[str]) -> None:
+    columns = [space.column(name) for name in names if name in space.incomplete]
+    lacking = int((space.positions(seen)[:, columns] == MISSING).any(1).sum())
+    if lacking:
+        raise InputError(
+            f"scenario {scenario.name} is for an encoder that never saw some values of "
+            f"{', '.join(names)}, and {lacking:,} images that this one was trained on have no "
+            "value there; train one with gaps: drop, or leave the scenario out"
         )
 
 
@@ -226,7 +240,7 @@ def _combinations(
     rows = []
     for start in range(0, len(states), _CHUNK):
         positions = space.positions(states[start : start + _CHUNK])[:, columns]
-        rows.append(np.unique(positions, axis=0))
+        rows.append(np.unique(positions[(positions != MISSING).all(1)], axis=0))
     return {
         tuple(values[index] for values, index in zip(numbers, row, strict=True))
         for row in np.unique(np.concatenate(rows), axis=0)

@@ -68,7 +68,7 @@ def shifts_of(data: DataModule, scenarios: Sequence[Scenario], sizes: Sizes) -> 
         tests = others.get(scenario.name, data)
         with of_scenario(scenario):
             trainable = _within(states, space.where(scenario.train), "train")
-            there = tests.factors.complete(tests.indices("all"))
+            there = states if tests is data else tests.factors.complete(tests.indices("all"))
             testable = _within(there, tests.factors.where(scenario.test), "test")
         check_encoder(scenario, space, seen, trainable, tests.factors, testable)
         shifts.images.append(scenario_images(scenario, trainable, testable, sizes))

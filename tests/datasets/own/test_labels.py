@@ -169,6 +169,17 @@ def test_rows_that_are_dropped_for_a_word_are_named(tmp_path: Path) -> None:
     ]
 
 
+def test_words_that_are_taken_for_missing_are_named(tmp_path: Path) -> None:
+    from_csv(["a", "None", "b", "n/a", ""], None, tmp_path)
+    with pytest.warns(FactorWarning) as said:
+        factors = FolderDataset(str(tmp_path), gaps="keep").factors
+    assert (len(factors), factors["kind"].values) == (5, ("a", "b"))
+    assert [str(warning.message) for warning in said] == [
+        "factors.csv lacks values in line 3 (kind: 'None'), line 5 (kind: 'n/a'), line 6 (kind); "
+        "gaps: keep takes them for missing, or set kinds: {kind: categorical} if 'None' is a name"
+    ]
+
+
 TEXTS: dict[str, tuple[Callable[[int], str], str]] = {
     "decimal comma": (lambda n: f"{n},5", "if they are numbers, write them so, with a point"),
     "percent": (lambda n: f"{n % 7}%", "if they are numbers"),

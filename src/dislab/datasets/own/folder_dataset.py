@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Sequence
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, ClassVar, Literal, NamedTuple, final
+from typing import Any, ClassVar, Final, Literal, NamedTuple, final
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,8 @@ from dislab.datasets.own import _factor_table as table_files
 from dislab.datasets.own._columns import Traits, labelled, listing, unlabelled
 from dislab.errors import InputError
 from dislab.factors import FactorSpace, FactorWarning, Indices, Kind
+
+_KEEP: Final = ", or to keep to train on images without values"
 
 
 @final
@@ -162,16 +164,17 @@ class FolderDataset(BankedDataset):
         """Rows with an image and all values; others are dropped or rejected."""
         names = table_files.chosen(rows, self.file, self.columns)
         keeps = self.gaps == "keep"
-        lacking, hint = table_files.gaps(rows, self.file, [] if keeps else names, self.traits.kinds)
+        lacking, hint = table_files.gaps(rows, self.file, names, self.traits.kinds)
         lines = [
             f"{line} ({', '.join(lacking_columns)})" for line, lacking_columns in lacking.items()
         ]
         complaint = f"{self.table} lacks values in {listing(lines)}"
-        self._refuse(lines, complaint, hint)
+        self._refuse(lines, complaint, _KEEP + hint)
         if hint:
-            warning = f"{complaint}; gaps: drop leaves these rows out{hint}"
-            warnings.warn(warning, FactorWarning, stacklevel=2)
-        rows = [row for row in rows if row.line not in lacking]
+            effect = "keep takes them for missing" if keeps else "drop leaves these rows out"
+            warnings.warn(f"{complaint}; gaps: {effect}{hint}", FactorWarning, stacklevel=2)
+        dropped = {line for line, empty in lacking.items() if not keeps or self.file in empty}
+        rows = [row for row in rows if row.line not in dropped]
         if twice := table_files.named_twice(rows):
             raise InputError(f"several rows name the same image: {listing(twice)}")
         listed = {row.file: row for row in rows}
@@ -182,19 +185,18 @@ class FolderDataset(BankedDataset):
         if unlisted:  # a table may name a folder by another link
             paths = {_real(folder / name) for name in listed}
             unlisted = [name for name in unlisted if _real(folder / name) not in paths]
-        self._refuse(unlisted, f"{self.table} has no row for {listing(unlisted)}")
-        if keeps:
-            empty = dict.fromkeys(rows[0].cells, "")
-            listed |= {name: table_files.Row(f"image {name}", name, empty) for name in unlisted}
+        self._refuse(unlisted, f"{self.table} has no row for {listing(unlisted)}", _KEEP)
         if len(absent) == len(listed):
             raise InputError(f"{folder} and {self.table} have no image in common")
+        if keeps:
+            cells = dict.fromkeys(rows[0].cells, "")
+            listed |= {name: table_files.Row(f"image {name}", name, cells) for name in unlisted}
         return [row for name, row in listed.items() if name not in absent]
 
     def _refuse(self, faults: Sequence[str], complaint: str, hint: str = "") -> None:
         if faults and self.gaps == "refuse":
             raise InputError(
-                f"{complaint}; mend that, or set gaps to drop to go without them, or to keep to "
-                f"train on images without values{hint}"
+                f"{complaint}; mend that, or set gaps to drop to go without them{hint}"
             )
 
     def _pictures(self) -> Pictures:

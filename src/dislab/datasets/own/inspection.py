@@ -55,7 +55,11 @@ class Inspection(NamedTuple):
 
 
 def inspect(
-    path: Path, table: str | None = None, file: str | None = None, side: int = SIDE
+    path: Path,
+    table: str | None = None,
+    file: str | None = None,
+    side: int = SIDE,
+    keep: bool = True,
 ) -> Inspection:
     """Reads all images of a folder, and the table of their factors if there is one.
 
@@ -64,6 +68,7 @@ def inspect(
         table: The table, relative to the folder; the one whose rows name most images unless given.
         file: The column that names the images; the one with most names of images unless given.
         side: Height and width in pixels that the images shall have.
+        keep: Whether images without a value of some factor are to be kept.
 
     Raises:
         InputError: The path is neither a folder nor a table, or there are no images.
@@ -83,15 +88,15 @@ def inspect(
     folder, match = _best(path, names, tables if table is None else [table], file)
     if folder != path:
         table = os.path.relpath(path / match.table, folder)
-        return inspect(folder, table, match.file, side)
+        return inspect(folder, table, match.file, side, keep)
     sizes, modes = _formats(path, names)
     report, chosen = _table(path, names, match)
     settings = {"folder": str(path), "table": None, **chosen, **_conversion(sizes, modes, side)}
     if settings["table"] is None and others:
         settings["gaps"] = "drop"
     unread = _refusals(path, names, settings)
-    if settings.get("gaps") == "keep" and unread:
-        settings["gaps"] = "drop"  # they may be images that the table leaves out
+    if settings.get("gaps") == "keep" and (unread or not keep):
+        settings["gaps"] = "drop"  # the unreadable may be images that the table leaves out
     images = [
         ("images", f"{len(names):,}"),
         ("sizes", _counts(f"{width}×{height}" for width, height in sizes.values())),
