@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from tests.study.conftest import made_up, planned
+from tests.study.conftest import made_up, planned, scored
 
 from dislab.errors import InputError
 from dislab.study.results import Done, Failed, StudyFolder
@@ -340,3 +340,33 @@ def test_no_cell_of_a_csv_file_is_a_formula() -> None:
         "'-x,'=HYPERLINK(A1),-1.5,-0.5",
         "plain,' +1+1,-2.5,1.0",
     ]
+
+
+NAMED = """base: [base.yaml]
+axes:
+  method:
+    betavae: {name: betavae, method: β-VAE}
+    factorvae: {name: factorvae, method: FactorVAE}
+    mine: {name: other, method: FactorVAE}
+  model.b: [1, 2]
+seeds: 1
+stages: {train: {}, score: {}}
+"""
+
+
+def test_names_of_configurations_are_shown_as_methods(folder: StudyFolder, tmp_path: Path) -> None:
+    plan = planned(tmp_path, NAMED)
+    study = Study.of(folder.path, plan)
+    scored(folder, plan, {"mig": [number / 10 for number in range(len(plan.runs))]})
+    assert list(study.table()["method"].unique()) == ["betavae", "factorvae", "mine"]
+    titled = study.titled(study.table())
+    assert list(titled["method"].unique()) == ["β-VAE", "FactorVAE", "mine"]
+    assert list(titled["model.b"]) == [1, 2] * 3
+    assert study.summary().tables["means"].table["method"].iloc[0] == "β-VAE"
+
+
+def test_values_that_would_share_a_name_keep_their_own(folder: StudyFolder, tmp_path: Path) -> None:
+    text = NAMED.replace("name: other", "name: mine")
+    assert planned(tmp_path, text).method_names() == {}
+    text = NAMED.replace("mine:", "FactorVAE:")
+    assert planned(tmp_path, text, "others").method_names() == {}

@@ -237,7 +237,8 @@ def _table(parser: Parser, args: list[str]) -> int:
     if options.means:
         _put_means(study, table, options)
         return 0
-    put_table(table.join(study.agreement()) if options.agreement else table, options)
+    table = table.join(study.agreement()) if options.agreement else table
+    put_table(table if options.out or options.format else study.titled(table), options)
     return 0
 
 
@@ -249,7 +250,7 @@ def _put_means(study: Study, table: "pd.DataFrame", options: argparse.Namespace)
     measures = measures_of(table, study.primary_scores())
     if not measures:
         raise InputError(f"{study.schedule.name}: no finished run has a score that varies")
-    means = headline_table(table, study.schedule.axes, measures)
+    means = headline_table(study.titled(table), study.schedule.axes, measures)
     form = options.format or (format_of(options.out) if options.out else None)
     if form == "latex":
         content = latex_means(means).encode()
@@ -425,7 +426,7 @@ def _print_results(study: Study) -> None:
     from dislab.study.headline import headline_table, text, verdict
     from dislab.study.summary import measures_of
 
-    table, axes = study.table(), study.schedule.axes
+    table, axes = study.titled(study.table()), study.schedule.axes
     measures = measures_of(table, study.primary_scores())
     if measures and study.schedule.search is None:  # no trial has another one to be compared with
         print("\nmean ± standard deviation; * is the best mean, and the best run goes by the first")

@@ -214,7 +214,7 @@ def _sentence(row: Mapping[Any, Any], axis: str, target: str, count: int) -> str
     else:
         support = f"not supported, corrected p {p:.2g}"
     return (
-        f"{target}: {axis} {first} is {difference:.3f} above {second}{largest} "
+        f"{target}: {'' if axis == 'method' else f'{axis} '}{first} is {difference:.3f} above {second}{largest} "
         f"(95 % interval {low:.3f} to {high:.3f}, {seeds}; {support})."
     )
 

@@ -107,7 +107,7 @@ def study_page_of(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", StudyWarning)  # which the page shows as a note
         summary, reason = _summary(study, target)
-        table = study.table() if summary is None else summary.runs
+        table = study.titled(study.table()) if summary is None else summary.runs
     shared, settings = _settings(runs)
     indices = {group: index for index, group in enumerate(settings)}
     models = [] if summary is None or load is None else list(_models(study, summary, load))

@@ -127,6 +127,25 @@ class Schedule:
     versions: dict[str, str]
     search: SearchPlan | None = None
 
+    def method_names(self) -> dict[str, dict[str, str]]:
+        """Methods by axis and value, for values that name the configuration of a method.
+
+        The value `betavae` of runs of `configs/betavae.yaml` stands for β-VAE. An axis is left out
+        if two of its values would get one name.
+        """
+        names: dict[str, dict[str, str]] = {}
+        for group in {id(run.group): run.group for run in self.runs}.values():
+            name, method = group.config.get("name"), group.config.get("method")
+            for axis, value in group.axes.items():
+                if method and value == name:
+                    names.setdefault(axis, {})[value] = str(method)
+        others = {axis: {str(run.group.axes[axis]) for run in self.runs} for axis in names}
+        return {
+            axis: of_values
+            for axis, of_values in names.items()
+            if len({*of_values.values(), *(others[axis] - set(of_values))}) == len(others[axis])
+        }
+
     def write(self, folder: Path, is_last: bool = True) -> None:
         """Writes the schedule into the folder of a study under its name, and as the last one.
 

@@ -131,6 +131,17 @@ class Study:
         numbers = pd.DataFrame(scores, index=table.index, dtype=float)
         return pd.concat([table, numbers], axis=1)
 
+    def titled(self, table: "pd.DataFrame") -> "pd.DataFrame":
+        """The table with names of methods, such as β-VAE, for the names of their configurations."""
+        columns = {
+            axis: [
+                names.get(value, value) if isinstance(value, str) else value
+                for value in table[axis]
+            ]
+            for axis, names in self.schedule.method_names().items()
+        }
+        return table.assign(**columns)
+
     def agreement(self) -> "pd.DataFrame":
         """Agreement between the latents of each run and those of other seeds of its setting.
 
@@ -207,6 +218,8 @@ class Study:
     def summary(self, target: str | None = None) -> "StudySummary":
         """All tables of the study, with agreement and few labels if it has the stage `codes`.
 
+        Values of axes that name a method's configuration are shown as its name; see `titled`.
+
         Args:
             target: Column to show in pictures and in excerpts of tables, such as `score.mig`; None
                 for DCI disentanglement if available, else the first measure.
@@ -218,7 +231,7 @@ class Study:
         from dislab.study.stages.codes import WORD
         from dislab.study.summary import summarize
 
-        table = self.table()
+        table = self.titled(self.table())
         if WORD in self.schedule.stages:
             table = table.join(self.agreement()).join(self.few_labels())
         return summarize(

@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 
 from dislab.plots import correlation_matrix, parallel_settings, save, scatter, violins
 from dislab.storage import markdown_text, new_folder
+from dislab.study.headline import headline_measures
 from dislab.study.statistics import correlation_table, markdown
 from dislab.study.statistics._frames import groups, numbers
 from dislab.study.summary import UDR, StudySummary, label, slugs
@@ -52,7 +53,8 @@ def pictures(summary: StudySummary, most: int | None = None) -> Iterator[StudyPi
     by = varying[:1]
     kinds = [str(value) for value in runs[by[0]]] if by else []
     files = slugs(map(str, values))
-    for measure in [summary.target, *(name for name in summary.measures if name != target)][:most]:
+    first = [target, *headline_measures(summary.measures)]
+    for measure in list(dict.fromkeys([*first, *summary.measures]))[:most]:
         yield StudyPicture(
             f"violins_{files[measure]}",
             f"{label(measure)} by setting; every point is a run.",

@@ -65,6 +65,10 @@ def test_a_summary_gets_one_column_a_score_with_interval_and_runs() -> None:
     assert "| 1 | – | 0.50 ± 0.10 [0.40, 0.60] |" in markdown(found)
 
 
+def test_greek_letters_of_methods_are_commands_of_latex() -> None:
+    assert r"$\beta$-VAE" in latex(pd.DataFrame({"method": ["β-VAE"]}))
+
+
 def test_negative_digits_are_refused() -> None:
     with pytest.raises(InputError, match="digits is -1"):
         markdown(TABLE, -1)

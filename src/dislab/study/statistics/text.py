@@ -10,7 +10,7 @@ from dislab.functional.checks import check_count
 from dislab.storage import markdown_text
 
 _NUMBERS: Final = ("score", "mean", "sd", "low", "high", "runs", "seeds", "missing", "chance")
-_LATEX: Final = str.maketrans({"±": r"$\pm$", "–": "--", "−": "$-$"})
+_LATEX: Final = str.maketrans({"±": r"$\pm$", "–": "--", "−": "$-$", "β": r"$\beta$"})
 
 
 def summary_table(summary: pd.DataFrame, digits: int = 3) -> pd.DataFrame:
