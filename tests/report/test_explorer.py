@@ -50,9 +50,26 @@ def test_sliders_are_ordered_by_kl_and_name_their_factor(data: SingleData) -> No
     named = [one for one in found["sliders"] if one["carries"]]
     assert named
     for one in named:
-        assert one["carries"] in data.factors.names
-        assert one["detail"].endswith(f" nats on {one['carries']}")
+        factor = one["carries"].removeprefix("partly ")
+        assert factor in data.factors.names
+        assert one["detail"].endswith(f" nats on {factor}")
     assert found["network"]["parameters"] > 0
+
+
+def test_a_slider_names_a_factor_as_the_verdict_of_the_run_does(data: SingleData) -> None:
+    module = vae(shape=(1, SIZE, SIZE))
+    *_, last = (part for part in module.encoder.modules() if isinstance(part, nn.Linear))
+    with torch.no_grad():
+        last.weight.mul_(20)
+    shared = explorer_of(module, data, {})["sliders"]
+    factors = {one["latent"]: one["carries"].removeprefix("partly ") for one in shared}
+    assert any(factors.values())
+    assert all(one["carries"].startswith("partly ") for one in shared if one["carries"])
+    latent = next(latent for latent, factor in factors.items() if factor)
+    owned = explorer_of(module, data, {factors[latent]: latent})["sliders"]
+    names = {one["latent"]: one["carries"] for one in owned}
+    assert names[latent] == factors[latent]
+    assert all(name.startswith("partly ") for z, name in names.items() if name and z != latent)
 
 
 def test_starts_are_test_images_with_their_codes(data: SingleData) -> None:

@@ -20,6 +20,10 @@ STILL: Final = 1e-6
 NAMED_SPREAD: Final = 0.01
 """Share of the largest standard deviation above which a factor is named for a code without a
 posterior."""
+LEAST: Final = 0.1
+"""Nats that a latent must know about a factor to carry it; estimates of fewer may be chance."""
+MAIN: Final = 0.5
+"""Share of the information about a factor above which a latent is its own."""
 
 
 class Carried(NamedTuple):
@@ -28,10 +32,12 @@ class Carried(NamedTuple):
     Attributes:
         factor: Number of the factor.
         nats: Mutual information, minus that with shuffled factors.
+        is_own: Whether the latent is the factor's own, as in `own_latents`.
     """
 
     factor: int
     nats: float
+    is_own: bool
 
 
 class LatentOrder(NamedTuple):
@@ -82,6 +88,25 @@ def order_by_spread(
     return LatentOrder(latents, spread, dead, carried, centre, spread)
 
 
+def own_latents(information: Float[Tensor, "latent factor"]) -> list[int | None]:
+    """The latent of its own of each factor; None for a factor that has none.
+
+    It holds more than 0.1 nats and more than half of the information about the factor, summed over
+    the latents, and is the main latent of no other factor.
+
+    Args:
+        information: Mutual information in nats.
+    """
+    largest, main = information.max(dim=0)
+    is_there = largest > LEAST
+    is_main = is_there & (largest > MAIN * information.sum(dim=0))
+    counts = torch.bincount(main[is_there], minlength=len(information))
+    return [
+        int(latent) if alone and counts[latent] == 1 else None
+        for latent, alone in zip(main, is_main, strict=True)
+    ]
+
+
 def _descending(values: Float[Tensor, " latent"]) -> list[int]:
     latents: list[int] = values.argsort(descending=True, stable=True).tolist()
     return latents
@@ -92,10 +117,14 @@ def _carried(
 ) -> list[Carried | None]:
     if not positions.shape[1]:
         return [None] * codes.shape[1]
-    most, factor = _information(codes, positions).max(dim=1)
+    information = _information(codes, positions)
+    most, factors = information.max(dim=1)
+    own = own_latents(information)
     return [
-        Carried(int(factor[latent]), float(most[latent])) if use and most[latent] > 0 else None
-        for latent, use in enumerate(active)
+        Carried(factor, nats, own[factor] == latent) if use and nats > 0 else None
+        for latent, (factor, nats, use) in enumerate(
+            zip(factors.tolist(), most.tolist(), active, strict=True)
+        )
     ]
 
 

@@ -100,9 +100,10 @@ def _labelled(order: LatentOrder, labels: list[str], names: Sequence[str], where
     texts, short = [], []
     for latent in order.latents:
         carried, name = order.carried[latent], labels[latent].split()[0]
-        content = f"  {names[carried.factor]} {carried.nats:.2f} nats{where}" if carried else ""
+        factor = f"{'' if carried.is_own else 'partly '}{names[carried.factor]}" if carried else ""
+        content = f"  {factor} {carried.nats:.2f} nats{where}" if carried else ""
         texts.append(labels[latent] + ("  dead" if order.dead[latent] else content))
-        short.append(f"{name} {names[carried.factor]}" if carried else name)
+        short.append(f"{name} {factor}".strip())
     dead = [order.dead[latent] for latent in order.latents]
     return Order(order.latents, texts, short, dead, order.centre, order.scale)
 

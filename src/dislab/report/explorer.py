@@ -1,7 +1,7 @@
 """Data of the latent explorer on a page: sliders, starting images and decoder."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -51,7 +51,9 @@ class _Codes(NamedTuple):
     starts: Float[Tensor, "start latent"]
 
 
-def explorer_of(module: Objective, data: DataModule) -> Record:
+def explorer_of(
+    module: Objective, data: DataModule, owners: Mapping[str, int] | None = None
+) -> Record:
     """JSON-ready data for the explorer of one model.
 
     A decoder that the page can compute is included; for other decoders, and for methods that
@@ -60,6 +62,8 @@ def explorer_of(module: Objective, data: DataModule) -> Record:
     Args:
         module: The objective in evaluation mode; its device is used for encoding and decoding.
         data: The prepared data module that provides test images.
+        owners: Latents by the factor whose own they are, as the run's scores say; None to tell from
+            2,000 test images.
 
     Raises:
         InputError: The method has no decoder, or its images cannot be shown.
@@ -78,7 +82,8 @@ def explorer_of(module: Objective, data: DataModule) -> Record:
         if not module.has_codes and lacks(module, "encode"):
             raise InputError(f"{type(module).__name__} has no codes")
         codes = _codes(module, data, states)
-    explorer: Record = {"shape": list(data.image_shape), "sliders": _sliders(module, data, codes)}
+    sliders = _sliders(module, data, codes, owners)
+    explorer: Record = {"shape": list(data.image_shape), "sliders": sliders}
     device = module.device
     network = network_of(module.cpu())
     module.to(device)
@@ -121,19 +126,24 @@ def _over_images(
     return torch.cat([function(data.images(batch)).double().cpu() for batch in batches])
 
 
-def _sliders(module: Objective, data: DataModule, codes: _Codes) -> list[Record]:
+def _sliders(
+    module: Objective, data: DataModule, codes: _Codes, owners: Mapping[str, int] | None
+) -> list[Record]:
     """One slider per latent, in order."""
     order, sliders = codes.order, []
     values = None if lacks(module, "code_values") else _values(module)
     for latent in order.latents:
-        carried = order.carried[latent]
+        carried, factor = order.carried[latent], ""
         detail = [codes.amounts[latent]]
         if carried is not None:
-            detail.append(f"{carried.nats:.2f} nats on {data.factors.names[carried.factor]}")
+            factor = data.factors.names[carried.factor]
+            detail.append(f"{carried.nats:.2f} nats on {factor}")
+            is_own = carried.is_own if owners is None else owners.get(factor) == latent
+            factor = factor if is_own else f"partly {factor}"
         slider: Record = {
             "latent": latent,
             "name": codes.names[latent],
-            "carries": "" if carried is None else data.factors.names[carried.factor],
+            "carries": factor,
             "detail": ", ".join(detail),
             "active": not order.dead[latent],
         }

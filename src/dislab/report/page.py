@@ -107,7 +107,7 @@ def _read(index: int, run: ReportedRun) -> _Shown:
     if run.module is None or run.data is None:
         return _Shown(f"run-{index}", record, None, _UNREAD)
     try:
-        explorer = explorer_of(run.module, run.data)
+        explorer = explorer_of(run.module, run.data, record.owners)
         return _Shown(f"run-{index}", _with_traversals(record, run.module, explorer), explorer, "")
     except InputError as error:  # the method has nothing to explore
         return _Shown(f"run-{index}", record, None, str(error))

@@ -7,7 +7,9 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 import numpy as np
+import torch
 
+from dislab.codes.latent_order import own_latents
 from dislab.errors import InputError
 from dislab.metrics.score_table import is_detail, label, likelihood, score_rows
 from dislab.naming.classes import class_name, method_of
@@ -46,11 +48,6 @@ _COLUMNS: Final = {
 """Column headings by the suffix of a transfer score's name."""
 
 _SPLITS: Final = ("train", "validation", "test")
-_LEAST: Final = 0.1
-"""Nats that a latent must know about a factor to carry it; estimates of fewer may be chance."""
-_MAIN: Final = 0.5
-"""Share of the information about a factor above which a latent is its own."""
-
 Row = list[str]
 
 
@@ -78,6 +75,7 @@ class RunRecord(NamedTuple):
         name: Name and version, such as `factorvae/version_0`.
         facts: Names and values of basic facts such as method, data and steps.
         verdict: Sentence on which latents carry which factors; empty if that was not scored.
+        owners: Latents by the factor whose own they are; None if that was not scored.
         headline: The main scores by name.
         scores: The table of scores; None for a run that was not scored.
         bounds: The table of likelihoods, with a column for each split; None if there are none.
@@ -96,6 +94,7 @@ class RunRecord(NamedTuple):
     name: str
     facts: dict[str, str]
     verdict: str
+    owners: dict[str, int] | None
     headline: dict[str, str]
     scores: Table | None
     bounds: Table | None
@@ -127,11 +126,12 @@ def read_run(folder: Path, draw: bool = True) -> RunRecord:
     settings = published(read_mapping(path, "data: {class_path: SingleData}"))
     records = without_paths(read_scores(folder)) if (folder / SCORES).is_file() else {}
     scored = scored_record(records)
-    transfer = _first(records, _OF_TRANSFER)
+    transfer, owners = _first(records, _OF_TRANSFER), _owners(scored)
     return RunRecord(
         f"{settings.get('name') or 'run'}/{folder.resolve().name}",
         facts_of(settings, scored),
-        _verdict(scored),
+        _verdict(owners or {}),
+        None if owners is None else {f: z for f, z in owners.items() if z is not None},
         _headline(scored),
         _scores(scored, are_details=False),
         _bounds(_mapping(scored, "scores")),
@@ -289,37 +289,38 @@ def _blind(scores: Mapping[str, Any]) -> dict[str, str]:
     return {", ".join(dict.fromkeys(listed)): sentence for sentence, listed in names.items()}
 
 
-def _verdict(scored: Mapping[str, Any]) -> str:
-    """Sentence on which factors have a latent of their own, by the mutual information."""
+def _owners(scored: Mapping[str, Any]) -> dict[str, int | None] | None:
+    """The latent of its own of each factor that varies, by the mutual information of the scores.
+
+    None if that was not scored.
+    """
     parts, factors = _mapping(scored, "parts"), _mapping(scored, "data").get("factors")
     names = [name for name in parts if str(name).endswith("mutual_information")]
     try:
         information = np.nan_to_num(np.asarray(parts[names[0]], dtype=np.float64))
         if not isinstance(factors, list) or information.shape[1:] != (len(factors),):
-            return ""
-        varies = np.any(information != 0, axis=0).tolist()  # nothing is known of constant factors
-        factors, information = list(compress(factors, varies)), information[:, varies]
-        main, largest = information.argmax(axis=0), information.max(axis=0)
+            return None
+        own = own_latents(torch.from_numpy(information))
     except (IndexError, TypeError, ValueError):  # no such part, or a record written by hand
+        return None
+    varies = np.any(information != 0, axis=0).tolist()  # nothing is known of constant factors
+    return dict(compress(zip(map(str, factors), own, strict=True), varies))
+
+
+def _verdict(owners: Mapping[str, int | None]) -> str:
+    """Sentence on which factors have a latent of their own."""
+    if not owners:
         return ""
-    is_there = largest > _LEAST
-    is_main = is_there & (largest > _MAIN * information.sum(axis=0))
-    alone = {
-        factor: f"z{main[column]}"
-        for column, factor in enumerate(map(str, factors))
-        if is_main[column] and np.count_nonzero(main[is_there] == main[column]) == 1
-    }
-    if not factors:
-        return ""
+    alone = {factor: latent for factor, latent in owners.items() if latent is not None}
     if not alone:
-        return f"No latent carries one factor alone, of {', '.join(map(str, factors))}."
-    listed = ", ".join(f"{factor} in {latent}" for factor, latent in alone.items())
-    others = [factor for factor in map(str, factors) if factor not in alone]
+        return f"No latent carries one factor alone, of {', '.join(owners)}."
+    listed = ", ".join(f"{factor} in z{latent}" for factor, latent in alone.items())
+    others = [factor for factor in owners if factor not in alone]
     remainder = (
         f"; {', '.join(others)} {'has' if len(others) == 1 else 'have'} none" if others else ""
     )
     verb = "has a latent of its" if len(alone) == 1 else "have a latent of their"
-    return f"{len(alone)} of {len(factors)} factors {verb} own: {listed}{remainder}."
+    return f"{len(alone)} of {len(owners)} factors {verb} own: {listed}{remainder}."
 
 
 def _transfer(scores: Mapping[str, Any]) -> Table:

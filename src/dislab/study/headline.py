@@ -213,8 +213,9 @@ def _sentence(row: Mapping[Any, Any], axis: str, target: str, count: int) -> str
         support = "not supported: too few seeds"
     else:
         support = f"not supported, corrected p {p:.2g}"
+    subject = first if axis == "method" else f"{axis} {first}"
     return (
-        f"{target}: {'' if axis == 'method' else f'{axis} '}{first} is {difference:.3f} above {second}{largest} "
+        f"{target}: {subject} is {difference:.3f} above {second}{largest} "
         f"(95 % interval {low:.3f} to {high:.3f}, {seeds}; {support})."
     )
 
