@@ -243,6 +243,24 @@ def test_a_target_that_no_run_has_is_refused_with_those_it_has(folder: StudyFold
     assert len(units.started) == 2
 
 
+def test_a_target_that_no_run_will_have_is_refused_before_training(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("base.yaml").write_text(TINY)
+    text = f"base: base.yaml\n{AXES}stages: {{train: {{}}, score: {SCORE}}}\n"
+    for verb in ("plan", "run"):
+        Path("mine.yaml").write_text(f"{text}search: {{trials: 2, maximize: mgi}}\n")
+        assert main(["study", verb, "mine.yaml"]) == 2
+        said = capsys.readouterr().err
+        assert "no result 'mgi' (did you mean mig?); its results are mig, " in said
+        assert "elbo_sample_test" in said
+        assert not Path("studies").exists()
+    for target in ("mig", "score.mig", "elbo", "active_units", "reconstruction_mean_test"):
+        Path("mine.yaml").write_text(f"{text}search: {{trials: 2, maximize: {target}}}\n")
+        assert main(["study", "plan", "mine.yaml"]) == 0, capsys.readouterr().err
+
+
 def test_udr_is_that_of_the_seeds_of_a_trial(
     folder: StudyFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:

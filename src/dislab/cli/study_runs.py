@@ -13,6 +13,7 @@ import traceback
 import warnings
 from collections.abc import Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -230,22 +231,25 @@ class _Settings(TrainingCLI):
             )
         text = self.settings_parser.dump(parsed, skip_none=False)
         config = cast("dict[str, Any]", parse_yaml(text, "the configuration"))
-        if self._builds:
-            self._build(parsed, config)
+        parts = self._build(parsed, config) if self._builds else None
         return Resolved(
             config=config,
             training=training_of(config, Trainer),
             sections={name: without_defaults(config[name], CALLBACKS[name]) for name in _SCORED},
+            scores=None
+            if parts is None
+            else partial(parts["evaluate"].names, parts["model"], parts["data"].factors),
         )
 
-    def _build(self, parsed: Namespace, config: dict[str, Any]) -> None:
+    def _build(self, parsed: Namespace, config: dict[str, Any]) -> Namespace:
         """Builds all parts of a run, scores and predictors included, which check their settings."""
         self.config_dump = config  # the settings that a model keeps
-        parts = built(lambda: self.settings_parser.instantiate_classes(parsed))
+        parts: Namespace = built(lambda: self.settings_parser.instantiate_classes(parsed))
         built(lambda: _build_scores(parts))
         check_optimizer(parts["model"])
         check_precision(parts["trainer"]["precision"])
         check_epoch(parts["trainer"].as_dict(), parts["data"])
+        return parts
 
 
 def _build_scores(parts: Namespace) -> None:

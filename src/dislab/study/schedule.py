@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from dislab.errors import InputError, one_line
+from dislab.errors import InputError, one_line, suggestion
 from dislab.storage import atomic, check_fields, check_inside, is_component, read_json, record_of
 from dislab.study.samplers import Number, Range, Search, load_sampler
 from dislab.study.stages import load_stage, option
@@ -25,6 +25,13 @@ _UNLESS_SET: Final = ("--report=false",)
 1.7 MB, too much for each of a thousand runs."""
 _NAMED: Final = re.compile(r"[\w./+-]+\.ya?ml\b")
 
+OF_NO_SCORE: Final[Mapping[str, tuple[str, ...]]] = {
+    "udr": ("agreement.udr_lasso_pooled",),
+    "elbo": ("score.elbo_sample_validation", "score.elbo_sample_test"),
+}
+"""Columns of the targets of a search that need no labels; the first one that the study has counts.
+"""
+
 
 class Resolved(NamedTuple):
     """A configuration as the parser returns it."""
@@ -35,6 +42,8 @@ class Resolved(NamedTuple):
     """Settings that determine the trained weights, without defaults and the seed."""
     sections: dict[str, dict[str, Any]]
     """Settings of each section that belongs to a stage, without defaults."""
+    scores: Callable[[], Sequence[str] | None] | None = None
+    """Returns the names of the scores that a run will have; None if that is not known."""
 
 
 Resolver = Callable[[Sequence[str]], Resolved]
@@ -336,10 +345,13 @@ def make_schedule(
     for group in file.groups():
         group = group._replace(arguments=(*_UNLESS_SET, *group.arguments))
         read = _read(group, overlay, file.stages, versions, texts)
-        if read not in before:
+        is_space = bool(ranges_of(group.axes))
+        if read not in before or is_space:
             resolve = resolve or resolver()
             try:
                 resolved = _resolved(group, overlay, resolve)
+                if is_space and file.search is not None:
+                    _check_target(file.search.target, resolved)
             except InputError as error:
                 where = ", ".join(f"{name}: {label}" for name, label in group.axes.items())
                 raise InputError(f"{file.path}{f', {where}' if where else ''}: {error}") from error
@@ -353,7 +365,7 @@ def make_schedule(
                 },
                 read,
             )
-        (spaces if ranges_of(group.axes) else groups).append(before[read])
+        (spaces if is_space else groups).append(before[read])
     for space in spaces:
         groups += filter(None, (still_in(group, space) for group in [*before.values()]))
     return Schedule(
@@ -365,6 +377,25 @@ def make_schedule(
         failure=file.failure,
         versions=dict(versions),
         search=SearchPlan(file.search, file.seeds, tuple(spaces)) if file.search else None,
+    )
+
+
+def _check_target(target: str, resolved: Resolved) -> None:
+    """Refuses a search for a score that no run will have."""
+    stage, _, name = target.rpartition(".")
+    if target in OF_NO_SCORE or stage not in ("", "score") or resolved.scores is None:
+        return
+    scores = resolved.scores()
+    if scores is not None and name not in scores:
+        raise no_target(target, scores)
+
+
+def no_target(target: str, results: Iterable[str]) -> InputError:
+    """The error of a search for a result that the study does not have."""
+    names = list(results)
+    return InputError(
+        f"search: the study has no result {target!r}{suggestion(target, names)}; its results are "
+        f"{', '.join(names) or 'none'}"
     )
 
 

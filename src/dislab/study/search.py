@@ -8,15 +8,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from dislab.errors import InputError, suggestion
+from dislab.errors import InputError
 from dislab.study.claims import Claims
 from dislab.study.results import StudyFolder
 from dislab.study.samplers import Number, Range, Trial, load_sampler
 from dislab.study.schedule import (
+    OF_NO_SCORE,
     Schedule,
     ScheduledGroup,
     ScheduledRun,
     SearchPlan,
+    no_target,
     point_in,
     ranges_of,
     read_schedule,
@@ -32,11 +34,6 @@ SEARCH: Final = "search"
 """Name of the claim of whoever adds trials; names of runs are hexadecimal."""
 _PATIENCE: Final = 0.5
 """Seconds between two tries to take it."""
-_TARGETS: Final = {
-    "udr": ("agreement.udr_lasso_pooled",),
-    "elbo": ("score.elbo_sample_validation", "score.elbo_sample_test"),
-}
-"""Columns of the targets that need no labels; the first one that the study has counts."""
 _ATTEMPTS: Final = 100
 """Proposals of points that were tried already, after which a space counts as exhausted."""
 
@@ -201,7 +198,7 @@ def _proposed(
 def _column(search: SearchPlan, table: "pd.DataFrame") -> str:
     """The column of the table that the search improves."""
     target = search.settings.target
-    candidates = _TARGETS.get(target, (target, f"score.{target}"))
+    candidates = OF_NO_SCORE.get(target, (target, f"score.{target}"))
     for name in candidates:
         if name in table:
             return name
@@ -209,11 +206,7 @@ def _column(search: SearchPlan, table: "pd.DataFrame") -> str:
         str(name) for name in table if "." in str(name) and not str(name).endswith("/chance")
     ]
     results = [name for name in results if name not in search.spaces[0].axes]
-    names = {name.removeprefix("score."): name for name in results}
-    raise InputError(
-        f"search: the study has no result {target!r}{suggestion(target, names)}; its results are "
-        f"{', '.join(names) or 'none'}"
-    )
+    raise no_target(target, (name.removeprefix("score.") for name in results))
 
 
 def _check_new(schedule: Schedule, runs: Sequence[ScheduledRun]) -> None:

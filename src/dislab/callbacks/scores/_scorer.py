@@ -17,6 +17,7 @@ from dislab.base.metric import reason_against
 from dislab.base.state_draws import drawable
 from dislab.codes.bank import checked
 from dislab.codes.latent_order import ACTIVE
+from dislab.errors import InputError
 from dislab.factors import UNLABELLED, FactorSpace, Indices
 from dislab.metrics.evaluation import Bootstrap, Evaluation, score_bank
 from dislab.runs.baselines import Baseline, baselines, untrained
@@ -30,6 +31,9 @@ Codes = Literal["mean", "sample", "both"]
 
 SAMPLED: Final = "sampled/"
 """Prefix of the names of the scores of sampled codes."""
+
+_POINTS: Final = 500
+"""Number of random codes that are scored to find the names of scores."""
 
 
 @dataclass(frozen=True)
@@ -115,6 +119,28 @@ def score(
     active = {"active_units": float((encoding.kl > ACTIVE).sum())}
     parts = evaluation.parts | {"kl_per_latent": encoding.kl.tolist()}
     return evaluation._replace(values=evaluation.values | active, parts=parts)
+
+
+def names_of(
+    metrics: Mapping[str, MetricBuilder], space: FactorSpace, codes: Codes
+) -> list[str] | None:
+    """Names of the scores of codes, from those of a few random codes.
+
+    None if a score does not apply to random codes, so that its names are not known.
+    """
+    draws = torch.Generator().manual_seed(0)
+    sizes = torch.tensor(space.sizes)
+    positions = (torch.rand(_POINTS, len(sizes), generator=draws) * sizes).long()
+    latents = torch.randn(_POINTS, 1 + len(sizes), generator=draws)
+    try:
+        bank = checked([latents], [positions], space, least=1)
+        scored = score_bank(metrics, space, bank, Bootstrap(0, CONFIDENCE, 0), optional=True)
+    except InputError:
+        return None
+    if scored.skipped:
+        return None
+    means = list(scored.values) if codes != "sample" else []
+    return [*means, *(f"{SAMPLED}{name}" for name in scored.values if codes != "mean")]
 
 
 def _prefixed(evaluation: Evaluation, prefix: str) -> Evaluation:

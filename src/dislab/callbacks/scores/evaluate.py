@@ -13,12 +13,12 @@ from dislab.base import DataModule, MetricBuilder, Objective, Split
 from dislab.base.inference import lacks
 from dislab.base.state_draws import draw_states, drawable, split_with_states
 from dislab.callbacks._trainer import objective_of
-from dislab.callbacks.scores._bounds import bounds, bounds_table
+from dislab.callbacks.scores._bounds import QUANTITIES, SPLITS, bounds, bounds_table
 from dislab.callbacks.scores._score_callback import ScoreCallback, Scored, Stages
-from dislab.callbacks.scores._scorer import Codes, Scorer, inapplicable
+from dislab.callbacks.scores._scorer import Codes, Scorer, inapplicable, names_of
 from dislab.codes.splits import TEST_FRACTION, train_count
 from dislab.errors import InputError
-from dislab.factors import Indices
+from dislab.factors import UNLABELLED, FactorSpace, Indices
 from dislab.functional.checks import check_count
 from dislab.functional.random import host_generator
 from dislab.metrics.evaluation import Evaluation, built
@@ -120,6 +120,19 @@ class Evaluate(ScoreCallback):
         sets it to false for its default scores."""
         self._found: Evaluation | None = None
         self._noted: set[str] = set()
+
+    def names(self, module: Objective, space: FactorSpace) -> list[str] | None:
+        """Names of all scores that a run may have; None if they are not known before training.
+
+        Args:
+            module: The objective.
+            space: The factors of its data.
+        """
+        others = [f"{name}_{split}" for name in QUANTITIES for split in SPLITS]
+        if not module.has_codes or space.names == (UNLABELLED,):
+            return others
+        scores = names_of(self.metrics, space, self.codes)
+        return None if scores is None else [*scores, "active_units", *others]
 
     def setup(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
         """Builds every score before training, and prints those that do not apply.
