@@ -164,24 +164,11 @@ def _new(data: Path, method: str, out: Path | None, table: str | None, file: str
         raise InputError(f"{out} exists already; choose another --out")
     check_output("--out", out)
     section, model = _arguments(config.get("data")), _arguments(config.get("model"))
-    if section["class_path"] not in _OF_IMAGES:
-        raise InputError(
-            f"{method} takes {section['class_path'] or 'no data'}, which images alone do not give; "
-            f"choose a configuration with {' or '.join(_OF_IMAGES)}"
-        )
-    if not model["class_path"]:
-        raise InputError(f"{method} names no model; choose a configuration with model: class_path")
-    from dislab.base import Objective
-    from dislab.base._batches import learns_from_factors
+    supervised = _learns_from_factors(method, section["class_path"], model["class_path"])
+    keep = section["class_path"] == "SingleData" and not supervised
     from dislab.datasets.own.inspection import SIDE, inspect
-    from dislab.naming.classes import find_class
-    from dislab.plugins import load_all
 
-    load_all(("objectives",))
     encoder = str(model["init_args"].get("encoder"))
-    keep = section["class_path"] == "SingleData" and not learns_from_factors(
-        find_class(model["class_path"], (Objective,), "model")
-    )
     inspection = inspect(data, table, file, 128 if "Encoder128" in encoder else SIDE, keep)
     networks = model["init_args"]
     if (
@@ -197,22 +184,48 @@ def _new(data: Path, method: str, out: Path | None, table: str | None, file: str
         config.pop("evaluate", None)
         if section["class_path"] != "SingleData":
             raise InputError(f"{method} needs factors of images, and {data} has no table of them")
-    arguments = {key: section["init_args"][key] for key in _KEPT if key in section["init_args"]}
-    training = inspection.used - 2 * math.ceil(inspection.used * _SHARE)
-    size = arguments.get("batch_size", _BATCH)
-    if isinstance(size, int) and 0 < training < size:
-        arguments["batch_size"] = 2 ** int(math.log2(training))
     dataset = {"class_path": "FolderDataset", "init_args": inspection.settings}
-    config["data"] = {
-        "class_path": section["class_path"],
-        "init_args": {"dataset": dataset, **arguments, "validation": _SHARE, "test": _SHARE},
-    }
+    config["data"] = _data_section(section, dataset, inspection.used)
     first = one_line(f"# {method} on {data}; {check} describes the images.")
     with atomic(out) as temporary:
         temporary.write_text(f"{first}\n{yaml_text(config)}", encoding="utf-8")
     for note in inspection.notes:
         print(f"note: {note}")
     print(f"{out}\nnext: dislab fit --config {shlex.quote(str(out))} --config quick")
+
+
+def _learns_from_factors(method: str, data: str, model: str) -> bool:
+    """Whether the model needs factors; refuses a configuration that images cannot serve."""
+    if data not in _OF_IMAGES:
+        raise InputError(
+            f"{method} takes {data or 'no data'}, which images alone do not give; "
+            f"choose a configuration with {' or '.join(_OF_IMAGES)}"
+        )
+    if not model:
+        raise InputError(f"{method} names no model; choose a configuration with model: class_path")
+    from dislab.base import Objective
+    from dislab.base._batches import learns_from_factors
+    from dislab.naming.classes import find_class
+    from dislab.plugins import load_all
+
+    load_all(("objectives",))
+    return learns_from_factors(find_class(model, (Objective,), "model"))
+
+
+def _data_section(
+    section: Mapping[str, Any], dataset: dict[str, Any], images: int
+) -> dict[str, Any]:
+    """The data of a method with another data set, in batches that the training images fill."""
+    settings = section["init_args"]
+    arguments = {key: settings[key] for key in _KEPT if key in settings}
+    training = images - 2 * math.ceil(images * _SHARE)
+    size = arguments.get("batch_size", _BATCH)
+    if isinstance(size, int) and 0 < training < size:
+        arguments["batch_size"] = 2 ** int(math.log2(training))
+    return {
+        "class_path": section["class_path"],
+        "init_args": {"dataset": dataset, **arguments, "validation": _SHARE, "test": _SHARE},
+    }
 
 
 def _class_of(network: Any) -> Any:

@@ -89,6 +89,13 @@ def _parser() -> Parser:
         metavar="INCHES",
         help=f"total width; {_WIDTH} unless given, 3.25 for one of two columns",
     )
+    _add_settings_of_kinds(parser)
+    add_checkpoint(parser)
+    return parser
+
+
+def _add_settings_of_kinds(parser: Parser) -> None:
+    """Adds the options that some kinds of figures take; see `_OPTIONS`."""
     parser.add_argument(
         "--rows", type=int, metavar="N", help="latents, rows of samples or pairs, at most"
     )
@@ -120,8 +127,6 @@ def _parser() -> Parser:
     parser.add_argument(
         "--show", nargs="+", metavar="NAME", help="scores, or terms of the loss, in this order"
     )
-    add_checkpoint(parser)
-    return parser
 
 
 def _check(options: argparse.Namespace, out: Path) -> None:

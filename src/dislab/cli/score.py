@@ -84,6 +84,18 @@ def _parser() -> Parser:
         "DCI.learner=gbt, or a .yaml file of the form of evaluate.metrics; the default set unless "
         "given",
     )
+    _add_settings_of_arrays(parser)
+    _add_estimates(parser)
+    parser.add_argument("--json", metavar="OUT", help="write scores, parts and provenance there")
+    parser.add_argument(
+        "--sheet",
+        metavar="OUT.png",
+        help="draw scores, importances and mutual information as one page there",
+    )
+    return parser
+
+
+def _add_settings_of_arrays(parser: Parser) -> None:
     parser.add_argument("--names", nargs="+", metavar="NAME", help="names of the factors")
     parser.add_argument(
         "--kinds",
@@ -99,6 +111,10 @@ def _parser() -> Parser:
         help="columns of each vector-valued latent, such as 0-3 4-7 or 0,2 1,3; its first "
         "principal component is scored",
     )
+
+
+def _add_estimates(parser: Parser) -> None:
+    """Adds the options of intervals, order and chance."""
     parser.add_argument(
         "--bootstrap",
         type=int,
@@ -121,13 +137,6 @@ def _parser() -> Parser:
         action="store_true",
         help="leave out the level of chance: scores of the same codes, each given to another image",
     )
-    parser.add_argument("--json", metavar="OUT", help="write scores, parts and provenance there")
-    parser.add_argument(
-        "--sheet",
-        metavar="OUT.png",
-        help="draw scores, importances and mutual information as one page there",
-    )
-    return parser
 
 
 def _kinds(words: list[str]) -> "dict[str, Kind]":

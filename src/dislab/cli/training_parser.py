@@ -337,6 +337,17 @@ class Parser(LightningArgumentParser):
 
 def add_arguments(parser: LightningArgumentParser) -> None:
     """Adds the settings and callbacks of every run, and the links between data and model."""
+    _add_folders(parser)
+    _add_speed(parser)
+    _add_outputs(parser)
+    for name, cls in CALLBACKS.items():
+        parser.add_lightning_class_args(cls, name)
+    parser.set_defaults(DEFAULTS)
+    parser.dump_header = header()
+    link(parser)
+
+
+def _add_folders(parser: LightningArgumentParser) -> None:
     parser.add_argument("--name", type=str, default="run", help="name of the run's folder")
     parser.add_argument(
         "--method",
@@ -351,6 +362,9 @@ def add_arguments(parser: LightningArgumentParser) -> None:
     parser.add_argument(
         "--resume", type=str | None, default=None, help="folder of a run to go on training"
     )
+
+
+def _add_speed(parser: LightningArgumentParser) -> None:
     parser.add_argument(
         "--keep_freed_memory",
         type=bool,
@@ -363,6 +377,9 @@ def add_arguments(parser: LightningArgumentParser) -> None:
         default=None,
         help="keep the channels of a pixel side by side in memory (unless set: on a CPU)",
     )
+
+
+def _add_outputs(parser: LightningArgumentParser) -> None:
     parser.add_argument(
         "--logger",
         type=LoggerName,
@@ -386,11 +403,6 @@ def add_arguments(parser: LightningArgumentParser) -> None:
     parser.add_argument(
         "--then_test", type=bool, default=True, help="after training, do what test does"
     )
-    for name, cls in CALLBACKS.items():
-        parser.add_lightning_class_args(cls, name)
-    parser.set_defaults(DEFAULTS)
-    parser.dump_header = header()
-    link(parser)
 
 
 def leave_off(parser: LightningArgumentParser, command: str, config: Namespace) -> None:

@@ -99,6 +99,12 @@ def _parser() -> Parser:
         "--tested", type=int, default=5_000, metavar="N", help="images of each test"
     )
     parser.add_argument("--seed", type=int, default=0, help="seed of everything that is drawn")
+    _add_settings_of_runs(parser)
+    _add_settings_of_codes(parser)
+    return parser
+
+
+def _add_settings_of_runs(parser: Parser) -> None:
     parser.add_argument(
         "--batch_size",
         type=int,
@@ -119,6 +125,9 @@ def _parser() -> Parser:
         help="of runs only: baseline codes for comparison: a copy with fresh weights, grey pixels "
         "averaged over a grid of 8×8, principal components; none unless given",
     )
+
+
+def _add_settings_of_codes(parser: Parser) -> None:
     parser.add_argument(
         "--other",
         action="append",
@@ -129,7 +138,6 @@ def _parser() -> Parser:
     parser.add_argument(
         "--json", metavar="OUT", help="with --codes: write scores, parts and provenance there"
     )
-    return parser
 
 
 def _score_file(options: argparse.Namespace) -> int:

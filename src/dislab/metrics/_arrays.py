@@ -96,12 +96,30 @@ def _numbered(
         raise InputError(
             f"factors have shape (images, factors), one row per image; got {tuple(table.shape)}"
         )
-    count = table.shape[1]
     if names is None:
-        names = [f"factor_{index}" for index in range(count)]
+        names = [f"factor_{index}" for index in range(table.shape[1])]
     names = [str(name) for name in names]
-    if len(names) != count:
-        raise InputError(f"{len(names)} names for {count} factors: {', '.join(names)}")
+    _check_table(table, names, kinds)
+    pairs, measured = [], {}
+    for name, column in zip(names, table.T, strict=True):
+        kind = kinds.get(name)
+        if kind is None and are_measured(different := len(column.unique()), len(column)):
+            measured[name], kind = different, "continuous"
+        pairs.append(_factor(name, column, kind))
+    warn_of_measured(measured, len(table))
+    factors, positions = (
+        tuple(factor for factor, _ in pairs),
+        torch.stack([factor for _, factor in pairs], 1),
+    )
+    if math.prod(map(len, factors)) < 2**63:
+        return FactorSpace(factors), positions
+    return FactorSpace(factors, table=np.unique(positions.cpu().numpy(), axis=0)), positions
+
+
+def _check_table(table: Tensor, names: Sequence[str], kinds: Mapping[str, Kind]) -> None:
+    """Refuses names and kinds that do not fit the columns, and columns that hold no numbers."""
+    if len(names) != table.shape[1]:
+        raise InputError(f"{len(names)} names for {table.shape[1]} factors: {', '.join(names)}")
     if not len(table):
         raise InputError("factors has no rows; give the factors of at least one image")
     if table.is_complex() or table.dtype == torch.bool:
@@ -118,20 +136,6 @@ def _numbered(
                 f"factor {name} holds NaN or infinity in {broken} of {len(table)} images; leave "
                 "out images whose factors are unknown"
             )
-    pairs, measured = [], {}
-    for name, column in zip(names, table.T, strict=True):
-        kind = kinds.get(name)
-        if kind is None and are_measured(different := len(column.unique()), len(column)):
-            measured[name], kind = different, "continuous"
-        pairs.append(_factor(name, column, kind))
-    warn_of_measured(measured, len(table))
-    factors, positions = (
-        tuple(factor for factor, _ in pairs),
-        torch.stack([factor for _, factor in pairs], 1),
-    )
-    if math.prod(map(len, factors)) < 2**63:
-        return FactorSpace(factors), positions
-    return FactorSpace(factors, table=np.unique(positions.cpu().numpy(), axis=0)), positions
 
 
 def _factor(

@@ -68,16 +68,8 @@ def split_states(
         return _parts(states, tested, validated, included & ~validated)
 
     parts = divided(validation, test)
-    if hold_out is not None and not len(parts["test"]):
-        raise InputError(
-            f"hold_out {dict(hold_out)!r} matches none of the {len(states)} included states; widen "
-            "include or hold_out"
-        )
-    if hold_out is not None and not len(parts["train"]):
-        raise InputError(
-            f"none of the {len(states)} included states is left for training: hold_out matches "
-            "them all; narrow hold_out, widen include, or lower validation"
-        )
+    if hold_out is not None:
+        _check_held_out(parts, hold_out, len(states))
     fractions: dict[Split, float] = {"validation": validation}
     if hold_out is None:
         fractions["test"] = test
@@ -104,6 +96,20 @@ def _parts(
     trained: np.ndarray,
 ) -> Parts:
     return {"train": states[trained], "validation": states[validated], "test": states[tested]}
+
+
+def _check_held_out(parts: Parts, hold_out: Selection, count: int) -> None:
+    """Refuses a selection that leaves no state for the test or for training."""
+    if not len(parts["test"]):
+        raise InputError(
+            f"hold_out {dict(hold_out)!r} matches none of the {count} included states; widen "
+            "include or hold_out"
+        )
+    if not len(parts["train"]):
+        raise InputError(
+            f"none of the {count} included states is left for training: hold_out matches "
+            "them all; narrow hold_out, widen include, or lower validation"
+        )
 
 
 def _check(

@@ -6,7 +6,7 @@ from typing import Final
 import numpy as np
 from jaxtyping import Float
 from matplotlib.axes import Axes
-from matplotlib.collections import PatchCollection
+from matplotlib.collections import PatchCollection, QuadMesh
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
@@ -157,14 +157,7 @@ def correlation_matrix(
         InputError: There is nothing to draw, the numbers of names and of rows or columns differ, or
             a number lies outside [−1, 1].
     """
-    if not correlations.size or correlations.shape != (len(rows), len(columns)):
-        raise InputError(
-            f"{len(rows)} names of rows and {len(columns)} of columns for correlations of shape "
-            f"{correlations.shape}; give one a row and one a column"
-        )
-    finite = np.isfinite(correlations)
-    if (np.abs(correlations[finite]) > 1 + 1e-9).any():
-        raise InputError("correlations lie in [-1, 1]; give no other numbers")
+    _check_correlations(correlations, rows, columns)
     longest = [max(len(name) for name in names) for names in (rows, columns)]
     is_numbered = max(len(rows), len(columns)) <= _MOST_NUMBERS
     side = _SIDE if is_numbered else _SMALL
@@ -188,21 +181,42 @@ def correlation_matrix(
         linewidths=0.4,
     )
     axes.set(aspect="equal", ylim=(len(rows) - 0.5, -0.5))
-    for (row, column), value in np.ndenumerate(correlations) if is_numbered else ():
-        text = _text(value) if finite[row, column] else "–"
-        colour = "white" if finite[row, column] and abs(value) > 0.6 else "black"
-        axes.text(column, row, text, ha="center", va="center", color=colour, size=7)
+    if is_numbered:
+        _write_numbers(axes, correlations)
     axes.set_xticks(range(len(columns)), list(columns), rotation=90, parse_math=False)
     axes.set_yticks(range(len(rows)), list(rows), parse_math=False)
     axes.tick_params(length=0, labelsize=LABEL_SIZE)
     axes.spines[:].set_visible(False)
     axes.set_title(title, fontsize=TITLE_SIZE, loc="left", parse_math=False)
     if not is_numbered:
-        ticks = [-1, -0.5, 0, 0.5, 1]
-        scale = figure.colorbar(cells, ax=axes, shrink=0.9, pad=0.02, ticks=ticks)
-        scale.ax.tick_params(labelsize=LABEL_SIZE)
-        scale.outline.set_visible(False)
+        _add_scale(figure, axes, cells)
     return figure
+
+
+def _add_scale(figure: Figure, axes: Axes, cells: QuadMesh) -> None:
+    ticks = [-1, -0.5, 0, 0.5, 1]
+    scale = figure.colorbar(cells, ax=axes, shrink=0.9, pad=0.02, ticks=ticks)
+    scale.ax.tick_params(labelsize=LABEL_SIZE)
+    scale.outline.set_visible(False)
+
+
+def _check_correlations(
+    correlations: np.ndarray, rows: Sequence[str], columns: Sequence[str]
+) -> None:
+    if not correlations.size or correlations.shape != (len(rows), len(columns)):
+        raise InputError(
+            f"{len(rows)} names of rows and {len(columns)} of columns for correlations of shape "
+            f"{correlations.shape}; give one a row and one a column"
+        )
+    if (np.abs(correlations[np.isfinite(correlations)]) > 1 + 1e-9).any():
+        raise InputError("correlations lie in [-1, 1]; give no other numbers")
+
+
+def _write_numbers(axes: Axes, correlations: np.ndarray) -> None:
+    for (row, column), value in np.ndenumerate(correlations):
+        text = _text(value) if np.isfinite(value) else "–"
+        colour = "white" if np.isfinite(value) and abs(value) > 0.6 else "black"
+        axes.text(column, row, text, ha="center", va="center", color=colour, size=7)
 
 
 def _text(value: float) -> str:

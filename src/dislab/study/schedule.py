@@ -5,13 +5,14 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from dislab.errors import InputError, one_line, suggestion
 from dislab.storage import atomic, check_fields, check_inside, is_component, read_json, record_of
 from dislab.study.samplers import Number, Range, Search, load_sampler
-from dislab.study.stages import load_stage, option
+from dislab.study.stages import Stage, load_stage, option
 from dislab.study.study_file import SEED, Failure, Group, Resources, StudyFile
 from dislab.yaml_files import read_text
 
@@ -330,14 +331,9 @@ def make_schedule(
     """
     before = {group.read: group for group in earlier}
     stages = {word: load_stage(word) for word in file.stages}
-    overlay = [
-        option(f"{stages[word].section}.{key}", value)
-        for word, settings in file.stages.items()
-        if stages[word].section
-        for key, value in settings.items()
-    ]
+    overlay = _options(stages, file.stages)
     texts: dict[str, str] = {}
-    resolve: Resolver | None = None
+    resolver = cache(resolver)
     groups: list[ScheduledGroup] = []
     spaces: list[ScheduledGroup] = []
     if file.search is not None:
@@ -347,23 +343,13 @@ def make_schedule(
         read = _read(group, overlay, file.stages, versions, texts)
         is_space = bool(ranges_of(group.axes))
         if read not in before or is_space:
-            resolve = resolve or resolver()
-            try:
-                resolved = _resolved(group, overlay, resolve)
-                if is_space and file.search is not None:
-                    _check_target(file.search.target, resolved)
-            except InputError as error:
-                where = ", ".join(f"{name}: {label}" for name, label in group.axes.items())
-                raise InputError(f"{file.path}{f', {where}' if where else ''}: {error}") from error
+            resolved = _resolved(group, overlay, resolver(), file)
+            parts = {
+                word: _stage(stages[word].section, settings, resolved)
+                for word, settings in file.stages.items()
+            }
             before[read] = ScheduledGroup(
-                group.axes,
-                resolved.config,
-                resolved.training,
-                {
-                    word: _stage(stages[word].section, settings, resolved)
-                    for word, settings in file.stages.items()
-                },
-                read,
+                group.axes, resolved.config, resolved.training, parts, read
             )
         (spaces if is_space else groups).append(before[read])
     for space in spaces:
@@ -378,6 +364,16 @@ def make_schedule(
         versions=dict(versions),
         search=SearchPlan(file.search, file.seeds, tuple(spaces)) if file.search else None,
     )
+
+
+def _options(stages: Mapping[str, Stage], settings: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """The settings of stages with a section of the configuration, as options."""
+    return [
+        option(f"{stages[word].section}.{key}", value)
+        for word, values in settings.items()
+        if stages[word].section
+        for key, value in values.items()
+    ]
 
 
 def _check_target(target: str, resolved: Resolved) -> None:
@@ -404,7 +400,19 @@ def ranges_of(axes: Mapping[str, Any]) -> dict[str, Range]:
     return {name: label for name, label in axes.items() if isinstance(label, Range)}
 
 
-def _resolved(group: Group, overlay: Sequence[str], resolve: Resolver) -> Resolved:
+def _resolved(group: Group, overlay: Sequence[str], resolve: Resolver, file: StudyFile) -> Resolved:
+    """The configuration of a group of a study file; errors name the file and the group."""
+    try:
+        resolved = _low_end(group, overlay, resolve)
+        if ranges_of(group.axes) and file.search is not None:
+            _check_target(file.search.target, resolved)
+    except InputError as error:
+        where = ", ".join(f"{name}: {label}" for name, label in group.axes.items())
+        raise InputError(f"{file.path}{f', {where}' if where else ''}: {error}") from error
+    return resolved
+
+
+def _low_end(group: Group, overlay: Sequence[str], resolve: Resolver) -> Resolved:
     """The configuration of a group; of a group with ranges, that of their low ends.
 
     The high ends are resolved too, and must differ in the ranges alone.

@@ -21,6 +21,7 @@ SEED: Final = "seed_everything"
 _EXAMPLE: Final = "base: [../betavae.yaml]"
 _RANGE: Final = ("low", "high", "log", "whole")
 _SEARCH: Final = ("sampler", "trials", "maximize", "minimize", "seed")
+_EXAMPLE_SEARCH: Final = "search: {sampler: random, trials: 60, maximize: mig}"
 _RANKED: Final = 5
 """Number of seeds that UDR needs."""
 _KEYS: Final = (
@@ -285,25 +286,10 @@ class _Reader:
         stages: Mapping[str, Any],
         seeds: Sequence[int],
     ) -> Search | None:
-        ranges = [
-            name
-            for name, labels in _values(axes).items()
-            if any(isinstance(label, Range) for label in labels)
-        ]
-        example = "search: {sampler: random, trials: 60, maximize: mig}"
+        settings = {} if value is None else self._checked(value, "search", _SEARCH)
+        self._check_ranges(axes, searches=value is not None)
         if value is None:
-            if ranges:
-                raise InputError(
-                    f"{self._path}: axes.{ranges[0]} is a range, which needs a search; add "
-                    f"{example}"
-                )
             return None
-        settings = self._checked(value, "search", _SEARCH)
-        if not ranges:
-            raise InputError(
-                f"{self._path}: search needs a range, and no axis is one; write an axis as "
-                "{low: 0.1, high: 100, log: true}, or leave search out"
-            )
         if not isinstance(sampler := settings.get("sampler", "random"), str):
             raise self._wrong("search.sampler", sampler, "the name of a sampler, such as random")
         trials: Any = settings.get("trials")
@@ -314,11 +300,29 @@ class _Reader:
         maximize = "maximize" in settings
         if maximize == ("minimize" in settings):
             raise InputError(
-                f"{self._path}: search has either maximize or minimize; as in {example}"
+                f"{self._path}: search has either maximize or minimize; as in {_EXAMPLE_SEARCH}"
             )
         key = "maximize" if maximize else "minimize"
         self._target(f"search.{key}", settings[key], stages, seeds)
         return Search(sampler, trials, settings[key], maximize, seed)
+
+    def _check_ranges(self, axes: Mapping[str, Sequence[Setting]], searches: bool) -> None:
+        """Refuses a range without a search, and a search without a range."""
+        ranges = [
+            name
+            for name, labels in _values(axes).items()
+            if any(isinstance(label, Range) for label in labels)
+        ]
+        if ranges and not searches:
+            raise InputError(
+                f"{self._path}: axes.{ranges[0]} is a range, which needs a search; add "
+                f"{_EXAMPLE_SEARCH}"
+            )
+        if searches and not ranges:
+            raise InputError(
+                f"{self._path}: search needs a range, and no axis is one; write an axis as "
+                "{low: 0.1, high: 100, log: true}, or leave search out"
+            )
 
     def _target(
         self, key: str, value: object, stages: Mapping[str, Any], seeds: Sequence[int]

@@ -129,19 +129,7 @@ def summarize(
     labelled = runs[[name for name in few if runs[name].nunique() > 1]]
     runs = runs.drop(columns=few)
     measures = measures_of(runs, primary)
-    if not measures:
-        raise NothingToCompareError(
-            f"{name}: {_NOTHING}; finish at least two runs of the study first"
-        )
-    if target is None:
-        target = next(
-            (name for name in measures if "disentanglement" in name), next(iter(measures))
-        )
-    elif target not in measures:
-        raise InputError(
-            f"{target!r} is no measure of {name}{suggestion(target, measures)}; the measures are "
-            f"{', '.join(measures)}"
-        )
+    target = _chosen_target(target, name, measures)
     varying = [axis for axis in axes if runs[axis].map(repr).nunique() > 1]
     if trials:
         absent["comparisons"] = "trials of a search are not replicates"
@@ -162,6 +150,23 @@ def summarize(
         except InputError as error:  # too few runs, or none that can be compared
             absent[key] = str(error)
     return StudySummary(name, tuple(axes), every, measures, target, tables, absent)
+
+
+def _chosen_target(target: str | None, name: str, measures: Mapping[str, Best]) -> str:
+    """The measure to show; refuses another word, and measures that hold none."""
+    if not measures:
+        raise NothingToCompareError(
+            f"{name}: {_NOTHING}; finish at least two runs of the study first"
+        )
+    if target is None:
+        first = next(iter(measures))
+        return next((score for score in measures if "disentanglement" in score), first)
+    if target not in measures:
+        raise InputError(
+            f"{target!r} is no measure of {name}{suggestion(target, measures)}; the measures are "
+            f"{', '.join(measures)}"
+        )
+    return target
 
 
 def measures_of(runs: pd.DataFrame, primary: Mapping[str, Best] | None = None) -> dict[str, Best]:
@@ -445,6 +450,21 @@ def _selected(
     if not parts:
         raise InputError("there is one score alone, so that no other one can select by it")
     selections = pd.concat(parts, ignore_index=True)
+    return NamedTable(
+        "Model selection",
+        f"First: runs selected for {label(target)} by another score, over all runs; positive ρ "
+        "where the selector prefers the better runs, and *regret*, the distance of the selected "
+        "run from the best one. Then the regret of every selector for every target, in the "
+        "target's unit. Regret hangs on one run. `100 labels`: taken on 100 labelled images.",
+        selections,
+        _selected_overall(selections, target, [*few, *agreement, *measures, RANDOM]),
+    )
+
+
+def _selected_overall(
+    selections: pd.DataFrame, target: str, order: list[str]
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Runs selected for the target over all runs, and the regret of each selector by target."""
     overall = selections[selections["group"] == "all"]
     of_target = overall[overall["target"] == target]
     excerpt = pd.DataFrame(
@@ -457,21 +477,11 @@ def _selected(
             "runs": of_target["runs"],
         }
     )
-    order = [*few, *agreement, *measures, RANDOM]
     regret = overall.pivot_table(index="selector", columns="target", values="regret", sort=False)
     regret = regret.reindex([name for name in order if name in regret.index])
     regret = regret[[name for name in order if name in regret.columns]].rename_axis(columns=None)
     regret = regret.rename(index=labels(order), columns=labels(order))
-    regret = regret.rename_axis("regret by selector")
-    return NamedTable(
-        "Model selection",
-        f"First: runs selected for {label(target)} by another score, over all runs; positive ρ "
-        "where the selector prefers the better runs, and *regret*, the distance of the selected "
-        "run from the best one. Then the regret of every selector for every target, in the "
-        "target's unit. Regret hangs on one run. `100 labels`: taken on 100 labelled images.",
-        selections,
-        (excerpt.reset_index(drop=True), regret),
-    )
+    return excerpt.reset_index(drop=True), regret.rename_axis("regret by selector")
 
 
 def _without_udr(runs: pd.DataFrame, axes: Sequence[str]) -> str:

@@ -1,6 +1,6 @@
 """Pictures of a study, and the folder with all its tables and pictures."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -50,8 +50,6 @@ def pictures(summary: StudySummary, most: int | None = None) -> Iterator[StudyPi
     runs, target = summary.runs, summary.target
     varying = [axis for axis in summary.axes if runs[axis].map(repr).nunique() > 1]
     values = numbers(runs, [*summary.measures, *(name for name in [UDR] if name in runs)])
-    by = varying[:1]
-    kinds = [str(value) for value in runs[by[0]]] if by else []
     files = slugs(map(str, values))
     first = [target, *headline_measures(summary.measures)]
     for measure in list(dict.fromkeys([*first, *summary.measures]))[:most]:
@@ -69,15 +67,7 @@ def pictures(summary: StudySummary, most: int | None = None) -> Iterator[StudyPi
                 f"Spearman's rank correlations of the scores over {len(runs)} runs.",
                 correlation_matrix(rho.to_numpy(), [label(str(name)) for name in rho.index], names),
             )
-    others = [str(name) for name in values if name != target]
-    for partner in [name for name in others if name == UDR or not _needs_labels(name)][:most]:
-        name = label(partner)
-        yield StudyPicture(
-            f"scatter_{files[partner]}",
-            f"{label(target)} against {name}, with Spearman's ρ over all runs"
-            f"{f' and by {by[0]}' if by else ''}.",
-            scatter(values[target], values[partner], (label(target), name), kinds),
-        )
+    yield from _scatters(summary, values, files, varying[:1], most)
     if varying:
         yield StudyPicture(
             "settings",
@@ -87,6 +77,27 @@ def pictures(summary: StudySummary, most: int | None = None) -> Iterator[StudyPi
                 values[target],
                 label(target),
             ),
+        )
+
+
+def _scatters(
+    summary: StudySummary,
+    values: pd.DataFrame,
+    files: Mapping[str, str],
+    by: list[str],
+    most: int | None,
+) -> Iterator[StudyPicture]:
+    """The target against each score that needs no factor labels."""
+    target = summary.target
+    kinds = [str(value) for value in summary.runs[by[0]]] if by else []
+    others = [str(name) for name in values if name != target]
+    for partner in [name for name in others if name == UDR or not _needs_labels(name)][:most]:
+        name = label(partner)
+        yield StudyPicture(
+            f"scatter_{files[partner]}",
+            f"{label(target)} against {name}, with Spearman's ρ over all runs"
+            f"{f' and by {by[0]}' if by else ''}.",
+            scatter(values[target], values[partner], (label(target), name), kinds),
         )
 
 

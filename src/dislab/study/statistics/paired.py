@@ -81,8 +81,8 @@ def comparisons(
     others = [name for name in setting_columns(table) if name != between]
     keys = others if within is None else chosen_settings(table, within, "within")
     levels = _levels(table, between)
-    generator = np.random.default_rng(seed)
     keys = [name for name in keys if name != between]
+    generator = np.random.default_rng(seed)
     rows = []
     for key, group in groups(table, keys):
         settings = [name for name in others if name not in key]
@@ -95,12 +95,16 @@ def comparisons(
                 test = _test(differences, confidence, draws, generator)
                 names = {"score": name, "first": first, "second": second}
                 rows.append({**key, **names, **test, "unpaired": unpaired})
-    tested = pd.DataFrame(rows)
-    if tested.empty:
+    if not rows:
         raise InputError(
             f"within: no two runs differ in {between} and agree in {', '.join(keys)}; "
             "name fewer columns"
         )
+    return _corrected(pd.DataFrame(rows), detect)
+
+
+def _corrected(tested: pd.DataFrame, detect: float) -> pd.DataFrame:
+    """Adds Holm's correction and the seeds to detect a difference, for all tests together."""
     tests = int(tested["p"].notna().sum())
     tested["seeds_needed"] = pd.array(
         [

@@ -1,7 +1,8 @@
 """Quality of models selected by other scores or at random."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Final, Literal
 
 import pandas as pd
@@ -81,11 +82,12 @@ def model_selection(
     for name, end in ends.items():
         check_choice(name, end, ("highest", "lowest"))
     signs = pd.Series({name: 1.0 if end == "highest" else -1.0 for name, end in ends.items()})
+    correlate = partial(rank_correlations, confidence=confidence, draws=draws, seed=seed)
     rows = []
     for name, group in named_groups(table, chosen_settings(table, by, "by")):
         upwards = numbers(group, columns) * signs
         signed = None if correlations is None else _signed(correlations, name, target, signs)
-        for row in _group(upwards, target, confidence, draws, seed, signed):
+        for row in _group(upwards, target, signed, correlate):
             reached = {end: row[end] * signs[target] for end in ("selected", "best")}
             rows.append({"group": name, **row, **reached})
     return pd.DataFrame(rows)
@@ -106,33 +108,36 @@ def _signed(correlations: pd.DataFrame, group: str, target: str, signs: pd.Serie
     )
 
 
+def _cover(correlations: pd.DataFrame, scores: list[str], runs: int) -> bool:
+    """Whether there is a correlation of each score over all runs."""
+    return set(scores) <= set(correlations.index) and bool(
+        (correlations.loc[scores, "runs"] == runs).all()
+    )
+
+
 def _group(
     upwards: pd.DataFrame,
     target: str,
-    confidence: float,
-    draws: int,
-    seed: int,
     correlations: pd.DataFrame | None,
+    correlate: Callable[[pd.DataFrame, str, list[str]], pd.DataFrame],
 ) -> list[dict[str, Any]]:
-    """Rows of one group, from scores signed so that higher is better."""
+    """Rows of one group, from scores signed so that higher is better.
+
+    `correlate` takes their correlations with the target again where a run lacks a score.
+    """
     selectors = [str(name) for name in upwards.columns if name != target]
     scored = [name for name in selectors if upwards[name].notna().any()]
     runs = upwards[[target, *scored]].dropna()
     missing = len(upwards) - len(runs)
     note = f"{missing} of {len(upwards)} runs lack a score" if missing else ""
     goal = runs[target]
+    if correlations is None or not _cover(correlations, scored, len(runs)):
+        correlations = None
+        if len(runs) >= LEAST and scored:
+            correlations = correlate(runs, target, scored).set_index("right")
     rho: dict[Any, dict[Any, Any]] = {}
-    if (
-        correlations is not None
-        and set(scored) <= set(correlations.index)
-        and (correlations.loc[scored, "runs"] == len(runs)).all()
-    ):
+    if correlations is not None:
         rho = correlations[["rho", "low", "high"]].to_dict("index")
-    elif len(runs) >= LEAST and scored:
-        correlated = rank_correlations(
-            runs, target, scored, confidence=confidence, draws=draws, seed=seed
-        )
-        rho = correlated.set_index("right")[["rho", "low", "high"]].to_dict("index")
     unknown = dict.fromkeys(("rho", "low", "high"), math.nan)
     choices: dict[str, tuple[dict[Any, Any], float, str]] = {}
     for name in selectors:
