@@ -7,7 +7,7 @@ import torch
 
 from dislab.base import Dataset, PairBatch, Split
 from dislab.datamodules import PairedData
-from dislab.datamodules._partners import GridPartners, GroupPartners, Partners
+from dislab.datamodules._partners import GridPartners, GroupPartners, LaplacePartners, Partners
 from dislab.datamodules._state_groups import canonical_positions
 from dislab.datasets import DSprites
 from dislab.errors import InputError
@@ -166,6 +166,8 @@ def test_sparse_sets_of_many_states_have_pairs(batches: Batches) -> None:
         ({"k": 4}, "k 4 does not fit"),
         ({"scheme": "shared", "k": 3}, "k runs from 1 to 2"),
         ({"scheme": "uniform", "k": 1}, "leave k 1 out"),
+        ({"scheme": "laplace", "k": 1}, "leave k 1 out"),
+        ({"scheme": "laplace", "rate": 0.0}, "rate is 0"),
         ({"change": ["place"], "scheme": "uniform"}, "two factors that vary"),
         ({"change": ["plaze"]}, "no factor is named 'plaze'"),
         ({"change": []}, "each once"),
@@ -241,3 +243,55 @@ def test_a_nuisance_is_no_change(repeated: Dataset, batches: Batches) -> None:
         PairedData(repeated, change=["instance"], batch_size=4, validation=0.0)
     with pytest.raises(InputError, match="2 factors may change"):
         PairedData(repeated, k=3, batch_size=4, validation=0.0)
+
+
+@pytest.mark.parametrize("which", ["tiny", "partial_set"])
+@pytest.mark.parametrize("split", ["train", "test"])
+def test_laplace_steps_stay_in_the_split_and_change_something(
+    which: str, split: Split, batches: Batches, request: pytest.FixtureRequest
+) -> None:
+    dataset = request.getfixturevalue(which)
+    data = PairedData(
+        dataset, "laplace", batch_size=32, eval_batch_size=32, test=0.3, validation=0.0
+    )
+    for batch in batches(data, split):
+        first = dataset.factors.index(batch.factors.numpy())
+        second = dataset.factors.index(batch.second_factors.numpy())
+        assert np.isin(second, data.indices(split)).all()
+        look = canonical_positions(dataset, np.stack([first, second]))
+        assert np.array_equal(batch.changed.numpy(), look[0] != look[1])
+        assert batch.changed.any(dim=1).all()
+        assert not batch.changed[:, 0].any()  # shape, which is categorical
+
+
+def test_laplace_steps_have_the_published_probabilities() -> None:
+    space = FactorSpace((Factor("a", (0.0, 1.0, 2.0, 3.0)), Factor("b", (0.0, 1.0, 2.0))))
+    states = np.arange(12)
+    positions = space.positions(states)
+    partners = LaplacePartners(space, states, positions, [0, 1], 2.0)
+    first, second = partners.attempt(np.random.default_rng(0), 120_000)
+    counts = np.bincount(first * 12 + second, minlength=144).reshape(12, 12)
+    expected = np.zeros((12, 12))
+    moves = []
+    for size in (4, 3):
+        gap = np.abs(np.subtract.outer(np.arange(size), np.arange(size)))
+        density = np.exp(-2.0 * gap / np.log(size))
+        alone = density * (gap > 0)
+        moves.append([each / each.sum(1, keepdims=True) for each in (density, alone)])
+    for before, (a, b) in enumerate(positions):
+        for after, (c, d) in enumerate(positions):
+            still = moves[0][0][a, a] * moves[1][0][b, b]
+            if before != after:
+                expected[before, after] = moves[0][0][a, c] * moves[1][0][b, d]
+                expected[before, after] += still / 2 * moves[0][1][a, c] * (b == d)
+                expected[before, after] += still / 2 * moves[1][1][b, d] * (a == c)
+    assert np.allclose(expected.sum(1), 1)
+    assert np.abs(counts / counts.sum(1, keepdims=True) - expected).max() < 0.02
+
+
+def test_correlated_laplace_steps_follow_the_weights(tiny: Dataset, batches: Batches) -> None:
+    correlation = {"factors": ["angle", "place"], "strength": 0.1}
+    data = PairedData(tiny, "laplace", batch_size=100, steps_per_epoch=40, correlation=correlation)
+    for positions in ("factors", "second_factors"):
+        rows = torch.cat([getattr(batch, positions) for batch in batches(data, count=40)]).double()
+        assert (rows[:, 1] / 4 - rows[:, 2] / 19).square().mean().sqrt() < 0.16

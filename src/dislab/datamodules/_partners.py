@@ -19,6 +19,9 @@ _PROPOSALS: Final = (1, 2, 8)
 _FIRSTS: Final = 10
 """Number of first images to try for a pair before giving up, if none has a partner."""
 
+_STEPS: Final = 500
+"""Number of Laplace steps to try for a pair before giving up, if none leads to a state."""
+
 
 class Pairs(NamedTuple):
     """Result of an attempt to draw pairs.
@@ -219,12 +222,90 @@ class GroupPartners:
         return np.where((differs == self._changed[which]).all(axis=-1), rows, -1)
 
 
+class LaplacePartners:
+    """Partners whose factors took truncated Laplace steps, for any states.
+
+    A value b of a factor follows a with probability proportional to exp(−rate · |a − b| / log n),
+    in positions among the n values that occur. If nothing changed, a random factor moves. Pairs
+    that leave the states are drawn again, in proportion to the weights if there are some.
+    `positions` has one row per state, with equal rows for equal images; `factors` move.
+    """
+
+    def __init__(
+        self,
+        space: FactorSpace,
+        states: Indices,
+        positions: Indices,
+        factors: list[int],
+        rate: float,
+        weights: Weights | None = None,
+    ) -> None:
+        self._space = space
+        self._states = states
+        self._look = positions
+        self._factors = factors
+        self._values = [present_values(space, states)[column] for column in factors]
+        sizes = np.array([len(values) for values in self._values])
+        distance = np.abs(np.subtract.outer(np.arange(sizes.max()), np.arange(sizes.max())))
+        within = np.arange(sizes.max()) < sizes[:, None, None]
+        # shape (factor, value before, value after)
+        steps = np.exp(-rate * distance / np.log(sizes)[:, None, None]) * within
+        self._steps, self._moves = steps.cumsum(axis=2), (steps * (distance > 0)).cumsum(axis=2)
+        self._sampler = Sampler(len(states), weights)
+        self._accepted = None if weights is None else weights / weights.max()
+
+    def attempt(self, generator: np.random.Generator, count: int) -> Pairs:
+        """Pairs; one fails only where hundreds of proposals were no states."""
+        first = np.zeros(count, dtype=np.int64)
+        second = np.full(count, -1, dtype=np.int64)
+        for _ in range(_STEPS):
+            rows = np.flatnonzero(second < 0)
+            if not len(rows):
+                break
+            first[rows] = self._sampler.draw(generator, len(rows))
+            second[rows] = self._seconds(generator, first[rows])
+        return Pairs(first, second)
+
+    def _seconds(self, generator: np.random.Generator, first: Indices) -> Indices:
+        positions = self._space.positions(self._states[first])
+        before = np.stack(
+            [
+                np.searchsorted(values, positions[:, column])
+                for values, column in zip(self._values, self._factors, strict=True)
+            ],
+            axis=1,
+        )
+        which = np.arange(len(self._factors))
+        after = _chosen(generator, self._steps[which, before])
+        still = np.flatnonzero((after == before).all(axis=1))
+        moving = generator.integers(len(which), size=len(still))
+        after[still, moving] = _chosen(generator, self._moves[moving, before[still, moving]])
+        for index, column in enumerate(self._factors):
+            positions[:, column] = self._values[index][after[:, index]]
+        return self._fitting(generator, self._space.find(positions), first)
+
+    def _fitting(self, generator: np.random.Generator, after: Indices, first: Indices) -> Indices:
+        """Rows of the states; -1 for those outside, those that look alike and unlikely ones."""
+        rows = np.minimum(np.searchsorted(self._states, after), len(self._states) - 1)
+        fits = self._states[rows] == after
+        fits &= (self._look[rows] != self._look[first]).any(axis=1)
+        if self._accepted is not None:
+            fits &= generator.random(len(rows)) < self._accepted[rows]
+        return np.where(fits, rows, -1)
+
+
 def present_values(space: FactorSpace, states: Indices) -> list[Indices]:
     """Value numbers of each factor that occur in the states."""
     return [
         np.flatnonzero(np.bincount(column, minlength=size))
         for column, size in zip(space.positions(states).T, space.sizes, strict=True)
     ]
+
+
+def _chosen(generator: np.random.Generator, cumulative: npt.NDArray[np.float64]) -> Indices:
+    """A value drawn for each cumulative sum of weights along the last axis."""
+    heights = generator.random(cumulative.shape[:-1]) * cumulative[..., -1]
+    return np.asarray((heights[..., None] >= cumulative).sum(axis=-1), dtype=np.int64)
 
 
 def _first_fitting(proposals: Indices) -> Indices:

@@ -8,15 +8,21 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from dislab.base import Dataset, PairBatch, Split
-from dislab.datamodules._partners import GridPartners, GroupPartners, Partners, present_values
+from dislab.datamodules._partners import (
+    GridPartners,
+    GroupPartners,
+    LaplacePartners,
+    Partners,
+    present_values,
+)
 from dislab.datamodules._state_groups import canonical_positions
 from dislab.errors import InputError
 from dislab.factors import Indices
-from dislab.functional.checks import check_choice, naming
+from dislab.functional.checks import check_above, check_choice, naming
 from dislab.functional.random import host_generator
 from dislab.plans import Drawn, PlannedData
 
-Scheme = Literal["changed", "shared", "uniform", "reference"]
+Scheme = Literal["changed", "shared", "uniform", "reference", "laplace"]
 
 _DENSE: Final = 0.25
 _ROUNDS: Final = 20
@@ -36,6 +42,11 @@ class PairedData(PlannedData):
     Locatello et al. (2020), https://arxiv.org/abs/2002.02886, section 5: with `reference`, their
     published code draws new values that may equal the old ones; here changed factors always differ.
 
+    Klindt et al. (2021), https://arxiv.org/abs/2007.10930, and their code: with `laplace`, factors
+    take truncated Laplace steps. Value b of a factor follows a with probability proportional to
+    exp(−rate · |a − b| / log n), in positions among its n values, also of circular factors; if
+    nothing changed, a random factor moves. Categorical factors stay unless `change` names them.
+
     Args:
         dataset: The images and their factors.
         scheme: Number of factors that change: `changed` k, `shared` all but k, `uniform` from 1 to
@@ -47,7 +58,7 @@ class PairedData(PlannedData):
 
     Raises:
         InputError: A number is out of range, a split would be empty, or no two states differ in
-            one of the factors alone.
+            one of the factors alone, where the scheme has such pairs.
     """
 
     batch_type: ClassVar[type] = PairBatch
@@ -58,10 +69,13 @@ class PairedData(PlannedData):
         scheme: Scheme = "changed",
         k: int | None = None,
         change: list[str] | None = None,
+        rate: float = 1.0,
         **settings: Any,
     ) -> None:
         super().__init__(dataset, **settings)
+        check_above("rate", rate, 0)
         self.scheme = scheme
+        self.rate = rate
         self.k = k
         self.change = change
         self._sizes = _changes(scheme, k, len(self._columns()))
@@ -84,12 +98,14 @@ class PairedData(PlannedData):
             )
         density = len(states) / np.prod([float(len(present)) for present in values])
         partners: Partners
-        if self.factors.table is None and weights is None and density >= _DENSE:
+        if self.scheme == "laplace":
+            partners = LaplacePartners(self.factors, states, look, columns, self.rate, weights)
+        elif self.factors.table is None and weights is None and density >= _DENSE:
             everything = canonical_positions(self.dataset, np.arange(len(self.factors)))
             partners = GridPartners(self.factors, states, everything, columns, sizes)
         else:
             partners = GroupPartners(look, columns, sizes, weights)
-        if split == "train" and 1 in sizes:
+        if split == "train" and 1 in sizes and self.scheme != "laplace":
             self._check_partners(look, partners, columns)
         names = ", ".join(self.factors.names[column] for column in columns)
         return PairPlan(states, look, partners, split, names)
@@ -120,7 +136,10 @@ class PairedData(PlannedData):
             )
         ]
         names = [name for name, varies in zip(self.factors.names, varying, strict=True) if varies]
-        for name in self.change or names:
+        default = names
+        if self.scheme == "laplace":
+            default = [name for name in names if self.factors[name].kind != "categorical"]
+        for name in self.change or default:
             with naming("change"):
                 column = self.factors.column(name)
             if not varying[column]:
@@ -131,7 +150,7 @@ class PairedData(PlannedData):
                 )
         if self.change is not None and (not self.change or len({*self.change}) < len(self.change)):
             raise InputError(f"change names factors, each once, not {self.change}")
-        return sorted(self.factors.column(name) for name in self.change or names)
+        return sorted(self.factors.column(name) for name in self.change or default)
 
     def _check_partners(self, look: Indices, partners: Partners, columns: list[int]) -> None:
         """Rejects states in which a factor never changes alone; checks sampled, then all pairs."""
@@ -200,11 +219,13 @@ class PairPlan:
 
 
 def _changes(scheme: Scheme, k: int | None, count: int) -> tuple[int, ...]:
-    """Possible numbers of changing factors, all equally likely."""
+    """Possible numbers of changing factors, all equally likely; the least one of `laplace`."""
     check_choice("scheme", scheme, get_args(Scheme))
-    if scheme == "uniform":
+    if scheme in ("uniform", "laplace"):
         if k is not None:
-            raise InputError(f"scheme uniform draws how many factors change; leave k {k} out")
+            raise InputError(f"scheme {scheme} draws how many factors change; leave k {k} out")
+        if scheme == "laplace":
+            return (1,)
         if count < 2:
             raise InputError("scheme uniform needs two factors that vary; there is one")
         return tuple(range(1, count))
