@@ -596,6 +596,16 @@ def test_missing_permission_to_read_is_one_message(
         cache_file("set/x.npy")
 
 
+def test_a_last_column_of_text_ends_at_100_letters() -> None:
+    words = " ".join(["word"] * 40)
+    first, second = text_table([("a", "b", words), ("longer", "b", "short")])
+    assert first.startswith("a       b  word")
+    assert max(map(len, first.splitlines())) <= 100
+    assert first.split() == ["a", "b", *["word"] * 40]
+    assert {line[:11].strip() for line in first.splitlines()[1:]} == {""}
+    assert second == "longer  b  short"
+
+
 def test_text_tables_align_columns() -> None:
     assert text_table([]) == []
     assert text_table([("a", "long", "x"), ("bcd", "b", "")]) == ["a    long  x", "bcd  b"]

@@ -65,3 +65,17 @@ def test_paths_are_printed_without_the_folders_that_all_share(
     assert [line.split()[0] for line in lines] == names
     assert max(map(len, [head, *lines])) <= 100
     assert "DCI disentanglement" in head
+
+
+def test_long_paths_get_numbers_which_are_explained_below(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folders = [f"a_method_of_a_long_name_{letter}/version_0" for letter in "xy"]
+    for folder in folders:
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "config.yaml").write_text("model: {class_path: VAE}\n")
+        write_scores(tmp_path / folder, "test", {"scores": {"mig": 0.5}})
+    assert main(["compare", *(str(tmp_path / folder) for folder in folders)]) == 0
+    table, _, below = capsys.readouterr().out.partition("\n\n")
+    assert [line.split()[0] for line in table.splitlines()] == ["run", "1", "2"]
+    assert below.splitlines()[-2:] == [f"{n}: {path}" for n, path in enumerate(folders, start=1)]

@@ -114,3 +114,15 @@ def test_latex_has_the_best_mean_in_bold() -> None:
     assert lines[1] == r"\toprule"
     assert r"m0 & 4 & 0.008 $\pm$ 0.006 & r3 \\" in lines
     assert r"m1 & 4 & \textbf{0.308 $\pm$ 0.006} & r7 \\" in lines
+
+
+def test_columns_without_room_follow_below() -> None:
+    table = pd.DataFrame(
+        {f"a score of a long name {number}": ["0.5", "0.25"] for number in range(9)},
+        index=pd.Index(["first", f"{'a/long/path/' * 9}end"], name="run"),
+    )
+    lines = text(table)
+    assert max(map(len, lines)) <= 100
+    assert sum(line.startswith("first") for line in lines) == lines.count("") + 1 > 1
+    assert all(f"name {number}" in "\n".join(lines) for number in range(9))
+    assert any(line.startswith("…") and "/end  0.25" in line for line in lines)

@@ -55,6 +55,17 @@ def test_chance_is_the_median_of_numbers_and_the_most_frequent_kind() -> None:
     assert list(found.predictors) == ["r"]
 
 
+def test_a_table_of_many_runs_fits_a_terminal() -> None:
+    codes, factors = drawn()
+    found = transfer_scores(codes, factors, SPACE, [SHIFT], {"r": Ridge}, 10**6, 10**6)
+    two = transfer_table({"a": found, "b": found}).splitlines()
+    assert sum(line.startswith("shift/r") for line in two) == 1
+    many = transfer_table({f"run{number}": found for number in range(6)}).splitlines()
+    table = [line for line in many if not line.startswith("note: ")]
+    assert max(map(len, table)) <= 100
+    assert sum(line.startswith("shift/r") for line in table) == 6
+
+
 def test_a_predictor_that_errs_exactly_as_chance_is_no_better() -> None:
     values = {"shift/chance": 0.25, "shift/equal": 0.25, "shift/worse": 0.5, "shift/good": 0.1}
     (note,) = no_better("shift", ["equal", "worse", "good"], values)

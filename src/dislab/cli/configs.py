@@ -7,6 +7,7 @@ import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,6 +20,9 @@ from dislab.yaml_files import is_yaml, read_mapping, yaml_text
 
 _NAME: Final = re.compile(r"(configs/)?(studies/)?[\w-]{1,100}(\.yaml)?")
 """Matches words that are meant as names of configurations rather than as paths."""
+_SENTENCE: Final = re.compile(r"(?<=\.) (?=[A-Zβγλ]|configs/|dislab )|: (?=dislab )|:$")
+"""Ends of the first sentence of a configuration's comment."""
+_ADDRESS: Final = re.compile(r",? https?://[^\s,)]+")
 _FLAGS: Final = ("--config", "-c")
 _OF_IMAGES: Final = ("SingleData", "PairedData")
 """Data modules that take any images."""
@@ -46,7 +50,7 @@ def run(args: list[str]) -> int:
     """
     parser = Parser("dislab configs", description="The configurations of dislab and plugins.")
     commands = parser.add_subparsers(dest="command", required=True, metavar=" | ".join(ACTIONS))
-    commands.add_parser("list", help="their names and first lines")
+    commands.add_parser("list", help="their names and first sentences")
     show = commands.add_parser("show", help="print one")
     show.add_argument("name", help="such as factorvae, or studies/quick")
     copy = commands.add_parser("copy", help="write one, or all, as files of your own")
@@ -142,16 +146,18 @@ def _required(name: str) -> Path:
 
 def _rows() -> list[str]:
     return text_table(
-        (name, _first_line(path) + ("" if distribution == "dislab" else f" ({distribution})"))
+        (name, _first_sentence(path) + ("" if distribution == "dislab" else f" ({distribution})"))
         for name, files in configurations().items()
         for path, distribution in files
     )
 
 
-def _first_line(path: Path) -> str:
+def _first_sentence(path: Path) -> str:
+    """The first sentence of the comment that a configuration begins with, without addresses."""
     with path.open(encoding="utf-8") as file:
-        line = file.readline().strip()
-    return line.removeprefix("#").strip() if line.startswith("#") else ""
+        lines = list(takewhile(lambda line: line.startswith("#"), file))
+    comment = " ".join(line.removeprefix("#").strip() for line in lines)
+    return _ADDRESS.sub("", _SENTENCE.split(comment, maxsplit=1)[0]).strip()
 
 
 def _new(data: Path, method: str, out: Path | None, table: str | None, file: str | None) -> None:

@@ -4,7 +4,7 @@ import argparse
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from dislab.cli.arguments import Parser
 from dislab.errors import InputError
@@ -20,6 +20,9 @@ from dislab.study.tables import (
 
 if TYPE_CHECKING:
     import pandas as pd
+
+_LONG: Final = 32
+"""Letters of the path of a run above which a table has numbers instead, explained below it."""
 
 
 def add_table_options(parser: Parser) -> None:
@@ -73,9 +76,15 @@ def compare(args: list[str]) -> int:
         put_table(table, options)
         return 0
     above, names = _shortened(list(map(str, table.index)))
+    numbered = {}
+    if max(map(len, names)) > _LONG:  # a table of such names would be too wide
+        numbered = {str(number): name for number, name in enumerate(names, start=1)}
+        names = list(numbered)
     put_table(table.rename(index=dict(zip(table.index, names, strict=True))), options)
     if above:
         print(f"runs in {above}")
+    for name, path in numbered.items():
+        print(f"{name}: {path}")
     for name, folder in zip(names, map(Path, options.runs), strict=True):
         for sentence in comparison.published_values(folder):
             print(f"{name}: {sentence}")

@@ -15,6 +15,7 @@ from dislab.storage.cache import (
 from dislab.storage.downloads import download, foreign_format, sha256
 from dislab.storage.records import check_fields, check_inside, is_component, read_json, record_of
 from dislab.storage.writing import (
+    WIDTH,
     atomic,
     check_output,
     created,
@@ -29,6 +30,7 @@ from dislab.storage.writing import (
 
 __all__ = [
     "CACHE_VARIABLE",
+    "WIDTH",
     "acquire",
     "atomic",
     "cache_file",

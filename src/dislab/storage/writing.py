@@ -11,6 +11,7 @@ import platform
 import re
 import shutil
 import stat
+import textwrap
 import time
 import uuid
 import zipfile
@@ -24,6 +25,10 @@ from dislab.storage.cache import ELSEWHERE, cache_path
 
 _ABANDONED: Final = 24 * 3600.0
 """Seconds since the last write after which a temporary file counts as abandoned."""
+WIDTH: Final = 100
+"""Letters in a line of a terminal."""
+_LEAST_WIDTH: Final = 24
+"""Letters that a column needs to be broken into several lines."""
 _MARKUP: Final = {
     "\\": "\\\\",
     "|": "\\|",
@@ -328,7 +333,10 @@ def markdown_text(text: object) -> str:
 def text_table(
     rows: Iterable[Sequence[str]], *, numbers: bool = False, above: Sequence[str] = ()
 ) -> list[str]:
-    """Lines of a table for a terminal: aligned columns, two spaces apart.
+    """Rows of a table for a terminal: aligned columns, two spaces apart.
+
+    A last column of text that would reach beyond 100 letters is broken between words into several
+    lines, so that a row may contain line breaks.
 
     Args:
         rows: Cells of each line, as many in every row.
@@ -338,8 +346,14 @@ def text_table(
     >>> text_table([["score", "value"], ["mig", "0.5"]], numbers=True)
     ['score  value', 'mig      0.5']
     """
-    rows = list(rows)
+    rows = [list(row) for row in rows]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    room = WIDTH - sum(widths[:-1]) - 2 * (len(widths) - 1)
+    if not numbers and widths and widths[-1] > room >= _LEAST_WIDTH:
+        broken = f"\n{' ' * (WIDTH - room)}"
+        for row in rows:
+            row[-1] = broken.join(textwrap.wrap(row[-1], room, break_on_hyphens=False))
+        widths[-1] = 0
     signs = ["<", *(">" if numbers else "<") * (len(widths) - 1)]
     line = "  ".join(f"{{:{sign}{width}}}" for sign, width in zip(signs, widths, strict=False))
     return [line.format(*row).rstrip() for row in ([above, *rows] if above else rows)]

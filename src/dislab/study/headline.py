@@ -7,7 +7,7 @@ from typing import Any, Final
 import pandas as pd
 
 from dislab.errors import InputError
-from dislab.storage import text_table
+from dislab.storage import WIDTH, text_table
 from dislab.study.stages.score import CHANCE
 from dislab.study.statistics import comparisons, latex
 from dislab.study.statistics._frames import AGREEMENT, is_chance
@@ -18,10 +18,10 @@ from dislab.study.summary import is_bound, label, labels, nested
 _COLUMNS: Final = 3
 _SETTINGS: Final = 4
 """Maximum number of columns of settings; fewer where a table would be wider than a terminal."""
-_WIDTH: Final = 100
-"""Letters in a line of a terminal."""
 _CELL: Final = 20
-"""Letters of a setting in such a line."""
+"""Letters of a setting in a line of a terminal."""
+_INDEX: Final = 40
+"""Letters of the name of a row in such a line."""
 _BOLD: Final = "\ue000"
 _END: Final = "\ue001"
 """Characters of no language, which stand for bold text while the rest is escaped."""
@@ -110,16 +110,16 @@ def narrow_table(
         if (runs["state"] != "finished").any():
             columns.append("state")
         table = _narrow(runs, columns, measures)
-        if max(map(len, text(table)), default=0) <= _WIDTH:
+        if _fits(table):
             break
     return table
 
 
-def _cut(setting: str) -> str:
+def _cut(setting: str, room: int = _CELL) -> str:
     """A setting with `…` for letters that a narrow table has no room for; paths keep their end."""
-    if len(setting) <= _CELL:
+    if len(setting) <= room:
         return setting
-    return f"…{setting[1 - _CELL :]}" if "/" in setting else f"{setting[: _CELL - 1]}…"
+    return f"…{setting[1 - room :]}" if "/" in setting else f"{setting[: room - 1]}…"
 
 
 def _narrow(
@@ -143,7 +143,24 @@ def _narrow(
 
 
 def text(table: pd.DataFrame) -> list[str]:
-    """Lines of a table of texts for a terminal, with its index."""
+    """Lines of a table of texts for a terminal, with its index.
+
+    Columns that a line of 100 letters has no room for follow below, after the index again.
+    """
+    index = [_cut(name, _INDEX) for name in table.index]
+    table = table.set_axis(pd.Index(index, name=table.index.name), axis=0)
+    count = table.shape[1]
+    while count > 1 and not _fits(table.iloc[:, :count]):
+        count -= 1
+    below = ["", *text(table.iloc[:, count:])] if count < table.shape[1] else []
+    return [*_lines(table.iloc[:, :count]), *below]
+
+
+def _fits(table: pd.DataFrame) -> bool:
+    return max(map(len, _lines(table)), default=0) <= WIDTH
+
+
+def _lines(table: pd.DataFrame) -> list[str]:
     frame = table.reset_index()
     return text_table([list(map(str, frame.columns)), *frame.to_numpy().tolist()])
 

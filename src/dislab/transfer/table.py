@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple, final
 
-from dislab.storage import text_table
+from dislab.storage import WIDTH, text_table
 
 _COLUMNS: Final = ("", "/in_distribution", "/accuracy")
 _HEADS: Final = ("error", "in distribution", "accuracy")
@@ -98,6 +98,10 @@ def transfer_table(transfers: Mapping[str, Transfer]) -> str:
         table.append([name, *cells])
     runs = ["", *(cell for name in transfers for cell in (name, *[""] * (count - 1)))]
     lines = text_table(table, numbers=True, above=runs if len(transfers) > 1 else ())
+    if len(transfers) > 1 and max(map(len, lines)) > WIDTH:
+        return "\n\n".join(
+            f"{run}\n{transfer_table({run: transfer})}" for run, transfer in transfers.items()
+        )
     notes = dict.fromkeys(note for transfer in transfers.values() for note in transfer.notes)
     return "\n".join([*lines, *(f"note: {note}" for note in notes)])
 
