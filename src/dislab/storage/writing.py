@@ -346,17 +346,17 @@ def text_table(
     >>> text_table([["score", "value"], ["mig", "0.5"]], numbers=True)
     ['score  value', 'mig      0.5']
     """
-    rows = [list(row) for row in rows]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = [list(row) for row in rows]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     room = WIDTH - sum(widths[:-1]) - 2 * (len(widths) - 1)
     if not numbers and widths and widths[-1] > room >= _LEAST_WIDTH:
         broken = f"\n{' ' * (WIDTH - room)}"
-        for row in rows:
+        for row in lines:
             row[-1] = broken.join(textwrap.wrap(row[-1], room, break_on_hyphens=False))
         widths[-1] = 0
     signs = ["<", *(">" if numbers else "<") * (len(widths) - 1)]
     line = "  ".join(f"{{:{sign}{width}}}" for sign, width in zip(signs, widths, strict=False))
-    return [line.format(*row).rstrip() for row in ([above, *rows] if above else rows)]
+    return [line.format(*row).rstrip() for row in ([above, *lines] if above else lines)]
 
 
 def _finite(value: Any) -> Any:
