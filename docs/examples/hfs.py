@@ -7,7 +7,6 @@ from functools import partial
 
 import lightning.pytorch as pl
 import torch
-from dislab_hfs import HFS
 
 from dislab.datamodules import SingleData
 from dislab.datasets import GaussianBlob
@@ -16,6 +15,7 @@ from dislab.encoders import MLPEncoder
 from dislab.metrics import evaluate
 from dislab.objectives import VAE
 from dislab.regularizers import KL
+from dislab_hfs import HFS
 
 
 def main(steps: int = 1000) -> None:

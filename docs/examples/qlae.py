@@ -7,13 +7,13 @@ from functools import partial
 
 import lightning.pytorch as pl
 import torch
-from dislab_qlae import QLAE
 
 from dislab.datamodules import SingleData
 from dislab.datasets import GaussianBlob
 from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
 from dislab.metrics import InfoMEC, evaluate
+from dislab_qlae import QLAE
 
 
 def main(steps: int = 1000) -> None:
