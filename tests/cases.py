@@ -21,7 +21,7 @@ from dislab.base import (
     Dataset,
     ImageBatch,
     ImageShape,
-    LabelledBatch,
+    LabelledImages,
     Objective,
     PairBatch,
     SymbolBatch,
@@ -47,6 +47,8 @@ def each(group: str, name: str, setting: str) -> list[Settings]:
     annotation = inspect.signature(load(group, name)).parameters[setting].annotation
     return [{setting: one} for one in get_args(annotation)]
 
+
+FEW: dict[str, Any] = {"few_labels": {"count": 20}}
 
 SETTINGS: dict[str, dict[str, Iterable[Settings]]] = {
     "encoders": {
@@ -81,9 +83,13 @@ SETTINGS: dict[str, dict[str, Iterable[Settings]]] = {
         "VAE": [{}, {"input_noise": (0.1, 0.1)}],
     },
     "datamodules": {
-        "LabelledData": [{"labels": 20}, {"labels": None, "label_bins": 2}],
-        "ClampedData": [{"groups": lambda names: {"a": [names[1]], "b": [*names[2:]]}}],
-        "PairedData": [{}, {"scheme": "uniform"}],
+        "ClampedData": [
+            {"groups": lambda names: {"a": [names[1]], "b": [*names[2:]]}, **few}
+            for few in ({}, FEW)
+        ],
+        "CompositionData": [{}, FEW],
+        "SingleData": [{}, FEW, {"few_labels": {"count": None, "bins": 2}}],
+        "PairedData": [{}, {"scheme": "uniform"}, FEW],
         "SymbolData": [{}, {"examples_per_concept": 2}],
     },
     "datasets": {
@@ -176,15 +182,17 @@ BATCHES: dict[type, Any] = {
     type(batch): batch
     for batch in (
         ImageBatch(IMAGE, POSITIONS),
-        LabelledBatch(IMAGE, POSITIONS, IMAGE.flip(0), POSITIONS / torch.tensor([2.0, 4.0])),
         PAIRS,
-        TransitionBatch(*PAIRS, NUMBER),
+        TransitionBatch(*PAIRS[:5], NUMBER),
         ClampedBatch(IMAGE, POSITIONS, torch.ones_like(NUMBER)),
         CompositionBatch(IMAGE, IMAGE.flip(0), IMAGE.roll(1, 0), POSITIONS, NUMBER),
         SymbolBatch(IMAGE, NAMED, POSITIONS),
     )
 }
 """A batch of each type that objectives learn from."""
+
+LABELLED = LabelledImages(IMAGE.flip(0), POSITIONS / torch.tensor([2.0, 4.0]))
+"""Labelled images for any of these batches."""
 
 
 def own(group: str) -> list[str]:

@@ -31,9 +31,12 @@ DATA_OVERLAYS = {
 }
 """Files for another data set, with a configuration to put them on."""
 LABELS = ("labels100", "labels1000")
-"""Files with labels for a few images, to put on the configurations of VAEs."""
-LABELLED = ("vae", "betavae", "annealedvae", "factorvae", "betatcvae", "dipvae1", "dipvae2")
-"""The VAEs on which they are tried."""
+"""Files with labels for a few images, to put on configurations of methods with regularisers."""
+LABELLED = (
+    *("vae", "betavae", "annealedvae", "factorvae", "betatcvae", "dipvae1", "dipvae2"),
+    *("adagvae", "adamlvae", "dcign_heads", "composition", "betavae_dae"),
+)
+"""The configurations on which they are tried."""
 NEEDED = {
     "betavae_dae": "dae",
     "scan": "scan_vision",
@@ -255,10 +258,11 @@ def test_another_data_set_lies_on_top(
 @pytest.mark.parametrize("name", LABELS)
 def test_labels_lie_on_top(name: str, below: str, capsys: pytest.CaptureFixture[str]) -> None:
     config, alone = printed([below, name], capsys), load(below)
-    parts = alone["model"]["init_args"]["regularizers"]
+    parts = alone["model"]["init_args"].get("regularizers", {})
     assert set(config["model"]["init_args"]["regularizers"]) == {*parts, "labels"}
     data = config["data"]["init_args"]
-    assert data["labels"] == int(name.removeprefix("labels"))
+    assert data["few_labels"] == {"count": int(name.removeprefix("labels"))}
+    assert config["data"]["class_path"].endswith(alone["data"]["class_path"])
     assert data["batch_size"] == alone["data"]["init_args"]["batch_size"]
     assert f"--config configs/{name}.yaml" in (CONFIGS / f"{name}.yaml").read_text()
 

@@ -320,7 +320,7 @@ def data_of_batches(kind: str, size: int) -> Any:
     """The same batches as arguments of `fit`: planned, of a plug-in's module, of a plain loader."""
     if kind == "planned":
         return {"datamodule": SingleData(Dots(), batch_size=size, validation=0.2, test=0.2)}
-    cut = DotData(lambda batch: ImageBatch(*(part[:size] for part in batch)))
+    cut = DotData(lambda batch: ImageBatch(batch.image[:size], batch.factors[:size]))
     if kind == "module":
         return {"datamodule": cut}
     cut.prepare_data()

@@ -14,7 +14,7 @@ from pathlib import Path
 from dislab.testing import check_compiles
 from tests import cases
 
-images = cases.BATCHES[cases.LabelledBatch]
+images = cases.BATCHES[cases.ImageBatch]._replace(labelled=cases.LABELLED)
 with tempfile.TemporaryDirectory() as folder:
     for case in cases.objectives(likelihoods=False):
         build, batch = case.values

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from tests import cases
 
-from dislab.base import LabelledBatch
+from dislab.base import ImageBatch
 from dislab.testing import check_objective, check_regularizer
 
 
@@ -19,4 +19,5 @@ def test_regularizers(build: Any) -> None:
 def test_regularizers_in_a_vae(build: Any) -> None:
     [vae, *_] = cases.builds("objectives", "VAE")
     regularizers = {"kl": cases.FILLED["regularizers"]["kl"], "other": build}
-    check_objective(partial(vae, regularizers=regularizers), cases.BATCHES[LabelledBatch])
+    labelled = cases.BATCHES[ImageBatch]._replace(labelled=cases.LABELLED)
+    check_objective(partial(vae, regularizers=regularizers), labelled)

@@ -16,7 +16,7 @@ from tests import cases
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from dislab.base import DataModule, Dataset, ImageBatch
+from dislab.base import DataModule, Dataset, ImageBatch, fields_of
 from dislab.base.dataset import fractions
 from dislab.datamodules import CompositionData, PairedData, SingleData, SymbolData, TransitionData
 from dislab.datamodules._state_groups import Sampler, StateGroups, groups, ranks
@@ -34,7 +34,7 @@ MODULES = cases.datamodules()
 
 
 def parts(batches: list[Any]) -> list[list[Any]]:
-    return [[part.tolist() for part in batch] for batch in batches]
+    return [[part.tolist() for part in fields_of(batch).values()] for batch in batches]
 
 
 @pytest.mark.parametrize("build", MODULES)
@@ -114,7 +114,8 @@ def test_under_a_trainer(build: Any, tiny: Dataset, batches: Batches, tmp_path: 
     trainer.fit(watcher, datamodule=build(tiny, batch_size=8, validation=0.0))
     for batch, wanted in zip(watcher.seen, expected, strict=True):
         assert type(batch) is data.batch_type
-        for part, other in zip(batch, wanted, strict=True):
+        for name, other in fields_of(wanted).items():
+            part = fields_of(batch)[name]
             assert part.dtype == (torch.float64 if other.is_floating_point() else other.dtype)
             assert torch.equal(part.to(other.dtype), other)
     watcher.seen = []

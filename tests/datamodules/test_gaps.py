@@ -13,7 +13,7 @@ from PIL import Image
 from dislab import plugins
 from dislab.base import Posterior
 from dislab.base.state_draws import drawable
-from dislab.datamodules import LabelledData, SingleData
+from dislab.datamodules import SingleData
 from dislab.datasets import FolderDataset
 from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
@@ -21,6 +21,7 @@ from dislab.errors import InputError
 from dislab.factors import MISSING
 from dislab.objectives import VAE, BottleneckGenerator, GroundTruthDecoder
 from dislab.plans import PlannedData
+from dislab.plans.few_labels import LABELLED
 from dislab.plans.index_plans import TrainBatches, TrainingProgress
 from dislab.regularizers import KL, LabelFit
 from dislab.regularizers.label_fit import LabelLoss
@@ -29,7 +30,7 @@ from dislab.testing import check_datamodule, check_dataset
 
 COUNT = 60
 NEEDED: dict[str, dict[str, Any]] = {"ClampedData": {"groups": {"size": ["size"]}}}
-LABELS: dict[type, dict[str, Any]] = {SingleData: {}, LabelledData: {"labels": 4}}
+LABELS: dict[str, dict[str, Any]] = {"without": {}, "with": {"few_labels": {"count": 4}}}
 LOSSES: tuple[LabelLoss, ...] = ("cross_entropy", "squared_error", "covariance", "embedding")
 
 
@@ -96,25 +97,28 @@ def test_no_value_is_no_value(photos: FolderDataset) -> None:
 
 
 def test_labels_are_the_values_that_exist(photos: FolderDataset) -> None:
-    data = LabelledData(photos, labels=None, label_validation=0.0, batch_size=8, validation=0.2)
-    labels = data.plan("train").labels
+    data = SingleData(
+        photos, few_labels={"count": None, "validation": 0.0}, batch_size=8, validation=0.2
+    )
+    labels = data.labels("train")
+    assert labels is not None
     positions = photos.factors.positions(labels.states)[:, :2]
     assert np.array_equal(np.isnan(labels.values), positions == MISSING)
     assert not np.isnan(labels.values).all(1).any()
     present = positions != MISSING
     ranks = positions / (np.array([4, 2]) - 1)
     assert np.allclose(labels.values[present], ranks[present])
-    sizes = LabelledData(
+    sizes = SingleData(
         photos,
-        labels=None,
-        label_validation=0.0,
-        label_factors=["size"],
+        few_labels={"count": None, "validation": 0.0, "factors": ["size"]},
         batch_size=8,
         validation=0.2,
     )
-    assert not np.isnan(sizes.plan("train").labels.values).any()
+    all_sizes = sizes.labels("train")
+    assert all_sizes is not None
+    assert not np.isnan(all_sizes.values).any()
     with pytest.raises(InputError, match=r"the training split has \d\d images with labels"):
-        LabelledData(photos, labels=58, batch_size=8, validation=0.2)
+        SingleData(photos, few_labels={"count": 58}, batch_size=8, validation=0.2)
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -153,7 +157,7 @@ def test_own_images_with_gaps_conform(photos: FolderDataset) -> None:
     check_dataset(photos)
     settings: dict[str, Any] = {"batch_size": 8, "validation": 0.2, "test": 0.2}
     check_datamodule(lambda: SingleData(photos, **settings))
-    check_datamodule(lambda: LabelledData(photos, labels=20, **settings))
+    check_datamodule(lambda: SingleData(photos, few_labels={"count": 20}, **settings))
 
 
 def test_other_data_modules_refuse_gaps(photos: FolderDataset) -> None:
@@ -163,17 +167,17 @@ def test_other_data_modules_refuse_gaps(photos: FolderDataset) -> None:
     }
     planned = {name: cls for name, cls in modules.items() if issubclass(cls, PlannedData)}
     taking = {name for name, cls in planned.items() if cls.takes_gaps}
-    assert {"SingleData", "LabelledData"} <= taking
+    assert "SingleData" in taking
     assert {"PairedData", "ClampedData", "CompositionData"} <= planned.keys() - taking
     for name in planned.keys() - taking:
         with pytest.raises(InputError, match="some images have no value of size, kind"):
             planned[name](photos, batch_size=8, validation=0.2, **NEEDED.get(name, {}))
 
 
-@pytest.mark.parametrize("kind", [SingleData, LabelledData])
+@pytest.mark.parametrize("labels", [*LABELS])
 @pytest.mark.parametrize("settings", [{}, {"validation": 0.2, "test": 0.2}])
 def test_images_of_which_none_has_all_values_are_refused_before_training(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: Any, settings: dict[str, Any]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, labels: str, settings: dict[str, Any]
 ) -> None:
     monkeypatch.setenv("DISLAB_CACHE", str(tmp_path / "cache"))
     folder = tmp_path / "halves"
@@ -186,10 +190,10 @@ def test_images_of_which_none_has_all_values_are_refused_before_training(
     dataset = FolderDataset(str(folder), gaps="keep")
     dataset.prepare()
     with pytest.raises(InputError, match="none of the 12 images has a value of every factor"):
-        kind(dataset, batch_size=2, **settings)
+        SingleData(dataset, batch_size=2, **LABELS[labels], **settings)
     sizes = FolderDataset(str(folder), factors=["size"], gaps="keep")
     sizes.prepare()
-    data = kind(sizes, batch_size=2, validation=0.0, test=0.0, **LABELS[kind])
+    data = SingleData(sizes, batch_size=2, validation=0.0, test=0.0, **LABELS[labels])
     assert len(data.indices("train")) == 12
 
 
@@ -218,16 +222,17 @@ def test_codes_of_images_without_values_are_stored_without_factors(
 
 
 def test_draws_do_not_depend_on_gaps(photos: FolderDataset) -> None:
-    few = LabelledData(photos, labels=20, batch_size=8, validation=0.2)
+    few = SingleData(photos, few_labels={"count": 20}, batch_size=8, validation=0.2)
     none = SingleData(photos, batch_size=8, validation=0.2)
-    drawn = [data.plan("train").draw(np.random.default_rng(3), 8, 0).states for data in (few, none)]
+    plans = [data._plan_of("train") for data in (few, none)]
+    drawn = [plan.draw(np.random.default_rng(3), 8, 0).states for plan in plans]
     assert np.array_equal(drawn[0][0], np.asarray(drawn[1]).reshape(-1))
 
 
 def test_weight_zero_equals_training_without_labels(photos: FolderDataset) -> None:
     weights = []
     settings: dict[str, Any] = {"batch_size": 8, "validation": 0.2}
-    few = LabelledData(photos, labels=20, **settings)
+    few = SingleData(photos, few_labels={"count": 20}, **settings)
     cases: list[tuple[PlannedData, dict[str, Any]]] = [
         (SingleData(photos, **settings), {}),
         (few, {"labels": partial(LabelFit, gamma=0.0)}),
@@ -245,8 +250,8 @@ def test_weight_zero_equals_training_without_labels(photos: FolderDataset) -> No
     assert not torch.equal(weights[0], weights[2])
 
 
-def few(photos: FolderDataset, loss: LabelLoss) -> tuple[LabelledData, VAE]:
-    data = LabelledData(photos, labels=20, batch_size=8, validation=0.2)
+def few(photos: FolderDataset, loss: LabelLoss) -> tuple[SingleData, VAE]:
+    data = SingleData(photos, few_labels={"count": 20}, batch_size=8, validation=0.2)
     torch.manual_seed(1)
     networks = partial(MLPEncoder, hidden=(8,)), partial(MLPDecoder, hidden=(8,))
     labels = partial(LabelFit, loss=loss, schedule="annealed", steps=4)
@@ -292,13 +297,13 @@ def test_mixed_precision_trains_with_missing_labels(photos: FolderDataset, loss:
 @pytest.mark.parametrize("loss", LOSSES)
 def test_two_processes_share_the_labelled_batch(photos: FolderDataset, loss: LabelLoss) -> None:
     data, _ = few(photos, loss)
-    plan, progress = data.plan("train"), TrainingProgress(5)
+    plan, progress = data._plan_of("train"), TrainingProgress(5)
     whole, *parts = (
         TrainBatches(plan, 8, rank, world, progress, photos.factors).states_of(3)
         for rank, world in ((0, 1), (0, 2), (1, 2))
     )
     assert np.array_equal(whole.states, np.concatenate([part.states for part in parts], -1))
-    labels = [torch.from_numpy(part.labels["labels"]) for part in (whole, *parts)]
+    labels = [torch.from_numpy(part.labels[LABELLED]) for part in (whole, *parts)]
     assert torch.equal(torch.cat(labels[1:]).nan_to_num(-1), labels[0].nan_to_num(-1))
     assert labels[0].isnan().any()
     if loss == "covariance":

@@ -114,7 +114,7 @@ def test_without_labels_the_changed_factors_are_not_looked_at(method: Any) -> No
     loss = model.losses(batch, draws, STEP).loss
     lying = batch._replace(changed=~batch.changed, factors=batch.factors + 1)
     assert torch.equal(model.losses(lying, draws, STEP).loss, loss)
-    transitions = TransitionBatch(*batch, torch.zeros(6, dtype=torch.int64))
+    transitions = TransitionBatch(*batch[:5], torch.zeros(6, dtype=torch.int64))
     assert torch.equal(model.losses(transitions, draws, STEP).loss, loss)
 
 

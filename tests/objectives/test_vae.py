@@ -230,7 +230,7 @@ def test_other_batches_are_refused_before_training(
     tmp_path: Path, make_vae: Any, data: DataModule, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(type(data), "batch_type", PairBatch)
-    message = "ImageBatch or LabelledBatch, and SquareData delivers PairBatch; .* SingleData"
+    message = "ImageBatch, and SquareData delivers PairBatch; .* SingleData"
     with pytest.raises(InputError, match=message):
         trainer(tmp_path, max_steps=1).fit(make_vae(), datamodule=data)
 

@@ -11,13 +11,13 @@ from tests.gpu.place import StepsWithoutWaiting, to_host, trainer
 from tests.simulated.device import DEVICE, HostWaitsError, MixedDevicesError
 from torch.utils.data import DataLoader
 
-from dislab.base import LabelledBatch, Objective, Terms
+from dislab.base import ImageBatch, Objective, Terms
 from dislab.errors import InputError
 from dislab.objectives import VAE
 
 HOST = torch.device("cpu")
 VAE_CASE = cases.builds("objectives", "VAE")[0]
-IMAGES = cases.BATCHES[LabelledBatch]
+IMAGES = cases.BATCHES[ImageBatch]._replace(labelled=cases.LABELLED)
 
 
 def fitted(build: Any, batch: Any, device: torch.device, folder: Path) -> Objective:

@@ -8,7 +8,7 @@ from typing import Any, Final, cast
 import torch
 from torch import Tensor, nn
 
-from dislab.base.datamodule import DataModule, ImageBatch
+from dislab.base.datamodule import DataModule, ImageBatch, fields_of
 from dislab.base.failures import described, parts_named
 from dislab.base.parts import Decoder, Encoder, ImageShape, Penalty, Regularizer, is_vector
 from dislab.base.pixels import pixel_fault
@@ -134,7 +134,7 @@ def _check_batch(method: str, accepted: tuple[type, ...], data: object, batch: A
             f"{source} delivers a {type(batch).__name__}, and {method} learns from {types}, a "
             "named tuple of dislab.base; return one from the loader"
         )
-    fields = _fields(batch)
+    fields = fields_of(batch)
     for name, tensor in fields.items():
         if not isinstance(tensor, Tensor):
             raise InputError(
@@ -181,7 +181,7 @@ def _check_images(source: str, name: str, image: Tensor, shape: ImageShape | Non
 
 def _check_likelihood(method: nn.Module, batch: Any) -> None:
     """Refuses a likelihood of pixels for vectors that leave [0, 1]."""
-    image = _fields(batch).get("image")
+    image = fields_of(batch).get("image")
     if image is None or not is_vector(image.shape) or not image.numel():
         return
     low, high = torch.aminmax(image.detach().float())
@@ -223,12 +223,8 @@ def _check_labels(source: str, labels: Tensor) -> None:
     )
 
 
-def _fields(batch: Any) -> dict[str, Any]:
-    return dict(batch._asdict()) if hasattr(batch, "_asdict") else {}
-
-
 def _shapes(batch: Any) -> str:
-    fields = _fields(batch) or {type(batch).__name__: batch}
+    fields = fields_of(batch) or {type(batch).__name__: batch}
     texts = (
         f"{name} {tuple(value.shape)} {value.dtype}" if isinstance(value, Tensor) else name
         for name, value in fields.items()

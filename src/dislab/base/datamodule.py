@@ -20,33 +20,31 @@ Split = Literal["train", "validation", "test", "all"]
 """A part of the selected states; `all` is the union of the other three."""
 
 
+class LabelledImages(NamedTuple):
+    """Images with labels, beside the other images of a batch: few labels.
+
+    Attributes:
+        image: Pixels in [0, 1], shape (batch, channel, height, width).
+        labels: Labels in [0, 1] as float32, one column for each labelled factor, NaN for no value,
+            shape (batch, label).
+    """
+
+    image: Tensor
+    labels: Tensor
+
+
 class ImageBatch(NamedTuple):
     """Single images, as an objective receives them.
 
     Attributes:
         image: Pixels in [0, 1], shape (batch, channel, height, width).
         factors: Positions: value numbers, -1 for no value, shape (batch, factor).
+        labelled: As many images with labels; None if there are none.
     """
 
     image: Tensor
     factors: Tensor
-
-
-class LabelledBatch(NamedTuple):
-    """Single images, with as many labelled ones.
-
-    Attributes:
-        image: Pixels in [0, 1], shape (batch, channel, height, width).
-        factors: Positions of these images, shape (batch, factor). They are no labels.
-        labelled: Labelled images, pixels in [0, 1], shape (batch, channel, height, width).
-        labels: Their labels in [0, 1] as float32, one column for each labelled factor, NaN for no
-            value, shape (batch, label).
-    """
-
-    image: Tensor
-    factors: Tensor
-    labelled: Tensor
-    labels: Tensor
+    labelled: LabelledImages | None = None
 
 
 class PairBatch(NamedTuple):
@@ -59,6 +57,7 @@ class PairBatch(NamedTuple):
         second_factors: Positions of the second images, likewise.
         changed: Which factors differ, bool, shape (batch, factor). Only an objective whose
             settings allow labels may use it.
+        labelled: Images with labels, as many as there are examples; None if there are none.
     """
 
     image: Tensor
@@ -66,6 +65,7 @@ class PairBatch(NamedTuple):
     factors: Tensor
     second_factors: Tensor
     changed: Tensor
+    labelled: LabelledImages | None = None
 
 
 class TransitionBatch(NamedTuple):
@@ -78,6 +78,7 @@ class TransitionBatch(NamedTuple):
         second_factors: Positions after, likewise.
         changed: Which factor changed, bool, shape (batch, factor).
         action: Index of the action in the data module's `action_names`, shape (batch,).
+        labelled: Images with labels, as many as there are examples; None if there are none.
     """
 
     image: Tensor
@@ -86,6 +87,7 @@ class TransitionBatch(NamedTuple):
     second_factors: Tensor
     changed: Tensor
     action: Tensor
+    labelled: LabelledImages | None = None
 
 
 class ClampedBatch(NamedTuple):
@@ -96,11 +98,13 @@ class ClampedBatch(NamedTuple):
         factors: Positions, shape (batch, factor).
         active: Index of the varying group in the data module's `group_names`, repeated for each
             image, shape (batch,).
+        labelled: Images with labels, as many as there are examples; None if there are none.
     """
 
     image: Tensor
     factors: Tensor
     active: Tensor
+    labelled: LabelledImages | None = None
 
 
 class CompositionBatch(NamedTuple):
@@ -112,6 +116,7 @@ class CompositionBatch(NamedTuple):
         target: Reference images with one factor taken from the transform, likewise.
         factors: Positions of the references, shape (batch, factor).
         action: Index of the copied factor in the data module's `action_names`, shape (batch,).
+        labelled: Images with labels, as many as there are examples; None if there are none.
     """
 
     image: Tensor
@@ -119,6 +124,7 @@ class CompositionBatch(NamedTuple):
     target: Tensor
     factors: Tensor
     action: Tensor
+    labelled: LabelledImages | None = None
 
 
 class SymbolBatch(NamedTuple):
@@ -244,6 +250,15 @@ class DataModule(pl.LightningDataModule, Part, ABC):
             f"{type(self).__name__} draws no sample of a split; a data module with hold_out has to "
             "implement sample_loader"
         )
+
+
+def fields_of(batch: Any) -> dict[str, Any]:
+    """Fields of a batch by name: of labelled images, `labelled` and `labels`, if there are any."""
+    fields = dict(batch._asdict()) if hasattr(batch, "_asdict") else {}
+    labelled = fields.pop("labelled", None)
+    if isinstance(labelled, LabelledImages):
+        return fields | {"labelled": labelled.image, "labels": labelled.labels}
+    return fields if labelled is None else fields | {"labelled": labelled}
 
 
 def offered() -> tuple[str, ...]:

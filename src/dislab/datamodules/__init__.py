@@ -2,7 +2,6 @@
 
 from dislab.datamodules.clamped_data import ClampedData
 from dislab.datamodules.composition_data import CompositionData
-from dislab.datamodules.labelled_data import LabelledData
 from dislab.datamodules.paired_data import PairedData
 from dislab.datamodules.single_data import SingleData
 from dislab.datamodules.symbol_data import SymbolData
@@ -11,7 +10,6 @@ from dislab.datamodules.transition_data import TransitionData
 __all__ = [
     "ClampedData",
     "CompositionData",
-    "LabelledData",
     "PairedData",
     "SingleData",
     "SymbolData",

@@ -32,12 +32,14 @@ from dislab.functional.pairs import (
 )
 from dislab.functional.streams import Stream
 from dislab.objectives._variational import (
+    Labelled,
     Penalties,
     Pixels,
     VariationalObjective,
     build_regularizers,
     draw_codes,
     draws_of,
+    labelled_posteriors,
     penalize,
     with_auxiliary,
     with_input_noise,
@@ -57,11 +59,13 @@ def penalize_pair(
     z: list[Tensor],
     draws: Draws,
     step: Int[Tensor, ""],
+    labelled: Labelled | None = None,
+    sides: tuple[str, str] = SIDES,
 ) -> Penalties:
     """All sums and terms, averaged over the two images."""
     first_penalty, second_penalty = (
-        penalize(regularizers, posterior, codes, draws_of(side, draws), step)
-        for side, posterior, codes in zip(SIDES, (first, second), z, strict=True)
+        penalize(regularizers, posterior, codes, draws_of(side, draws), step, labelled)
+        for side, posterior, codes in zip(sides, (first, second), z, strict=True)
     )
     auxiliary = None
     if first_penalty.auxiliary is not None and second_penalty.auxiliary is not None:
@@ -159,7 +163,10 @@ class PairObjective(VariationalObjective, ABC):
             for side, posterior in zip(SIDES, (first, second), strict=True)
         ]
         reconstruction = self.pixels(self.decoder(torch.cat(z)), torch.cat(images))
-        penalty, auxiliary, terms = penalize_pair(self.regularizers, first, second, z, draws, step)
+        labelled = labelled_posteriors(self, self.regularizers, batch.labelled)
+        penalty, auxiliary, terms = penalize_pair(
+            self.regularizers, first, second, z, draws, step, labelled
+        )
         objective = reconstruction + penalty
         log = {"reconstruction": reconstruction, "shared": shared.float().sum(1).mean(), **terms}
         return Terms(with_auxiliary(objective, auxiliary), log | {"objective": objective})

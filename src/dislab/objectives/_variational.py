@@ -15,6 +15,7 @@ from dislab.base import (
     Draws,
     Encoder,
     ImageShape,
+    LabelledImages,
     Objective,
     Posterior,
     Regularizer,
@@ -128,9 +129,32 @@ def build_regularizers(
     return nn.ModuleDict({name: make(latent_dim, train_size) for name, make in builders.items()})
 
 
+def build_further_regularizers(
+    builders: dict[str, RegularizerBuilder] | None,
+    latent_dim: int,
+    train_size: int | None,
+    owner: str,
+) -> nn.ModuleDict:
+    """Builds the regularisers of a method that has a KL divergence of its own; none if None."""
+    if not builders:
+        return nn.ModuleDict()
+    if train_size is None:
+        raise InputError(
+            f"{owner} has regularizers and no train_size, which they need: give the number of "
+            "training images; the command line takes it from the data"
+        )
+    return build_regularizers(builders, latent_dim, train_size, owner)
+
+
 def draw_codes(count: int, latent_dim: int, regularizers: nn.ModuleDict, stream: Stream) -> Draws:
     """Standard normal `noise`, then the draws of each regulariser, under `regulariser.name`."""
-    draws = {"noise": stream.normal("noise", count, latent_dim)}
+    noise = {"noise": stream.normal("noise", count, latent_dim)}
+    return noise | draw_regularizers(count, regularizers, stream)
+
+
+def draw_regularizers(count: int, regularizers: nn.ModuleDict, stream: Stream) -> Draws:
+    """The draws of each regulariser, under `regulariser.name`."""
+    draws: Draws = {}
     for name, regularizer in regularizers.items():
         regularizer_draws = cast("Regularizer", regularizer).draw(
             count, stream.of("regularizers", name)
@@ -177,8 +201,8 @@ def penalize(
             if labelled is None:
                 raise InputError(
                     f"regulariser {name}, {type(regularizer).__name__}, compares codes with "
-                    "labels, and the batches have none; train a VAE with data.class_path "
-                    "LabelledData, or leave it out"
+                    "labels, and the batches have none; set data.few_labels, as "
+                    "configs/labels100.yaml does, or leave it out"
                 )
             rows, labels = labelled
             inputs = (rows, rows.mean, {**inputs[2], "labels": labels})
@@ -191,6 +215,15 @@ def penalize(
     return Penalties(
         reduce(add, penalties), reduce(add, auxiliaries) if auxiliaries else None, terms
     )
+
+
+def labelled_posteriors(
+    model: Objective, regularizers: nn.ModuleDict, labelled: LabelledImages | None
+) -> Labelled | None:
+    """Posteriors of labelled images; None if there are none, or no regulariser compares them."""
+    if labelled is None or not any(part.needs_labels for part in regularizers.values()):
+        return None
+    return Labelled(model.encode(labelled.image), labelled.labels)
 
 
 def with_auxiliary(objective: Float[Tensor, ""], auxiliary: Tensor | None) -> Float[Tensor, ""]:

@@ -14,6 +14,7 @@ from dislab.base import (
     ImageShape,
     Objective,
     Posterior,
+    RegularizerBuilder,
     Terms,
     make_decoder,
     make_encoder,
@@ -24,7 +25,16 @@ from dislab.functional.losses import kl_per_latent, mean_image, sample
 from dislab.functional.runtime import full_precision
 from dislab.functional.streams import Stream
 from dislab.objectives._frozen import Frozen
-from dislab.objectives._variational import checked_images, checked_rows, posterior_of
+from dislab.objectives._variational import (
+    build_further_regularizers,
+    checked_images,
+    checked_rows,
+    draw_codes,
+    labelled_posteriors,
+    penalize,
+    posterior_of,
+    with_auxiliary,
+)
 
 
 @full_precision
@@ -67,6 +77,10 @@ class BetaVAEDAE(Objective):
         beta: Weight of the KL divergence from the prior.
         likelihood: Meaning of the decoder's output: `bernoulli` as logits of the pixels,
             `gaussian` as the pixels themselves.
+        regularizers: Makes further regularisers, by their names in the log, such as a fit to
+            labels; none unless given.
+        train_size: Size of the training set, for regularisers; the command line takes it from the
+            data.
         optimizer: Makes the optimiser; None is Adam with a learning rate of 1e-4.
         scheduler: Makes a learning-rate schedule, which advances after each optimiser step.
 
@@ -84,6 +98,8 @@ class BetaVAEDAE(Objective):
         dae: str | dict[str, str],
         beta: float = 1.0,
         likelihood: Output = "bernoulli",
+        regularizers: dict[str, RegularizerBuilder] | None = None,
+        train_size: int | None = None,
         optimizer: OptimizerCallable | None = None,
         scheduler: LRSchedulerCallable | None = None,
     ) -> None:
@@ -102,25 +118,38 @@ class BetaVAEDAE(Objective):
         self.hparams["dae"] = self.features.stored
         self.encoder = make_encoder(encoder, image_shape, 2 * latent_dim)
         self.decoder = make_decoder(decoder, latent_dim, image_shape)
+        self.regularizers = build_further_regularizers(
+            regularizers, latent_dim, train_size, "BetaVAEDAE"
+        )
 
     def on_fit_start(self) -> None:
         """Refuses a frozen network without weights."""
         self.features.check()
 
     def draw(self, count: int, stream: Stream) -> Draws:
-        """Standard normal noise."""
-        return {"noise": stream.normal("noise", count, self.latent_dim)}
+        """Standard normal noise, then the draws of each regulariser, under `regulariser.name`."""
+        return draw_codes(count, self.latent_dim, self.regularizers, stream)
 
     def losses(self, batch: ImageBatch, draws: Draws, step: Int[Tensor, ""]) -> Terms:
-        """½‖J(x̂) − J(x)‖² plus beta times the KL; J gives the frozen network's codes."""
+        """½‖J(x̂) − J(x)‖² plus beta times the KL; J gives the frozen network's codes.
+
+        Penalties and auxiliary losses of further regularisers are added.
+        """
         posterior = self.encode(batch.image)
-        output = self.decoder(sample(*posterior, draws["noise"]))
+        z = sample(*posterior, draws["noise"])
+        output = self.decoder(z)
         # not `decode`, which clips Gaussian means to [0, 1], so that gradients vanish outside
         decoded = output.sigmoid() if self.likelihood == "bernoulli" else output
         feature = self.features.model.codes
         reconstruction = feature_distance(feature(decoded), feature(batch.image))
         kl = kl_per_latent(*posterior).sum(1).mean()
-        return Terms(reconstruction + self.beta * kl, {"reconstruction": reconstruction, "kl": kl})
+        objective = reconstruction + self.beta * kl
+        log = {"reconstruction": reconstruction, "kl": kl}
+        if not self.regularizers:
+            return Terms(objective, log)
+        labelled = labelled_posteriors(self, self.regularizers, batch.labelled)
+        penalty, auxiliary, terms = penalize(self.regularizers, posterior, z, draws, step, labelled)
+        return Terms(with_auxiliary(objective + penalty, auxiliary), log | terms)
 
     def encode(self, image: Float[Tensor, "batch channel height width"]) -> Posterior:
         """The posteriors q(z|x), in float32 or wider."""

@@ -1,6 +1,6 @@
 """VAE that transfers a factor from one image to another."""
 
-from typing import ClassVar, Literal, assert_never, final
+from typing import ClassVar, Final, Literal, assert_never, final
 
 import torch
 from jaxtyping import Float, Int
@@ -15,6 +15,7 @@ from dislab.base import (
     ImageShape,
     Objective,
     Posterior,
+    RegularizerBuilder,
     Terms,
     make_decoder,
     make_encoder,
@@ -26,12 +27,25 @@ from dislab.functional.networks import perceptron
 from dislab.functional.streams import Stream
 from dislab.functional.symbols import one_hot
 from dislab.objectives._inputs import check_as_many, check_numbers
-from dislab.objectives._variational import Pixels, checked_images, checked_rows, posterior_of
+from dislab.objectives._pairs import penalize_pair
+from dislab.objectives._variational import (
+    Pixels,
+    build_further_regularizers,
+    checked_images,
+    checked_rows,
+    draw_regularizers,
+    labelled_posteriors,
+    posterior_of,
+    with_auxiliary,
+)
 
 Mixing = Literal["linear", "linear_code", "interpolation", "interpolation_code", "mlp"]
 """Ways to mix the codes of reference and transform into the code of the result."""
 
 _HIDDEN = 100
+
+_SIDES: Final = ("reference", "transform")
+"""Names of the draws of the two images."""
 
 
 @final
@@ -65,6 +79,10 @@ class CompositionVAE(Objective):
         beta: Weight of the KL divergence of both posteriors from the prior; in the paper, the task
             is not learned with values above 1.
         likelihood: Distribution of the pixels around the decoder's output.
+        regularizers: Makes further regularisers, by their names in the log, such as a fit to
+            labels; each is averaged over references and transforms. None unless given.
+        train_size: Size of the training set, for regularisers; the command line takes it from the
+            data.
         optimizer: Makes the optimiser; None is Adam with a learning rate of 1e-4.
         scheduler: Makes a learning-rate schedule, which advances after each optimiser step.
 
@@ -74,7 +92,7 @@ class CompositionVAE(Objective):
     """
 
     batch_types: ClassVar[tuple[type, ...]] = (CompositionBatch,)
-    code_noise: ClassVar[tuple[str, ...] | None] = ("reference", "transform")
+    code_noise: ClassVar[tuple[str, ...] | None] = _SIDES
 
     def __init__(
         self,
@@ -86,6 +104,8 @@ class CompositionVAE(Objective):
         mixing: Mixing = "linear",
         beta: float = 1.0,
         likelihood: Likelihood = "bernoulli",
+        regularizers: dict[str, RegularizerBuilder] | None = None,
+        train_size: int | None = None,
         optimizer: OptimizerCallable | None = None,
         scheduler: LRSchedulerCallable | None = None,
     ) -> None:
@@ -103,25 +123,37 @@ class CompositionVAE(Objective):
         self.encoder = make_encoder(encoder, image_shape, 2 * latent_dim)
         self.decoder = make_decoder(decoder, latent_dim, image_shape)
         self.mixer = _mixer(mixing, latent_dim, self.actions)
+        self.regularizers = build_further_regularizers(
+            regularizers, latent_dim, train_size, "CompositionVAE"
+        )
 
     def draw(self, count: int, stream: Stream) -> Draws:
-        """Standard normal noise for references and transforms."""
-        return {
-            name: stream.normal(name, count, self.latent_dim) for name in ("reference", "transform")
-        }
+        """Standard normal noise, and draws of the regularisers, for references and transforms."""
+        draws = {side: stream.normal(side, count, self.latent_dim) for side in _SIDES}
+        for side in _SIDES:
+            rows = draw_regularizers(count, self.regularizers, stream.of(side))
+            draws |= {f"{side}.{name}": row for name, row in rows.items()}
+        return draws
 
     def losses(self, batch: CompositionBatch, draws: Draws, step: Int[Tensor, ""]) -> Terms:
-        """Negative log likelihood of the targets plus beta times the KL of both posteriors."""
+        """Negative log likelihood of the targets plus beta times the KL of both posteriors.
+
+        Penalties and auxiliary losses of further regularisers are added.
+        """
         reference, transform = self.encode(batch.image), self.encode(batch.transform)
-        z = self.mix(
-            sample(*reference, draws["reference"]),
-            sample(*transform, draws["transform"]),
-            batch.action,
-        )
-        output = self.decoder(z)
+        z = [sample(*reference, draws["reference"]), sample(*transform, draws["transform"])]
+        output = self.decoder(self.mix(z[0], z[1], batch.action))
         reconstruction = self.pixels(output, batch.target)
         kl = kl_per_latent(*reference).sum(1).mean() + kl_per_latent(*transform).sum(1).mean()
-        return Terms(reconstruction + self.beta * kl, {"reconstruction": reconstruction, "kl": kl})
+        objective = reconstruction + self.beta * kl
+        log = {"reconstruction": reconstruction, "kl": kl}
+        if not self.regularizers:
+            return Terms(objective, log)
+        labelled = labelled_posteriors(self, self.regularizers, batch.labelled)
+        penalty, auxiliary, terms = penalize_pair(
+            self.regularizers, reference, transform, z, draws, step, labelled, _SIDES
+        )
+        return Terms(with_auxiliary(objective + penalty, auxiliary), log | terms)
 
     def mix(
         self,

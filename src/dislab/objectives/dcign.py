@@ -28,6 +28,7 @@ from dislab.objectives._variational import (
     VariationalObjective,
     build_regularizers,
     draw_codes,
+    labelled_posteriors,
     penalize,
     with_auxiliary,
 )
@@ -135,7 +136,8 @@ class DCIGN(VariationalObjective):
         active = batch.active[:, None] == self.group_of_latent
         clamped, invariance = clamp_to_mean(z, active)
         reconstruction = self.pixels(self.decoder(clamped), batch.image)
-        penalty, auxiliary, terms = penalize(self.regularizers, posterior, z, draws, step)
+        labelled = labelled_posteriors(self, self.regularizers, batch.labelled)
+        penalty, auxiliary, terms = penalize(self.regularizers, posterior, z, draws, step, labelled)
         objective = reconstruction + penalty + self.strength * invariance
         log = {"reconstruction": reconstruction, "invariance": invariance, **terms}
         return Terms(with_auxiliary(objective, auxiliary), log | {"objective": objective})

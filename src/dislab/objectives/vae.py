@@ -1,6 +1,6 @@
 """Variational autoencoder with named regularisers."""
 
-from typing import ClassVar, final
+from typing import final
 
 from jaxtyping import Int
 from lightning.pytorch.cli import LRSchedulerCallable, OptimizerCallable
@@ -12,7 +12,6 @@ from dislab.base import (
     EncoderBuilder,
     ImageBatch,
     ImageShape,
-    LabelledBatch,
     RegularizerBuilder,
     Terms,
     make_decoder,
@@ -23,11 +22,11 @@ from dislab.functional.losses import Likelihood, sample
 from dislab.functional.noise import InputNoise, check_input_noise, draw_input_noise
 from dislab.functional.streams import Stream
 from dislab.objectives._variational import (
-    Labelled,
     Pixels,
     VariationalObjective,
     build_regularizers,
     draw_codes,
+    labelled_posteriors,
     penalize,
     with_auxiliary,
     with_input_noise,
@@ -40,7 +39,7 @@ class VAE(VariationalObjective):
 
     With only `KL` it is the VAE or β-VAE; with `CapacityKL` the annealed VAE; with `KL` and
     `TotalCorrelation` FactorVAE; with `DecomposedKL` β-TCVAE; with `KL` and `DIP` DIP-VAE.
-    Each also learns from labels of a few images, with `LabelFit` and `LabelledData`.
+    Each also learns from labels of a few images, with `LabelFit`.
 
     Kingma & Welling (2014), https://arxiv.org/abs/1312.6114, eq. 10.
 
@@ -62,8 +61,6 @@ class VAE(VariationalObjective):
         InputError: There are no latents, a regulariser is missing or has an invalid name, or a
             part refuses its settings.
     """
-
-    batch_types: ClassVar[tuple[type, ...]] = (ImageBatch, LabelledBatch)
 
     def __init__(
         self,
@@ -89,7 +86,6 @@ class VAE(VariationalObjective):
         self.decoder = make_decoder(decoder, latent_dim, image_shape)
         self.pixels = Pixels(likelihood)
         self.regularizers = build_regularizers(regularizers, latent_dim, train_size, "a VAE")
-        self._fits_labels = any(part.needs_labels for part in self.regularizers.values())
 
     def draw(self, count: int, stream: Stream) -> Draws:
         """Noise of the codes, draws of each regulariser, and in training the input noise."""
@@ -98,9 +94,7 @@ class VAE(VariationalObjective):
             draws |= draw_input_noise(count, self.image_shape, stream)
         return draws
 
-    def losses(
-        self, batch: ImageBatch | LabelledBatch, draws: Draws, step: Int[Tensor, ""]
-    ) -> Terms:
+    def losses(self, batch: ImageBatch, draws: Draws, step: Int[Tensor, ""]) -> Terms:
         """Negative log likelihood plus every regulariser's penalty and auxiliary loss.
 
         The log holds the sum without auxiliary losses as `objective`.
@@ -108,9 +102,7 @@ class VAE(VariationalObjective):
         posterior = self.encode(with_input_noise(batch.image, draws, self.input_noise))
         z = sample(*posterior, draws["noise"])
         reconstruction = self.pixels(self.decoder(z), batch.image)
-        labelled = None
-        if isinstance(batch, LabelledBatch) and self._fits_labels:
-            labelled = Labelled(self.encode(batch.labelled), batch.labels)
+        labelled = labelled_posteriors(self, self.regularizers, batch.labelled)
         penalty, auxiliary, terms = penalize(self.regularizers, posterior, z, draws, step, labelled)
         objective = reconstruction + penalty
         log = {"reconstruction": reconstruction, **terms, "objective": objective}

@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, ClassVar, Literal, cast
+from typing import Any, ClassVar, Final, Literal, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from dislab.base.datamodule import DataModule, ImageBatch, Split
+from dislab.base.datamodule import DataModule, ImageBatch, LabelledImages, Split
 from dislab.base.dataset import Dataset
 from dislab.base.parts import ImageShape
 from dislab.base.trainer_counters import batches_unfinished
@@ -21,6 +21,7 @@ from dislab.functional.checks import check_count
 from dislab.functional.random import host_generator
 from dislab.functional.runtime import world
 from dislab.plans.correlation import check_correlations, likelihoods
+from dislab.plans.few_labels import LABELLED, FewLabels, InOrder, LabelChoice, LabelledPlan, Labels
 from dislab.plans.gathering import Gathering
 from dislab.plans.index_plans import (
     FixedBatches,
@@ -32,6 +33,8 @@ from dislab.plans.index_plans import (
 )
 from dislab.plans.loaders import EvalLoader, Numbers, Source, TrainLoader
 from dislab.plans.splits import split_states
+
+_EVALUATED: Final = ("validation", "test")
 
 
 class PlannedData(DataModule):
@@ -65,6 +68,7 @@ class PlannedData(DataModule):
             device whenever the tables fill at most a quarter of its free memory.
         correlation: Factors that are correlated in training, and the strength; of a list all
             correlations hold at once. Factors are independent unless given.
+        few_labels: Labels of a few images, which are drawn beside the others, one an example.
         resize: Height and width in pixels to which images are resized; their own size unless given.
         colour: `grey` takes the luminance of RGB images, `rgb` repeats a single channel.
 
@@ -91,6 +95,7 @@ class PlannedData(DataModule):
         correlation: Correlations | None = None,
         resize: int | None = None,
         colour: Literal["keep", "grey", "rgb"] = "keep",
+        few_labels: FewLabels | None = None,
     ) -> None:
         super().__init__()
         self.dataset = dataset
@@ -107,6 +112,7 @@ class PlannedData(DataModule):
         self.correlation = correlation
         self.resize = resize
         self.colour = colour
+        self.few_labels = few_labels
         self._gathering = Gathering(dataset, residency, num_workers, resize, colour)
         self._check()
         self._rank, self._world = 0, 1
@@ -120,18 +126,6 @@ class PlannedData(DataModule):
         Args:
             split: Which part of the selected states.
         """
-
-    def ordered(
-        self, split: Split, states: Indices, size: int
-    ) -> OrderedBatches | FixedBatches | None:
-        """Batches of given states in order; None if examples are drawn instead.
-
-        Args:
-            split: The split of the states.
-            states: State numbers.
-            size: Images in a batch; the last one may be smaller.
-        """
-        return OrderedBatches(states, size) if self.batch_type is ImageBatch else None
 
     def delivered(
         self,
@@ -249,7 +243,7 @@ class PlannedData(DataModule):
         count = min(examples, len(states))
         size = min(self.eval_batch_size, count) or 1
         chosen = host_generator(seed).choice(states, size=count, replace=False)
-        batches = self.ordered(split, chosen, size)
+        batches = self._ordered(split, chosen, size)
         if batches is None:
             batches = FixedBatches(self._plan_of(split), size, seed)
         return EvalLoader(self._source(batches), range(-(-count // size)), self.num_workers)
@@ -273,7 +267,11 @@ class PlannedData(DataModule):
         if numbers.single:
             return ImageBatch(images, numbers.positions)
         labels = {name: self._in_precision(label) for name, label in numbers.labels.items()}
-        return self.delivered(images, numbers.positions, labels)
+        if LABELLED not in labels:
+            return self.delivered(images, numbers.positions, labels)
+        labelled = LabelledImages(images[-1], labels.pop(LABELLED))
+        batch = self.delivered(_roles(images[:-1]), _roles(numbers.positions[:-1]), labels)
+        return batch._replace(labelled=labelled)
 
     def state_dict(self) -> dict[str, int]:
         """Seed, and number of the next batch to train on."""
@@ -307,6 +305,56 @@ class PlannedData(DataModule):
         """Number of batches that evaluate a split, over all processes."""
         return -(-len(self.indices(split)) // self.eval_batch_size)
 
+    @property
+    def label_names(self) -> tuple[str, ...]:
+        """Names of the factors with labels, in the order of their columns; empty without labels."""
+        return () if self._choice is None else self._choice.names
+
+    def labels(self, split: Split) -> Labels | None:
+        """Labelled images beside those of a split; None without labels.
+
+        Args:
+            split: Which part of the selected states; those that train are beside `train` and `all`.
+        """
+        return None if self._choice is None else self._choice.labels[split in _EVALUATED]
+
+    @cached_property
+    def _choice(self) -> LabelChoice | None:
+        """The images with labels, if there are any."""
+        if self.few_labels is None:
+            return None
+        if "labelled" not in getattr(self.batch_type, "_fields", ()):
+            raise InputError(
+                f"{type(self).__name__} delivers {self.batch_type.__name__}, which holds no labels "
+                "beside its images; leave out few_labels, or use another data module, such as "
+                "SingleData"
+            )
+        states = self.indices("train")
+        return LabelChoice(
+            self.few_labels, self.factors, self.indices("all"), states, self.weights("train")
+        )
+
+    def _labelled(self, plan: IndexPlan, split: Split, in_turn: bool = False) -> IndexPlan:
+        """The plan, with labelled images beside its draws if there are labels."""
+        labels = self.labels(split)
+        return plan if labels is None else LabelledPlan(plan, labels, in_turn)
+
+    def _ordered(
+        self, split: Split, states: Indices, size: int
+    ) -> OrderedBatches | FixedBatches | None:
+        """Batches of given states in order; None if examples are drawn instead.
+
+        Args:
+            split: The split of the states.
+            states: State numbers.
+            size: Images in a batch; the last one may be smaller.
+        """
+        if self.batch_type is not ImageBatch:
+            return None
+        if self._choice is None:
+            return OrderedBatches(states, size)
+        return FixedBatches(self._labelled(InOrder(states), split, True), size, self.split_seed)
+
     @cached_property
     def _splits(self) -> dict[Split, Indices]:
         return split_states(
@@ -321,7 +369,7 @@ class PlannedData(DataModule):
 
     def _plan_of(self, split: Split) -> IndexPlan:
         if split not in self._plans:
-            self._plans[split] = self.plan(split)
+            self._plans[split] = self._labelled(self.plan(split), split)
         return self._plans[split]
 
     def _eval_loader(self, split: Split) -> EvalLoader:
@@ -329,7 +377,7 @@ class PlannedData(DataModule):
         states = self.indices(split)
         batches: OrderedBatches | FixedBatches | None = OrderedBatches(states, self.eval_batch_size)
         if len(states):
-            batches = self.ordered(split, states, self.eval_batch_size)
+            batches = self._ordered(split, states, self.eval_batch_size)
         if batches is None:
             examples = min(self.eval_batch_size, len(states))
             batches = FixedBatches(self._plan_of(split), examples, self.split_seed)
@@ -363,17 +411,25 @@ class PlannedData(DataModule):
                 f"validation {self.validation} and test {self.test} are fractions of the states; "
                 "neither may be negative, and together they must leave some for training"
             )
-        if self.batch_type is not ImageBatch and self.factors.names == (UNLABELLED,):
+        needing = self.batch_type is not ImageBatch
+        if (needing or self.few_labels is not None) and self.factors.names == (UNLABELLED,):
+            needs = type(self).__name__ if needing else "few_labels"
             raise InputError(
-                f"{type(self).__name__} needs images with factors, and these have none; use "
+                f"{needs} needs images with factors, and these have none; use "
                 "SingleData, or give their factors"
             )
         if self.factors.incomplete and not self.takes_gaps:
             raise InputError(
                 f"{type(self).__name__} draws images by their factors, and some images have no "
-                f"value of {', '.join(self.factors.incomplete)}; use SingleData or LabelledData, "
-                "or set the data set's gaps to drop"
+                f"value of {', '.join(self.factors.incomplete)}; use SingleData, or set the "
+                "data set's gaps to drop"
             )
         if self.correlation is not None:
             check_correlations(self.factors, self.correlation)
         _ = self._splits  # refuses too few states
+        _ = self._choice  # refuses labels that cannot be had
+
+
+def _roles(rows: Tensor) -> Tensor:
+    """The rows without the axis of roles where all images play the same one."""
+    return rows[0] if len(rows) == 1 else rows

@@ -44,9 +44,10 @@ def label_covariance(
 class LabelFit(Regularizer):
     """Fit of the first latents to labels, factor by factor, on labelled images.
 
-    Locatello et al. (2020), https://arxiv.org/abs/1905.01258, section 4. It needs `LabelledData`,
-    and stands beside the regularisers of any VAE. The first latents belong to the factors that have
-    labels, in their order. The losses, with means μ_j of the posteriors and labels y_j in [0, 1]:
+    Locatello et al. (2020), https://arxiv.org/abs/1905.01258, section 4. It needs the setting
+    `few_labels` of the data module, and stands beside any method's other regularisers. The first
+    latents belong to the factors that have labels, in their order. The losses, with means μ_j of
+    the posteriors and labels y_j in [0, 1]:
 
     * `cross_entropy`: Σ_j of the cross-entropy of σ(μ_j) with y_j, in nats;
     * `squared_error`: Σ_j (σ(μ_j) − y_j)²;

@@ -9,7 +9,7 @@ from unittest.mock import patch
 import torch
 from torch import distributed
 
-from dislab.base import DataModule, ImageBatch, is_vector
+from dislab.base import DataModule, ImageBatch, fields_of, is_vector
 from dislab.testing._claims import must
 
 
@@ -34,8 +34,8 @@ def check_datamodule(build: Callable[[], DataModule], steps: int = 4) -> None:
     must(_same(batches, _delivered(build(), steps, seed=1)), "equal seeds draw equal batches")
     ranks = [_delivered(build(), steps, seed=1, rank=rank, world=2) for rank in range(2)]
     shared = [
-        type(batch)(*(torch.cat(parts) for parts in zip(*shares, strict=True)))
-        for batch, *shares in zip(batches, *ranks, strict=True)
+        {name: torch.cat([fields_of(share)[name] for share in shares]) for name in fields_of(first)}
+        for first, *shares in zip(batches, *ranks, strict=True)
     ]
     must(_same(batches, shared), "two processes share the batch of one")
     stopped = build()
@@ -65,7 +65,7 @@ def _check_batch(data: DataModule, batch: Any, states: Any) -> None:
     must(isinstance(batch, kind), f"batches are {kind.__name__}, not {type(batch).__name__}")
     count, factors = len(batch[0]), len(data.factors.names)
     numbered = {"action": _names(data, "action_names"), "active": _names(data, "group_names")}
-    for name, part in batch._asdict().items():
+    for name, part in fields_of(batch).items():
         if name in ("image", "second", "transform", "target", "labelled"):
             shape: tuple[int, ...] = (count, *data.image_shape)
             dtype = torch.float32
@@ -131,8 +131,18 @@ def _delivered(
 
 
 def _same(first: list[Any], second: list[Any]) -> bool:
+    """Whether two lists of batches, or of their fields by name, are equal."""
+    pairs = zip(map(_fields, first), map(_fields, second), strict=True)
     return len(first) == len(second) and all(
-        torch.equal(part.nan_to_num(-1.0), twin.nan_to_num(-1.0))  # a label may be missing
-        for batch, again in zip(first, second, strict=True)
-        for part, twin in zip(batch, again, strict=True)
+        batch.keys() == again.keys()
+        and all(
+            # a label may be missing
+            torch.equal(part.nan_to_num(-1.0), again[name].nan_to_num(-1.0))
+            for name, part in batch.items()
+        )
+        for batch, again in pairs
     )
+
+
+def _fields(batch: Any) -> dict[str, Any]:
+    return batch if isinstance(batch, dict) else fields_of(batch)

@@ -12,14 +12,17 @@ from scipy.stats import spearmanr
 from tests.cases import builds, own
 
 from dislab.base import Dataset, Objective
-from dislab.datamodules import LabelledData, PairedData, SingleData
+from dislab.datamodules import CompositionData, PairedData, SingleData, SymbolData
 from dislab.datasets import GaussianBlob
 from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
 from dislab.errors import InputError
 from dislab.metrics import evaluate
 from dislab.objectives import VAE, AdaGVAE
+from dislab.plans import FewLabels
 from dislab.regularizers import KL, LabelFit
+
+LABELS: dict[str, Any] = {"few_labels": {"count": 9}}
 
 
 def batches(data: Any, split: str = "train", count: int = 4) -> list[Any]:
@@ -31,9 +34,11 @@ def batches(data: Any, split: str = "train", count: int = 4) -> list[Any]:
 
 
 def test_a_few_images_have_labels(tiny: Dataset) -> None:
-    data = LabelledData(tiny, labels=20, batch_size=64)
-    shown = {tuple(row) for batch in batches(data, count=20) for row in batch.labels.tolist()}
-    rest = {tuple(row) for batch in batches(data, "test") for row in batch.labels.tolist()}
+    data = SingleData(tiny, few_labels={"count": 20}, batch_size=64)
+    shown = {
+        tuple(row) for batch in batches(data, count=20) for row in batch.labelled.labels.tolist()
+    }
+    rest = {tuple(row) for batch in batches(data, "test") for row in batch.labelled.labels.tolist()}
     assert (len(shown), len(rest), len(shown & rest)) == (18, 2, 0)
     assert data.label_names == ("shape", "angle", "place")
 
@@ -41,72 +46,88 @@ def test_a_few_images_have_labels(tiny: Dataset) -> None:
 def test_labels_are_the_ranks_of_the_values_of_the_labelled_images(
     tiny: Dataset, shown: Any
 ) -> None:
-    data = LabelledData(tiny, labels=None, include={"place": {"max": 4.0}}, batch_size=16)
+    data = SingleData(
+        tiny, few_labels={"count": None}, include={"place": {"max": 4.0}}, batch_size=16
+    )
     sizes = np.array([2, 4, 4])
     for batch in batches(data):
-        ranks = tiny.factors.positions(shown(batch.labelled))
-        assert np.allclose(batch.labels, ranks / sizes)
+        ranks = tiny.factors.positions(shown(batch.labelled.image))
+        assert np.allclose(batch.labelled.labels, ranks / sizes)
         assert np.array_equal(batch.factors, tiny.factors.positions(shown(batch.image)))
 
 
+@pytest.mark.parametrize("kind", [SingleData, PairedData, CompositionData])
 @pytest.mark.parametrize("split", ["train", "test"])
-def test_the_other_images_are_those_of_single_data(tiny: Dataset, split: str) -> None:
-    few, none = LabelledData(tiny, labels=9, batch_size=8), SingleData(tiny, batch_size=8)
+def test_the_other_images_stay_the_same(tiny: Dataset, kind: Any, split: str) -> None:
+    few, none = (kind(tiny, batch_size=8, few_labels=few) for few in ({"count": 9}, None))
     for first, second in zip(batches(few, split), batches(none, split), strict=True):
-        assert torch.equal(first.image, second.image)
-        assert torch.equal(first.factors, second.factors)
+        assert type(first) is type(second)
+        assert len(first.labelled.image) == len(first.image)
+        for part, same in zip(first[:-1], second[:-1], strict=True):
+            assert torch.equal(part, same)
+
+
+def test_samples_show_the_same_images(tiny: Dataset) -> None:
+    few, none = (SingleData(tiny, batch_size=8, **few) for few in (LABELS, {}))
     samples = [next(iter(data.sample_loader("test", 7, 3))).positions for data in (few, none)]
     assert torch.equal(samples[0][0], samples[1])
 
 
 def test_errors_of_labels(tiny: Dataset) -> None:
     def labels(**settings: Any) -> np.ndarray:
-        data = LabelledData(tiny, labels=None, label_validation=0.0, **settings)
-        return data.plan("train").labels.values
+        few: Any = {"count": None, "validation": 0.0, **settings}
+        labels = SingleData(tiny, few_labels=few).labels("train")
+        assert labels is not None
+        return labels.values
 
     exact = labels()
-    assert np.unique(labels(label_bins=5)[:, 2]).tolist() == [0, 0.25, 0.5, 0.75, 1]
-    flipped = labels(label_errors=0.1)[:, 2] != exact[:, 2]
+    assert np.unique(labels(bins=5)[:, 2]).tolist() == [0, 0.25, 0.5, 0.75, 1]
+    flipped = labels(errors=0.1)[:, 2] != exact[:, 2]
     assert 0.03 < flipped.mean() < 0.18
-    permuted = labels(label_permuted=True)[:, 2]
+    permuted = labels(permuted=True)[:, 2]
     pairs = {*zip(exact[:, 2].tolist(), permuted.tolist(), strict=True)}
     assert len(pairs) == 20
     assert np.unique(permuted).tolist() == np.unique(exact[:, 2]).tolist()
-    assert np.array_equal(labels(label_factors=["place"])[:, 0], exact[:, 2])
+    assert np.array_equal(labels(factors=["place"])[:, 0], exact[:, 2])
 
 
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"labels": 301}, "labels is 301, and the training split has"),
-        ({"labels": 1}, "labels is 1"),
-        ({"label_validation": 1.0}, "label_validation 1.0"),
-        ({"label_errors": -0.1}, "label_errors is -0.1"),
-        ({"label_errors": 1.1}, "label_errors 1.1"),
-        ({"label_bins": 1}, "label_bins is 1"),
-        ({"label_seed": -1}, "label_seed is -1"),
-        ({"label_factors": []}, "names at least one factor"),
-        ({"label_factors": ["place", "place"]}, "each once"),
-        ({"label_factors": ["colour"]}, "colour"),
-        (
-            {
-                "label_factors": ["shape"],
-                "include": {"shape": "dot"},
-                "labels": 9,
-                "validation": 0.1,
-            },
-            "single value",
-        ),
+        ({"count": 301}, "few_labels.count is 301, and the training split has"),
+        ({"count": 1}, "few_labels.count is 1"),
+        ({"validation": 1.0}, "few_labels.validation 1.0"),
+        ({"errors": -0.1}, "few_labels.errors is -0.1"),
+        ({"errors": 1.1}, "few_labels.errors 1.1"),
+        ({"bins": 1}, "few_labels.bins is 1"),
+        ({"seed": -1}, "few_labels.seed is -1"),
+        ({"factors": []}, "names at least one factor"),
+        ({"factors": ["place", "place"]}, "each once"),
+        ({"factors": ["colour"]}, "colour"),
+        ({"labels": 9}, "no setting labels; it has count, validation, seed"),
     ],
 )
 def test_refuses_bad_settings(tiny: Dataset, settings: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        LabelledData(tiny, batch_size=8, **settings)
+        SingleData(tiny, batch_size=8, few_labels=settings)  # type: ignore[arg-type]
+
+
+def test_refuses_a_factor_with_one_value(tiny: Dataset) -> None:
+    few: FewLabels = {"count": 9, "factors": ["shape"]}
+    with pytest.raises(InputError, match="single value"):
+        SingleData(tiny, 8, {"shape": "dot"}, validation=0.1, few_labels=few)
+
+
+def test_refuses_batches_that_hold_no_labels(tiny: Dataset) -> None:
+    with pytest.raises(InputError, match="SymbolBatch, which holds no labels"):
+        SymbolData(tiny, batch_size=8, few_labels={"count": 9})
 
 
 def test_refuses_a_nuisance_factor(repeated: Dataset) -> None:
     with pytest.raises(InputError, match="only tells images apart"):
-        LabelledData(repeated, labels=5, batch_size=4, validation=0.1, label_factors=["instance"])
+        SingleData(
+            repeated, few_labels={"count": 5, "factors": ["instance"]}, batch_size=4, validation=0.1
+        )
 
 
 BLOB: dict[str, Any] = {"dataset": GaussianBlob(16), "resize": 16, "batch_size": 64}
@@ -141,9 +162,12 @@ def fitted(
     return model
 
 
-def test_weight_zero_equals_the_unsupervised_run() -> None:
-    labelled = fitted(LabelledData(**BLOB, labels=20), labels=partial(LabelFit, gamma=0.0))
-    expected = fitted(SingleData(**BLOB)).state_dict()
+@pytest.mark.parametrize(("kind", "data"), [(VAE, SingleData), (AdaGVAE, PairedData)])
+def test_weight_zero_equals_the_run_without_labels(kind: Any, data: Any) -> None:
+    zero = partial(LabelFit, gamma=0.0)
+    settings = {**BLOB, "validation": 0.1}
+    labelled = fitted(data(**settings, few_labels={"count": 20}), kind, labels=zero)
+    expected = fitted(data(**settings), kind).state_dict()
     for name, value in labelled.state_dict().items():
         assert torch.equal(value, expected[name]), name
 
@@ -155,7 +179,7 @@ def test_labels_beside_every_regularizer_resume_to_the_bit(name: str, tmp_path: 
     for steps, path in ((4, None), (2, None), (4, str(tmp_path / "two.ckpt"))):
         model = blank(**other, labels=LabelFit)
         runner = trainer(steps)
-        runner.fit(model, datamodule=LabelledData(**BLOB, labels=20), ckpt_path=path)
+        runner.fit(model, datamodule=SingleData(**BLOB, few_labels={"count": 20}), ckpt_path=path)
         states.append(model.state_dict())
         if steps == 2:
             runner.save_checkpoint(tmp_path / "two.ckpt")
@@ -168,33 +192,47 @@ def test_labels_beside_every_regularizer_resume_to_the_bit(name: str, tmp_path: 
 @pytest.mark.parametrize("precision", ["bf16-mixed", "64-true"])
 def test_labels_in_other_precisions(precision: Any) -> None:
     model = blank(labels=LabelFit)
-    trainer(3, precision=precision).fit(model, datamodule=LabelledData(**BLOB, labels=20))
+    trainer(3, precision=precision).fit(
+        model, datamodule=SingleData(**BLOB, few_labels={"count": 20})
+    )
     assert all(part.isfinite().all() for part in model.parameters())
 
 
 @pytest.mark.parametrize(("kind", "data"), [(VAE, SingleData), (AdaGVAE, PairedData)])
 def test_a_fit_to_labels_needs_labels(kind: Any, data: Any) -> None:
-    with pytest.raises(InputError, match="the batches have none; train a VAE"):
+    with pytest.raises(InputError, match=r"the batches have none; set data\.few_labels"):
         fitted(data(**BLOB, validation=0.1), kind, labels=LabelFit)
 
 
 @pytest.mark.slow
-def test_all_labels_put_each_factor_into_its_latent_and_random_ones_do_not() -> None:
+def test_only_true_labels_put_each_factor_into_its_latent() -> None:
     images = SingleData(**BLOB)
     states = images.indices("all")
     factors = images.factors.positions(states)
-    ranks, gaps = {}, {}
-    for errors in (0.0, 1.0):
-        data = LabelledData(**BLOB, labels=None, label_errors=errors)
+    ranks, follows, gaps = {}, {}, {}
+    labels: dict[str, FewLabels] = {
+        "true": {"count": None},
+        "random": {"count": None, "errors": 1.0},
+        "permuted": {"count": None, "permuted": True},
+    }
+    for name, few in labels.items():
+        data = SingleData(**BLOB, few_labels=few)
         model = fitted(data, steps=1000, labels=partial(LabelFit, gamma=1000.0))
         codes = model.codes(images.images(torch.from_numpy(states))).detach().numpy()
-        ranks[errors] = [spearmanr(codes[:, k], factors[:, k])[0] for k in range(2)]
-        gaps[errors] = evaluate(codes, factors, metrics=["MIG"])["mig"]
-    assert min(ranks[0.0]) > 0.95
-    assert max(map(abs, ranks[1.0])) < 0.3
+        ranks[name] = [abs(spearmanr(codes[:, k], factors[:, k])[0]) for k in range(2)]
+        gaps[name] = evaluate(codes, factors, metrics=["MIG"])["mig"]
+        trained = data.labels("train")
+        assert trained is not None
+        rows = np.searchsorted(states, trained.states)
+        follows[name] = [spearmanr(codes[rows, k], trained.values[:, k])[0] for k in range(2)]
+    assert min(ranks["true"]) > 0.95
     # another latent may hold the factors too, so that the gap is below that of the factors
-    assert gaps[0.0] > 0.4
-    assert gaps[1.0] < 0.2
+    assert gaps["true"] > 0.4
+    assert max(ranks["random"]) < 0.3
+    assert gaps["random"] < 0.2
+    # the latents follow the order of the labels, which is not that of the values
+    assert min(follows["permuted"]) > 0.95
+    assert max(ranks["permuted"]) < 0.5
 
 
 @pytest.mark.slow
@@ -203,7 +241,7 @@ def test_a_latent_for_each_of_all_labels_nearly_reaches_the_gap_of_the_factors()
     states = images.indices("all")
     factors = images.factors.positions(states)
     assert evaluate(factors.astype(np.float32), factors, metrics=["MIG"])["mig"] == pytest.approx(1)
-    data = LabelledData(**BLOB, labels=None, label_validation=0.0)
+    data = SingleData(**BLOB, few_labels={"count": None, "validation": 0.0})
     labels = partial(LabelFit, gamma=1000.0)
     model = fitted(data, VAE, steps=2000, latent_dim=2, labels=labels)
     # the sigmoid of a latent estimates the label; the latent itself has bins of unequal shares
