@@ -1,6 +1,7 @@
 """Look-up of plugins, with distributions made up on disk."""
 
 import sys
+import tomllib
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -270,3 +271,20 @@ def test_a_declared_folder_that_is_none_is_left_out_with_a_warning(site: Path, v
 def test_groups_are_listed() -> None:
     with pytest.raises(InputError, match="'scores'; the groups are encoders, decoders"):
         plugins.available("scores")
+
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.mark.parametrize("group", [plugins.COMMANDS, plugins.STAGES])
+def test_words_of_distributed_plugins_say_what_to_install(group: str) -> None:
+    words = {}
+    for file in ROOT.glob("plugins/*/pyproject.toml"):
+        project = tomllib.loads(file.read_text())["project"]
+        for word in project["entry-points"].get(f"dislab.{group}", {}):
+            words[word] = f"pip install ./plugins/{project['name']}"
+            assert (ROOT / "plugins" / project["name"]).is_dir()
+    assert len(words) >= 4
+    assert plugins._PLUGINS[group].keys() == words.keys()
+    assert all(plugins.remedy(group, word).endswith(words[word]) for word in words)
+    assert plugins.remedy(group, "fit") == ""

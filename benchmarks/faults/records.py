@@ -355,7 +355,7 @@ def readers(file: Path, index: int) -> dict[str, Callable[[], Answer]]:
     if file.name == "model.yaml":
         every["load_run"] = lambda: tried(lambda: load_run("foreign/export"))
     if file.name == "results.json":
-        every["import"] = lambda: command_answer("import", str(file), "--out", "foreign/table.csv")
+        every["import"] = lambda: tried(lambda: read_disentanglement_lib(str(file)))
     if file.name == "small.yaml":
         every["study plan of a file"] = lambda: command_answer("study", "plan", str(file))
     if file.name == "base.yaml":
@@ -367,6 +367,14 @@ def readers(file: Path, index: int) -> dict[str, Callable[[], Answer]]:
     if "cache" in file.parts:
         every["bank"] = opened
     return every | (rare if index % 40 == 0 or not every else {})
+
+
+def read_disentanglement_lib(path: str) -> object:
+    """Reads results by the plugin, installed or not."""
+    sys.path.insert(0, str(Path(__file__).parents[2] / "plugins/dislab-import/src"))
+    from dislab_import import read_disentanglement_lib as read
+
+    return read(path)
 
 
 def load_scenarios(names: Sequence[str]) -> object:

@@ -53,6 +53,23 @@ SAMPLERS: Final = "samplers"
 CONFIGURATIONS: Final = "configurations"
 """The group of the folders with configurations, whose values are dotted names of folders."""
 
+_PLUGINS: Final = {
+    COMMANDS: {
+        "act": "dislab-control",
+        "fairness": "dislab-downstream",
+        "import": "dislab-import",
+        "reasoning": "dislab-downstream",
+        "zoo": "dislab-zoo",
+    },
+    STAGES: {
+        "act": "dislab-control",
+        "act-transfer": "dislab-control",
+        "fairness": "dislab-downstream",
+        "reasoning": "dislab-downstream",
+    },
+}
+"""The distributions in `plugins/` of dislab's repository that declare commands and stages."""
+
 _BROKEN: Final = (Exception, SystemExit)
 """Errors of third-party modules that must not end the command, including `sys.exit()`."""
 
@@ -174,15 +191,26 @@ def load_declared(group: str, word: str, base: type) -> Any:
     """
     plugins, noun = declared(group), base.__name__.lower()
     if word not in plugins:
-        raise InputError(
-            f"no {noun} is named {word!r}{suggestion(word, plugins)}; the {noun}s are "
-            f"{', '.join(plugins)}"
-        )
+        hint = remedy(group, word) or suggestion(word, plugins)
+        raise InputError(f"no {noun} is named {word!r}{hint}; the {noun}s are {', '.join(plugins)}")
     cls = load_object(plugins[word])
     if not isinstance(cls, type) or not issubclass(cls, base):
         package = base.__module__.removesuffix(".base")
         raise InputError(f"{plugins[word].value} of {group} is no {package}.{base.__name__}")
     return cls()
+
+
+def remedy(group: str, word: str) -> str:
+    """How to install dislab's plugin that declares a command or a stage; empty if none does.
+
+    Args:
+        group: `COMMANDS` or `STAGES`.
+        word: The name of the command or the stage.
+    """
+    name = _PLUGINS.get(group, {}).get(word)
+    if name is None:
+        return ""
+    return f" without the plugin {name}; in a clone of dislab: pip install ./plugins/{name}"
 
 
 def load_command(plugin: Plugin) -> Callable[[list[str]], int]:

@@ -176,6 +176,11 @@ def test_plugins_as_json(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("args", "message"),
     [
+        (
+            ["import", "results.json"],
+            "no command is named 'import' without the plugin dislab-import; in a clone of dislab: "
+            "pip install ./plugins/dislab-import",
+        ),
         (["fti"], "no command is named 'fti' (did you mean fit?); the commands are fit, validate"),
         (
             ["plugins", "encodrs"],

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from matplotlib import pyplot
 from tests.study.conftest import SCORE, TINY
-from tests.study.test_disentanglement_lib import aggregated, result
 from tests.study.test_summary_folder import TEXT, filled
 
 from dislab.cli import COMMANDS, main
@@ -29,7 +28,6 @@ FILES: Final[dict[str, tuple[list[str], str]]] = {
     "draw --out": (["draw", RUN, "samples"], "new.pdf"),
     "report --out": (["report", RUN, "--explorer-only"], "new.html"),
     "compare --out": (["compare", RUN], "new.csv"),
-    "import --out": (["import", "evaluation.json"], "new.tex"),
     "study table --out": (["study", "table", STUDY], "new.md"),
 }
 """A command for each option that names a file, and a name for it."""
@@ -80,7 +78,6 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
         study.path.mkdir(parents=True)
         plan = filled(study, TEXT.format(seeds=3, codes=""))
         shutil.copy(study.run(plan.runs[0].id) / "stages/train/done.json", study.path)
-        aggregated(Path("evaluation.json"), result("mig", {"discrete_mig": 0.1}))
         generator = np.random.default_rng(0)
         factors = np.stack([generator.integers(4, size=300) for _ in range(2)], axis=1)
         codes = factors + 0.1 * generator.normal(size=factors.shape)

@@ -21,7 +21,8 @@ from dislab.errors import (
     printable,
     suggestion,
 )
-from dislab.plugins import Plugin, commands, load_command
+from dislab.plugins import COMMANDS as COMMAND_GROUP
+from dislab.plugins import Plugin, commands, load_command, remedy
 from dislab.signals import interrupting
 
 TRAINING: Final = ("fit", "validate", "test", "predict")
@@ -40,7 +41,6 @@ COMMANDS: Final = (
     "pull",
     "study",
     "compare",
-    "import",
     "data",
     "configs",
     "plugins",
@@ -238,6 +238,8 @@ def _rows() -> list[str]:
 
 def _unknown(command: str) -> InputError:
     names = list(_declared())
+    if install := remedy(COMMAND_GROUP, command):
+        return InputError(f"no command is named {command!r}{install}")
     equivalent = _OTHER_NAMES.get(command.lower())
     hint = f" (did you mean dislab {equivalent}?)" if equivalent else suggestion(command, names)
     return InputError(f"no command is named {command!r}{hint}; the commands are {', '.join(names)}")

@@ -1,4 +1,4 @@
-"""Tables of many runs: their options and output, `dislab compare` and `dislab import`."""
+"""Tables of many runs: their options and output, and `dislab compare`."""
 
 import argparse
 import os
@@ -98,32 +98,3 @@ def _shortened(paths: list[str]) -> tuple[str, list[str]]:
     except ValueError:  # absolute and relative paths, or two drives
         return "", paths
     return (above, [os.path.relpath(path, above) for path in paths]) if above else ("", paths)
-
-
-def import_results(args: list[str]) -> int:
-    """Read results of disentanglement_lib into a table of runs.
-
-    Raises:
-        InputError: There are no results, or the table cannot be written.
-    """
-    parser = Parser(
-        "dislab import",
-        description="Read results of disentanglement_lib into a table, one row a model, with the "
-        "names of dislab's scores.",
-    )
-    parser.add_argument(
-        "path",
-        type=Path,
-        metavar="PATH",
-        help="the file that dlib_aggregate_results wrote, one evaluation.json, or a folder with "
-        "results/aggregate/evaluation.json below it",
-    )
-    add_table_options(parser)
-    options = parser.parse_args(args)
-    check_table_options(options)
-    if not options.path.exists():
-        raise InputError(f"{options.path} does not exist; check the path")
-    from dislab.study import read_disentanglement_lib
-
-    put_table(read_disentanglement_lib(options.path), options)
-    return 0

@@ -13,7 +13,6 @@ The folder of a study is its database:
 """
 
 from dislab.study.comparison import compare
-from dislab.study.disentanglement_lib import read_disentanglement_lib
 from dislab.study.status import RunStatus, Status
 from dislab.study.study import Study, StudyWarning
 
@@ -23,5 +22,4 @@ __all__ = [
     "Study",
     "StudyWarning",
     "compare",
-    "read_disentanglement_lib",
 ]

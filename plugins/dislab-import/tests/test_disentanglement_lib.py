@@ -1,5 +1,6 @@
 """Results of disentanglement_lib: small files in the layout that its code writes."""
 
+import doctest
 import json
 from pathlib import Path
 from typing import Any
@@ -7,10 +8,11 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from dislab.cli import main
 from dislab.errors import InputError
-from dislab.study import StudyWarning, read_disentanglement_lib
+from dislab.study import StudyWarning
 from dislab.study.statistics import summary
+from dislab_import import read_disentanglement_lib
+from dislab_import.command import run
 
 Result = dict[str, Any]
 
@@ -293,7 +295,7 @@ def test_methods_and_missing_settings_make_groups(tmp_path: Path) -> None:
     path = aggregated(tmp_path / "results.json", *results)
     table = read_disentanglement_lib(path)
     written = tmp_path / "table.csv"
-    assert main(["import", str(path), "--out", str(written)]) == 0
+    assert run([str(path), "--out", str(written)]) == 0
     read = pd.read_csv(written, index_col="run")
     pd.testing.assert_frame_equal(read, table, check_dtype=False)
     means = summary(read, "score.mig")
@@ -335,15 +337,15 @@ def test_evaluations_without_an_equivalent_are_counted(tmp_path: Path) -> None:
     ],
 )
 def test_other_files_are_refused_in_one_line(
-    tmp_path: Path, content: str | None, message: str, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, content: str | None, message: str
 ) -> None:
     path = tmp_path / "results.json"
     if content is not None:
         path.write_text(content, encoding="latin-1")
-    assert main(["import", str(path), "--out", str(tmp_path / "table.csv")]) == 2
-    said = capsys.readouterr().err
-    assert message in said
-    assert said.count("\n") == 1
+    with pytest.raises(InputError) as error:
+        run([str(path), "--out", str(tmp_path / "table.csv")])
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
     assert not (tmp_path / "table.csv").exists()
 
 
@@ -358,7 +360,27 @@ def test_a_folder_without_results_is_refused(tmp_path: Path) -> None:
         read_disentanglement_lib(tmp_path)
 
 
-def test_the_input_is_not_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_input_is_not_overwritten(tmp_path: Path) -> None:
     path = aggregated(tmp_path / "results.csv", result("mig", {"discrete_mig": 0.1}))
-    assert main(["import", str(path), "--out", str(path)]) == 2
-    assert "which this command did not write" in capsys.readouterr().err
+    with pytest.raises(InputError, match="which this command did not write"):
+        run([str(path), "--out", str(path)])
+
+
+def test_other_tables_are_not_overwritten(tmp_path: Path) -> None:
+    """An earlier output of the command is replaced; a table of the user is not."""
+    path = aggregated(tmp_path / "results.json", result("mig", {"discrete_mig": 0.1}))
+    for name in ("new.csv", "new.tex"):
+        arguments = [str(path), "--out", str(tmp_path / name)]
+        assert run(arguments) == 0
+        assert run(arguments) == 0
+        (tmp_path / name).write_text("run,note\n1,mine\n")
+        with pytest.raises(InputError, match="which this command did not write"):
+            run(arguments)
+
+
+def test_examples_of_the_readme_hold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    readme = Path(__file__).parents[1] / "README.md"
+    failures, examples = doctest.testfile(str(readme), module_relative=False)
+    assert examples > 5
+    assert not failures

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeGuard
 
 from dislab.errors import InputError
 from dislab.storage import read_json
-from dislab.study.study import StudyWarning
+from dislab.study import StudyWarning
 
 if TYPE_CHECKING:
     import pandas as pd
