@@ -40,10 +40,13 @@ STEPS: Final = {
     "IVAE": 6000,
     "TCL": 6000,
     "ContrastiveInversion": 10_000,
-    "LeJEPA": 1000,
     "TCL long": 20_000,
+    "IVAE long": 70_000,
 }
-SEEDS: Final = {"panels": range(3), "inversion": range(1), "normals": range(1)}
+"""Steps of a run; the long ones as published."""
+SEEDS: Final = {"panels": range(3), "inversion": range(3), "normals": range(3)}
+CURVE: Final = (1000, 5000, 20_000)
+"""Steps of LeJEPA, the last as published."""
 LAYERS: Final = (2, 4)
 PUBLISHED: Final = {(2, "IVAE"): 0.92, (2, "TCL"): 0.90, (4, "IVAE"): 0.74, (4, "TCL"): 0.83}
 """Khemakhem et al. (2020), figure 2, read by eye, ±0.02: 2,000 points a segment."""
@@ -144,7 +147,7 @@ def panel(layers: int, seed: int) -> Iterator[tuple[str, Callable[[], Scores]]]:
         settings = (data.image_shape, data.factor_names, data.factor_sizes, 5, encoder)
         model: Any = IVAE(*settings, decoder)
         scored: Callable[..., Scores] = ivae_scores
-        if name != "IVAE":
+        if not name.startswith("IVAE"):
             model = TCL(*settings, statistic="absolute" if name == "TCL" else "square")
             scored = tcl_scores
         scores = {f"untrained {key}": value for key, value in scored(model, world, test).items()}
@@ -160,12 +163,18 @@ def panel(layers: int, seed: int) -> Iterator[tuple[str, Callable[[], Scores]]]:
 
     yield "linear", lambda: linear(world.latents, world.content.vectors)
     yield "linear squares", squared
-    for name in ("IVAE", "TCL", "TCL square", "TCL long"):
+    for name in ("IVAE", "TCL", "TCL square", "TCL long", "IVAE long"):
         yield name, partial(fitted, name)
 
 
 def pairs(
-    model_class: Any, world: DrawnWorld, data: StepData, hidden: list[int], **settings: Any
+    model_class: Any,
+    world: DrawnWorld,
+    data: StepData,
+    hidden: list[int],
+    steps: int,
+    rate: float,
+    **settings: Any,
 ) -> Scores:
     """Scores of a method of pairs, before and after training, on points drawn anew."""
     data.prepare_data()
@@ -181,7 +190,7 @@ def pairs(
         }
 
     before = {f"untrained {key}": value for key, value in scored(encode(model, vectors)).items()}
-    train(model, data, STEPS[model_class.__name__], 1e-3)
+    train(model, data, steps, rate)
     scores = scored(encode(model, vectors)) | before
     scores |= {f"PCA {key}": each for key, each in scored(PCA().fit_transform(vectors)).items()}
     scores |= {f"FastICA {key}": each for key, each in scored(ica(vectors)).items()}
@@ -196,15 +205,17 @@ def inversion(steps: str, exponent: float, seed: int) -> Scores:
     world = DrawnWorld(5, 1, 20_000, "uniform", layers=3, data_seed=seed)
     shape = {"shape": WORLDS[steps]} if steps == "generalised_normal" else {}
     data = StepData(world, steps, 0.25, **shape, batch_size=256, test=0.2)
-    return pairs(ContrastiveInversion, world, data, [64, 128, 64], exponent=exponent)
+    trained = STEPS["ContrastiveInversion"]
+    settings = {"steps": trained, "rate": 1e-3, "exponent": exponent}
+    return pairs(ContrastiveInversion, world, data, [64, 128, 64], **settings)
 
 
-def normals(shape: float, seed: int) -> Scores:
+def normals(shape: float, steps: int, seed: int) -> Scores:
     """LeJEPA on generalised normal sources, four of them, three layers."""
     pl.seed_everything(seed, verbose=False)
     world = DrawnWorld(4, 1, 20_000, "generalised_normal", shape, layers=3, data_seed=seed)
     data = StepData(world, "gaussian", 0.316, batch_size=256, test=0.2)
-    return pairs(LeJEPA, world, data, [64, 64], directions=64)
+    return pairs(LeJEPA, world, data, [64, 64], steps, 3e-3, directions=64)
 
 
 def runs(part: str) -> Iterator[tuple[str, Callable[[], Scores]]]:
@@ -222,8 +233,10 @@ def runs(part: str) -> Iterator[tuple[str, Callable[[], Scores]]]:
                         partial(inversion, steps, exponent, seed),
                     )
         else:
-            for shape in SHAPES:
-                yield f"{shape:g}, {seed}", partial(normals, shape, seed)
+            for trained in CURVE:
+                for shape in SHAPES:
+                    name = f"{shape:g}, {trained}, {seed}"
+                    yield name, partial(normals, shape, trained, seed)
 
 
 def kept() -> dict[str, Any]:

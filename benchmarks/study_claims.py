@@ -20,6 +20,7 @@ from claims.few_labels import few_labels
 from claims.locatello import locatello
 from claims.montero import montero
 from claims.predictors import predictors
+from claims.slowvae import slowvae
 from claims.tables import finished_table
 from dislab.runs import versions
 from dislab.storage import atomic
@@ -33,6 +34,7 @@ CLAIMS: Final = {
     "correlated": correlated,
     "labels": few_labels,
     "predictors": predictors,
+    "slowvae": slowvae,
 }
 
 

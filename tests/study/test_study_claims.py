@@ -197,6 +197,21 @@ def test_planted_effects_of_labels_come_out(claims: ModuleType, effect: float) -
     assert (unfairness[2] < unfairness[0] - 0.5) == bool(effect)
 
 
+@pytest.mark.parametrize("effect", [0, 1])
+def test_methods_of_pairs_are_compared_by_intervals(claims: ModuleType, effect: int) -> None:
+    rng = np.random.default_rng(7)
+    settings = itertools.product(("slowvae", "adagvae", "betavae"), range(4))
+    runs = pd.DataFrame(settings, columns=["method", "seed"])
+    for name in claims.slowvae.SCORES:
+        runs[name] = effect * (runs["method"] != "betavae") + 0.01 * rng.normal(size=len(runs))
+        runs[f"{name}/chance"] = 0.1
+    tables = claims.slowvae.claims_on_steps(runs)
+    above, beside = (row[-1] for row in tables["claims"]["rows"])
+    assert above == ("yes" if effect else "no")
+    assert beside == "no"
+    assert [len(row) for row in tables["scores"]["rows"]] == [6] * 4
+
+
 @pytest.mark.parametrize(("noise", "verdict"), [(0.01, "yes"), (100.0, "no")])
 def test_scores_on_few_labels_select_if_they_resemble_the_scores(
     claims: ModuleType, noise: float, verdict: str
