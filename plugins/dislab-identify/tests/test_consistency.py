@@ -25,6 +25,14 @@ GENERATOR = np.random.default_rng(0)
 CODES = GENERATOR.laplace(size=(2000, 3))
 TURN, _ = np.linalg.qr(GENERATOR.normal(size=(3, 3)))
 CONFIG = Path(__file__).parents[1] / "src/dislab_identify/configs/vectors.yaml"
+VECTORS = {
+    "data.dataset": "VectorDataset",
+    "model.encoder": "MLPEncoder",
+    "model.decoder": "MLPDecoder",
+    "model.likelihood": "gaussian",
+    "trainer.val_check_interval": 3,
+}
+"""What a configuration for images needs for a table."""
 
 
 @pytest.mark.parametrize(
@@ -95,25 +103,34 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return fitted(table), table
 
 
-def fitted(table: Path) -> Path:
-    """Folder of a run of three steps on a table."""
+def fitted(table: Path, config: Path | str = CONFIG, **before: Any) -> Path:
+    """Folder of a run of three steps on a table; settings before those of the table."""
     folder = table.parent
-    settings = {"data.dataset.path": table, "runs": folder, "trainer.max_steps": 3}
+    settings = before | {"data.dataset.path": table, "runs": folder, "trainer.max_steps": 3}
     settings |= {"then_test": "false", "trainer.accelerator": "cpu"}
     arguments = [f"--{name}={value}" for name, value in settings.items()]
-    command = [sys.executable, "-m", "dislab", "fit", f"--config={CONFIG}", *arguments]
+    command = [sys.executable, "-m", "dislab", "fit", f"--config={config}", *arguments]
     done = subprocess.run(
         command, capture_output=True, text=True, check=False, cwd=folder, timeout=300
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    return folder / "vectors/version_0"
+    return folder / Path(config).stem / "version_0"
 
 
 @pytest.mark.slow
-def test_a_csv_of_50_columns_trains_with_one_command(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "config", "settings"),
+    [("table.csv", CONFIG, {}), ("table.npy", "betavae", VECTORS)],
+)
+def test_a_table_of_50_columns_trains_with_one_command(
+    tmp_path: Path, name: str, config: Path | str, settings: dict[str, Any]
+) -> None:
     rows = CODES[:400] @ np.random.default_rng(2).normal(size=(3, 50)) * 1000
-    np.savetxt(tmp_path / "table.csv", rows, delimiter=",", fmt="%.9g")
-    opened = open_run(fitted(tmp_path / "table.csv"))
+    if name.endswith(".npy"):
+        np.save(tmp_path / name, rows)
+    else:
+        np.savetxt(tmp_path / name, rows, delimiter=",", fmt="%.9g")
+    opened = open_run(fitted(tmp_path / name, config, **settings))
     assert opened.data.image_shape == (50, 1, 1)
     assert np.asarray(opened.encode("test").codes).shape[1] == 10
 
