@@ -99,6 +99,24 @@ def test_the_page_opens_from_disk_and_fits(
     assert all(one.accessible_name for one in controls)
 
 
+def test_no_column_of_the_means_is_hidden_on_a_phone(browser: Browser, page: Path) -> None:
+    opened(browser, page, 390)
+    settle(browser)
+    boxes = browser.execute_script(
+        "return [...document.querySelectorAll('header .wide')].map(box => "
+        "[box.classList.contains('stacks'), box.scrollWidth, innerWidth])"
+    )
+    assert boxes
+    for stacks, width, window in boxes:
+        assert stacks
+        assert width <= window
+    first = browser.find_element(By.CSS_SELECTOR, "header .stacks td")
+    head = browser.execute_script(
+        "return getComputedStyle(arguments[0], '::before').content", first
+    )
+    assert head == '"runs"'
+
+
 def test_heads_sort_by_keyboard_and_missing_scores_stay_last(browser: Browser, page: Path) -> None:
     opened(browser, page)
     assert column(browser, "MIG")[:2] == ["0.996", "0.992"]
