@@ -67,8 +67,9 @@ _PLUGINS: Final = {
         "fairness": "dislab-downstream",
         "reasoning": "dislab-downstream",
     },
+    SAMPLERS: {"optuna": "dislab-optuna"},
 }
-"""The distributions in `plugins/` of dislab's repository that declare commands and stages."""
+"""Distributions in `plugins/` of dislab's repository that declare commands, stages, samplers."""
 
 _BROKEN: Final = (Exception, SystemExit)
 """Errors of third-party modules that must not end the command, including `sys.exit()`."""
@@ -201,11 +202,11 @@ def load_declared(group: str, word: str, base: type) -> Any:
 
 
 def remedy(group: str, word: str) -> str:
-    """How to install dislab's plugin that declares a command or a stage; empty if none does.
+    """How to install dislab's plugin that declares a word; empty if none does.
 
     Args:
-        group: `COMMANDS` or `STAGES`.
-        word: The name of the command or the stage.
+        group: `COMMANDS`, `STAGES` or `SAMPLERS`.
+        word: The name of the command, the stage or the sampler.
     """
     name = _PLUGINS.get(group, {}).get(word)
     if name is None:

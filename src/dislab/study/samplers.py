@@ -1,13 +1,11 @@
 """Searches of a study: ranges of settings, and samplers that propose points in them."""
 
 import math
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias, final
+from typing import NamedTuple, TypeAlias, final
 
-from dislab.extras import imported
 from dislab.plugins import SAMPLERS, load_declared
 
 Number: TypeAlias = int | float
@@ -123,41 +121,3 @@ def _between(limits: Range, share: float) -> float:
         low, high = map(math.log, ends)
         return math.exp(low + share * (high - low))
     return ends[0] + share * (ends[1] - ends[0])
-
-
-@final
-class OptunaSampler(Sampler):
-    """Proposes points by Optuna's tree-structured Parzen estimator (extra `search`)."""
-
-    def __init__(self) -> None:
-        self._optuna: Any = imported("optuna", "search", "a search with sampler: optuna")
-
-    def propose(
-        self, ranges: Mapping[str, Range], trials: Sequence[Trial], maximize: bool, seed: int
-    ) -> dict[str, Number]:
-        """Tells Optuna all trials, and asks for the next one."""
-        optuna = self._optuna
-        space = {name: self._distribution(limits) for name, limits in ranges.items()}
-        states = optuna.trial.TrialState
-        optuna.logging.set_verbosity(optuna.logging.ERROR)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the constant liar is experimental in some releases
-            sampler = optuna.samplers.TPESampler(seed=seed, constant_liar=True)
-            study = optuna.create_study(
-                direction="maximize" if maximize else "minimize", sampler=sampler
-            )
-            for trial in trials:
-                state = states.COMPLETE if trial.value is not None else states.FAIL
-                state = state if trial.has_ended else states.RUNNING
-                study.add_trial(
-                    optuna.trial.create_trial(
-                        state=state, value=trial.value, params=trial.point, distributions=space
-                    )
-                )
-            return dict(study.ask(space).params)
-
-    def _distribution(self, limits: Range) -> Any:
-        kinds = self._optuna.distributions
-        if limits.whole:
-            return kinds.IntDistribution(int(limits.low), int(limits.high), log=limits.log)
-        return kinds.FloatDistribution(limits.low, limits.high, log=limits.log)
