@@ -23,7 +23,7 @@ class FewLabels(TypedDict, total=False):
     A label is the rank of a value among those that occur in the selected states, from 0 for the
     first to 1 for the last one, whatever the kind of the factor; of a continuous factor, it is the
     scaled number. Factors with one value, and those that only distinguish images, have no label.
-    Of images with gaps (`gaps: keep` of `FolderDataset`), those with a value of some labelled
+    Of images with gaps (`gaps: keep` of a data set), those with a value of some labelled
     factor can be labelled; a label without a value is NaN, and fits nothing.
 
     Attributes:

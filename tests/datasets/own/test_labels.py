@@ -20,7 +20,7 @@ from dislab.datasets import (
     TorchDataset,
 )
 from dislab.errors import InputError
-from dislab.factors import ContinuousFactorWarning, FactorWarning
+from dislab.factors import MISSING, ContinuousFactorWarning, FactorWarning
 
 Kinds = dict[str, Any] | None
 IMAGES = np.random.default_rng(0).integers(256, size=(60, 4, 4), dtype=np.uint8)
@@ -37,48 +37,48 @@ class Items(torch.utils.data.Dataset[Any]):
         return IMAGES[number], self.labels[number]
 
 
-def from_array(labels: Any, kinds: Kinds, folder: Path) -> Dataset:
-    return ArrayDataset(IMAGES[: len(labels)], {"kind": labels}, kinds=kinds)
+def from_array(labels: Any, kinds: Kinds, folder: Path, **settings: Any) -> Dataset:
+    return ArrayDataset(IMAGES[: len(labels)], {"kind": labels}, kinds=kinds, **settings)
 
 
-def from_objects(labels: Any, kinds: Kinds, folder: Path) -> Dataset:
-    return ArrayDataset(
-        IMAGES[: len(labels)], {"kind": np.array(labels, dtype=object)}, kinds=kinds
-    )
+def from_objects(labels: Any, kinds: Kinds, folder: Path, **settings: Any) -> Dataset:
+    return from_array(np.array(labels, dtype=object), kinds, folder, **settings)
 
 
-def from_npz(labels: Sequence[Any], kinds: Kinds, folder: Path) -> Dataset:
+def from_npz(labels: Sequence[Any], kinds: Kinds, folder: Path, **settings: Any) -> Dataset:
     path = folder / "images.npz"
     np.savez(path, images=IMAGES[: len(labels)], kind=np.array(list(map(str, labels))))
-    return NumpyDataset(str(path), factors="kind", kinds=kinds)
+    return NumpyDataset(str(path), factors="kind", kinds=kinds, **settings)
 
 
-def from_csv(labels: Sequence[Any], kinds: Kinds, folder: Path) -> Dataset:
+def from_csv(labels: Sequence[Any], kinds: Kinds, folder: Path, **settings: Any) -> Dataset:
     rows = []
     for number, label in enumerate(labels):
         Image.fromarray(IMAGES[number]).save(folder / f"{number}.png")
         rows.append(f'{number}.png,"{label}"\n')
     (folder / "factors.csv").write_text("file,kind\n" + "".join(rows), encoding="utf-8")
-    return FolderDataset(str(folder), kinds=kinds)
+    return FolderDataset(str(folder), kinds=kinds, **settings)
 
 
-def from_torch(labels: Sequence[Any], kinds: Kinds, folder: Path) -> Dataset:
-    return TorchDataset(Items(labels), names=["kind"], kinds=kinds)
+def from_torch(labels: Sequence[Any], kinds: Kinds, folder: Path, **settings: Any) -> Dataset:
+    return TorchDataset(Items(labels), names=["kind"], kinds=kinds, **settings)
 
 
-def from_hugging_face(labels: Sequence[Any], kinds: Kinds, folder: Path) -> Dataset:
+def from_hugging_face(
+    labels: Sequence[Any], kinds: Kinds, folder: Path, **settings: Any
+) -> Dataset:
     import datasets
 
     datasets.disable_progress_bars()
     content = {"image": [Image.fromarray(one) for one in IMAGES[: len(labels)]], "kind": labels}
     datasets.Dataset.from_dict(content).save_to_disk(folder / "saved")
-    return HuggingFaceDataset(str(folder / "saved"), kinds=kinds)
+    return HuggingFaceDataset(str(folder / "saved"), kinds=kinds, **settings)
 
 
 needs_datasets = pytest.mark.skipif(
     importlib.util.find_spec("datasets") is None, reason="needs the extra huggingface"
 )
-Entrance = Callable[[Sequence[Any], Kinds, Path], Dataset]
+Entrance = Callable[..., Dataset]
 ENTRANCES = [
     *(from_array, from_objects, from_npz, from_csv, from_torch),
     pytest.param(from_hugging_face, marks=needs_datasets),
@@ -157,6 +157,52 @@ def test_masked_values() -> None:
     masked = np.ma.masked_equal([1, 2, 3], 2)
     with pytest.raises(InputError, match="values of kind are masked in 1 places; leave these im"):
         ArrayDataset(IMAGES[:3], {"kind": masked})
+    kept = ArrayDataset(IMAGES[:3], {"kind": masked}, gaps="keep").factors
+    assert kept.table is not None
+    assert sorted(kept.table[:, 0].tolist()) == [MISSING, 0, 1]
+
+
+NUMBERS = [1.0, None, 2.0, 1.0]
+KEPT = [
+    *((entrance, ["cap", "", "hat", "cap"]) for entrance in (*ENTRANCES[:5], from_hugging_face)),
+    *((entrance, NUMBERS) for entrance in (from_objects, from_torch, from_hugging_face)),
+    (from_array, [1.0, np.nan, 2.0, 1.0]),
+    (from_csv, ["1", "", "2", "1"]),
+]
+
+
+@pytest.mark.parametrize(
+    ("entrance", "labels"),
+    [
+        pytest.param(*case, marks=[needs_datasets] if case[0] is from_hugging_face else [])
+        for case in KEPT
+    ],
+)
+def test_images_without_a_value_are_kept(
+    entrance: Entrance, labels: list[Any], tmp_path: Path
+) -> None:
+    dataset = entrance(labels, None, tmp_path, gaps="keep")
+    dataset.prepare()
+    space = dataset.factors
+    assert space.incomplete == ("kind",)
+    assert len(space["kind"]) == 2
+    assert space.table is not None
+    [row] = np.flatnonzero(space.table[:, 0] == MISSING)
+    shown = dataset.images(torch.tensor([row]))
+    assert shown.flatten().tolist() == IMAGES[1].flatten().tolist()
+
+
+@every_entrance
+def test_a_word_that_is_taken_for_missing_is_named(entrance: Entrance, tmp_path: Path) -> None:
+    with pytest.warns(FactorWarning, match="gaps: keep takes them for missing, or set kinds"):
+        factors = entrance(["cap", "None", "hat"], None, tmp_path, gaps="keep").factors
+    assert factors.incomplete == ("kind",)
+
+
+@every_entrance
+def test_another_word_for_gaps_is_refused(entrance: Entrance, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"gaps is 'keeps'.* keep"):
+        _ = entrance(["a", "b"], None, tmp_path, gaps="keeps").factors
 
 
 def test_rows_that_are_dropped_for_a_word_are_named(tmp_path: Path) -> None:

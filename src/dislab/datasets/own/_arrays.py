@@ -1,7 +1,8 @@
 """Users' arrays: layout, conversion of pixels to bytes, and columns of factor values."""
 
+import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -11,9 +12,9 @@ from torch import Tensor
 from dislab.base import ImageShape
 from dislab.base.pixels import blocks_of, check_pixels
 from dislab.datasets.bank.bank import bank_rows
-from dislab.datasets.own._columns import Column, listing, missing, name_hint
+from dislab.datasets.own._columns import Column, Gapped, Gaps, listing, missing, name_hint
 from dislab.errors import InputError
-from dislab.factors import Kind, column_names
+from dislab.factors import FactorWarning, Kind, column_names
 
 Layout = Literal["auto", "NCHW", "NHWC"]
 """Order of the axes: image, channel, height, width, or with the channels last."""
@@ -87,12 +88,16 @@ def gather(
 
 
 def columns(
-    factors: object, names: Sequence[str] | None, count: int, kinds: Mapping[str, Kind]
-) -> dict[str, Column]:
+    factors: object,
+    names: Sequence[str] | None,
+    count: int,
+    kinds: Mapping[str, Kind],
+    gaps: Gaps = "refuse",
+) -> dict[str, Gapped]:
     """Factor values by name, from an array or a mapping of names to columns.
 
     `names` are those of the columns of an array, or replace those of a table of pandas, polars or
-    Arrow; `kinds` are the kinds that the user gave.
+    Arrow; `kinds` are the kinds that the user gave. With `gaps` keep, a missing value is None.
 
     Raises:
         InputError: Values have an invalid number or type or are missing, or names are missing or
@@ -103,9 +108,11 @@ def columns(
             raise InputError(
                 "names are given twice, with the factors and by names; leave names out"
             )
-        parts = entries({str(name): rows for name, rows in factors.items()}, count)
-        return {name: _column(name, column, kinds.get(name)) for name, column in parts.items()}
-    array = as_array("factors", factors)
+        parts = entries({str(name): rows for name, rows in factors.items()}, count, gaps)
+        return {
+            name: _column(name, column, kinds.get(name), gaps) for name, column in parts.items()
+        }
+    array = as_array("factors", factors, gaps)
     table = array[:, None] if array.ndim == 1 else array
     if table.ndim != 2 or len(table) != count or not table.shape[1]:
         raise InputError(
@@ -118,12 +125,14 @@ def columns(
     if len(set(titles)) != table.shape[1]:
         raise InputError(f"{table.shape[1]} factors need names of their own, not {list(titles)}")
     return {
-        name: _column(name, column, kinds.get(name))
+        name: _column(name, column, kinds.get(name), gaps)
         for name, column in zip(titles, table.T, strict=True)
     }
 
 
-def entries(factors: Mapping[str, object], count: int) -> dict[str, npt.NDArray[Any]]:
+def entries(
+    factors: Mapping[str, object], count: int, gaps: Gaps = "refuse"
+) -> dict[str, npt.NDArray[Any]]:
     """One column per factor: vectors, shape (image, entry), become factors `name0`, `name1`, ….
 
     Raises:
@@ -131,7 +140,7 @@ def entries(factors: Mapping[str, object], count: int) -> dict[str, npt.NDArray[
     """
     pairs: list[tuple[str, npt.NDArray[Any]]] = []
     for name, rows in factors.items():
-        values = as_array(f"values of {name}", rows)
+        values = as_array(f"values of {name}", rows, gaps)
         if values.shape in ((count,), (count, 1)):
             pairs.append((name, values.reshape(-1)))
         elif values.ndim == 2 and len(values) == count and values.shape[1]:
@@ -147,21 +156,42 @@ def entries(factors: Mapping[str, object], count: int) -> dict[str, npt.NDArray[
     return columns
 
 
-def as_array(name: str, rows: object) -> npt.NDArray[Any]:
-    """Converts rows to an array; rejects rows of different lengths and masked entries."""
+def as_array(name: str, rows: object, gaps: Gaps = "refuse") -> npt.NDArray[Any]:
+    """Converts rows to an array; rejects rows of different lengths and, unless kept, masks."""
     if isinstance(rows, np.ma.MaskedArray) and (masked := int(np.ma.getmaskarray(rows).sum())):
-        raise InputError(f"{name} are masked in {masked} places; leave these images out")
+        if gaps == "refuse":
+            raise InputError(f"{name} are masked in {masked} places; leave these images out")
+        mask = np.ma.getmaskarray(rows)
+        rows = np.ma.getdata(rows).astype(object)
+        rows[mask] = None
     try:
         return np.asarray(rows)
     except (ValueError, TypeError, RuntimeError) as error:  # the last two of torch
         raise InputError(f"{name} are no array: {error}; give rows of one length") from error
 
 
-def _column(name: str, values: npt.NDArray[Any], kind: Kind | None) -> Column:
+def _column(name: str, values: npt.NDArray[Any], kind: Kind | None, gaps: Gaps) -> Gapped:
     if values.dtype.kind == "S":
         values = _decoded(name, values)
-    if values.dtype.kind in "OUf":
-        _check_complete(name, values, kind)
+    rows = _without_value(values, kind)
+    if not rows:
+        return _values(name, values)
+    places = listing([f"row {row} ({_quoted(values[row])})" for row in rows])
+    complaint = f"factor {name} lacks a value in {places}"
+    hint = name_hint(name, [values[row] for row in rows], kind)
+    if gaps == "refuse":
+        raise InputError(
+            f"{complaint}; leave these images out, or set gaps to keep to train on them too{hint}"
+        )
+    if hint:
+        effect = "gaps: keep takes them for missing"
+        warnings.warn(f"{complaint}; {effect}{hint}", FactorWarning, stacklevel=2)
+    present = iter(_values(name, np.delete(values, rows)))
+    lacking = set(rows)
+    return cast("Gapped", [None if row in lacking else next(present) for row in range(len(values))])
+
+
+def _values(name: str, values: npt.NDArray[Any]) -> Column:
     if values.dtype.kind == "O":  # columns of a table with numbers and text
         kinds = {isinstance(value, str) for value in values}
         values = values.astype(str) if kinds == {True} else _numbers(name, values)
@@ -172,16 +202,11 @@ def _column(name: str, values: npt.NDArray[Any], kind: Kind | None) -> Column:
     return [float(value) for value in values]
 
 
-def _check_complete(name: str, values: npt.NDArray[Any], kind: Kind | None) -> None:
-    """Rejects a column in which images have no value."""
+def _without_value(values: npt.NDArray[Any], kind: Kind | None) -> list[int]:
+    """Rows of the images that have no value in a column."""
     if values.dtype.kind == "f":
-        rows = np.flatnonzero(np.isnan(values)).tolist()
-    else:
-        rows = missing(values.tolist(), kind)
-    if rows:
-        places = listing([f"row {row} ({_quoted(values[row])})" for row in rows])
-        hint = name_hint(name, [values[row] for row in rows], kind)
-        raise InputError(f"factor {name} lacks a value in {places}; leave these images out{hint}")
+        return np.flatnonzero(np.isnan(values)).tolist()
+    return missing(values.tolist(), kind) if values.dtype.kind in "OU" else []
 
 
 def _quoted(value: object) -> str:

@@ -3,7 +3,7 @@
 import re
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +29,10 @@ Gapped = Sequence[float | None] | Sequence[str | None]
 
 SHOWN: Final = 5
 """Maximum number of rows or files listed in a message; the rest is counted."""
+
+
+Gaps = Literal["refuse", "keep"]
+"""Whether images without a value of a factor are refused or kept."""
 
 
 class Labels(NamedTuple):
@@ -58,15 +62,15 @@ class Traits(NamedTuple):
 
 
 def with_class_names(
-    columns: Mapping[str, Column],
+    columns: Mapping[str, Gapped],
     traits: Traits,
     classes: Mapping[str, Sequence[str] | None],
-) -> tuple[dict[str, Column], Traits]:
+) -> tuple[dict[str, Gapped], Traits]:
     """Columns and traits with the names of classes, by factor, in place of their numbers."""
-    class_columns: dict[str, Column] = {}
+    class_columns: dict[str, Gapped] = {}
     for name, column in columns.items():
         if names := classes.get(name):
-            class_columns[name] = [names[int(index)] for index in column]
+            class_columns[name] = [None if index is None else names[int(index)] for index in column]
     kinds: dict[str, Kind] = dict.fromkeys(class_columns, "categorical")
     return {**columns, **class_columns}, traits._replace(kinds={**kinds, **traits.kinds})
 

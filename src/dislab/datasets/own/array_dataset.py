@@ -4,7 +4,7 @@ import hashlib
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, final
+from typing import Any, final, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -25,9 +25,10 @@ from dislab.datasets.own._arrays import (
     gather,
     to_bytes,
 )
-from dislab.datasets.own._columns import Labels, Traits, labelled, unlabelled
+from dislab.datasets.own._columns import Gaps, Labels, Traits, labelled, unlabelled
 from dislab.errors import InputError
 from dislab.factors import FactorSpace, Indices, Kind
+from dislab.functional.checks import check_choice
 
 
 @final
@@ -60,6 +61,9 @@ class ArrayDataset(Dataset):
         periods: Period of each circular factor, or of a continuous one that is periodic, by factor,
             in its unit.
         layout: Position of the channel axis; `auto` infers it.
+        gaps: `refuse` raises an error if an image has no value of a factor (NaN, None, an empty
+            text or a masked entry); `keep` lets such images train, and `LabelFit` uses the values
+            that they have, but they are neither scored nor selected by what is missing.
 
     Raises:
         InputError: Type, shape, values or number of the arrays are invalid or do not match; or the
@@ -75,7 +79,9 @@ class ArrayDataset(Dataset):
         units: Mapping[str, str] | None = None,
         periods: Mapping[str, float] | None = None,
         layout: Layout = "auto",
+        gaps: Gaps = "refuse",
     ) -> None:
+        check_choice("gaps", gaps, get_args(Gaps))
         pixels = as_array(IMAGES, images)
         self._form = form_of(pixels.shape, layout)
         if factors is None:
@@ -84,7 +90,7 @@ class ArrayDataset(Dataset):
             labels = Labels(unlabelled(len(pixels)), np.arange(len(pixels)))
         else:
             traits = Traits(kinds or {}, units or {}, periods or {})
-            values = columns(factors, names, len(pixels), traits.kinds)
+            values = columns(factors, names, len(pixels), traits.kinds, gaps)
             labels = labelled(values, traits)
         self._space, self._order = labels
         self._file = _mapped_file(images)

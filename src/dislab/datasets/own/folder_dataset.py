@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Sequence
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, ClassVar, Final, Literal, NamedTuple, final
+from typing import Any, ClassVar, Final, Literal, NamedTuple, final, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -24,8 +24,13 @@ from dislab.datasets.own import _factor_table as table_files
 from dislab.datasets.own._columns import Traits, labelled, listing, unlabelled
 from dislab.errors import InputError
 from dislab.factors import FactorSpace, FactorWarning, Indices, Kind
+from dislab.functional.checks import check_choice
 
 _KEEP: Final = ", or to keep to train on images without values"
+
+
+FolderGaps = Literal["refuse", "drop", "keep"]
+"""What happens to rows without a value or an image, and to images without a row."""
 
 
 @final
@@ -81,18 +86,19 @@ class FolderDataset(BankedDataset):
         kinds: dict[str, Kind] | None = None,
         units: dict[str, str] | None = None,
         periods: dict[str, float] | None = None,
-        gaps: Literal["refuse", "drop", "keep"] = "refuse",
+        gaps: FolderGaps = "refuse",
         side: int | None = None,
         colour: Literal["keep", "grey", "rgb"] = "keep",
         fit: Literal["squash", "crop", "pad"] = "squash",
         file: str = "file",
     ) -> None:
         check_fit(side, fit)
+        check_choice("gaps", gaps, get_args(FolderGaps))
         self.folder = folder
         self.table = table
         self.columns = factors
         self.traits = Traits(kinds or {}, units or {}, periods or {})
-        self.gaps = gaps
+        self.gaps: FolderGaps = gaps
         self.side = side
         self.colour = colour
         self.fit = fit

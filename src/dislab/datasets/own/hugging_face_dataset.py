@@ -5,7 +5,7 @@ import io
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Final, Literal, NamedTuple, final
+from typing import Any, ClassVar, Final, Literal, NamedTuple, final, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,7 @@ from dislab.datasets.files.image_files import (
 )
 from dislab.datasets.own._arrays import columns
 from dislab.datasets.own._columns import (
+    Gaps,
     Labels,
     Traits,
     labelled,
@@ -34,6 +35,7 @@ from dislab.datasets.own._columns import (
 from dislab.errors import InputError, one_line, suggestion
 from dislab.extras import imported
 from dislab.factors import FactorSpace, Indices, Kind
+from dislab.functional.checks import check_choice
 
 _FILES: Final = {".parquet": "parquet", ".arrow": "arrow"}
 """Formats of single files by suffix."""
@@ -70,6 +72,9 @@ class HuggingFaceDataset(BankedDataset):
         colour: `keep` accepts 8-bit grey and RGB images; `grey` and `rgb` also convert others.
         fit: Treatment of non-square images when resizing to `side`: `squash` distorts them, `crop`
             keeps the central square, `pad` adds black borders.
+        gaps: `refuse` raises an error if an image has no value of a factor (NaN, None, an empty
+            text or a masked entry); `keep` lets such images train, and `LabelFit` uses the values
+            that they have, but they are neither scored nor selected by what is missing.
 
     Raises:
         InputError: The side is invalid.
@@ -93,6 +98,7 @@ class HuggingFaceDataset(BankedDataset):
         side: int | None = None,
         colour: Literal["keep", "grey", "rgb"] = "keep",
         fit: Literal["squash", "crop", "pad"] = "squash",
+        gaps: Gaps = "refuse",
     ) -> None:
         check_fit(side, fit)
         self.path = path
@@ -101,6 +107,8 @@ class HuggingFaceDataset(BankedDataset):
         self.split = split
         self.configuration = configuration
         self.download = download
+        check_choice("gaps", gaps, get_args(Gaps))
+        self.gaps: Gaps = gaps
         self.traits = Traits(kinds or {}, units or {}, periods or {})
         self.side = side
         self.colour = colour
@@ -146,7 +154,7 @@ class HuggingFaceDataset(BankedDataset):
         if not names:
             return _Read(table, Labels(unlabelled(len(table)), np.arange(len(table))))
         values = {name: _values(table, name) for name in names}
-        factor_columns = columns(values, None, len(table), self.traits.kinds)
+        factor_columns = columns(values, None, len(table), self.traits.kinds, self.gaps)
         classes = {
             name: table.features[name].names for name in names if _is(table, name, "ClassLabel")
         }

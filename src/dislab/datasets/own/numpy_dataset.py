@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, ClassVar, Final, NamedTuple, final
+from typing import Any, ClassVar, Final, NamedTuple, final, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -30,9 +30,10 @@ from dislab.datasets.own._arrays import (
     gather,
     to_bytes,
 )
-from dislab.datasets.own._columns import Labels, Traits, labelled, unlabelled
+from dislab.datasets.own._columns import Gaps, Labels, Traits, labelled, unlabelled
 from dislab.errors import InputError, one_line, suggestion
 from dislab.factors import FactorSpace, Indices, Kind
+from dislab.functional.checks import check_choice
 from dislab.storage import cache_file, foreign_format
 
 _LOCAL_HEADER: Final = 30
@@ -64,6 +65,9 @@ class NumpyDataset(Dataset):
         periods: Period of each circular factor, or of a continuous one that is periodic, by factor,
             in its unit.
         layout: Position of the channel axis; `auto` infers it.
+        gaps: `refuse` raises an error if an image has no value of a factor (NaN, None, an empty
+            text or a masked entry); `keep` lets such images train, and `LabelFit` uses the values
+            that they have, but they are neither scored nor selected by what is missing.
     """
 
     licence: ClassVar[str] = "yours"
@@ -80,11 +84,14 @@ class NumpyDataset(Dataset):
         units: dict[str, str] | None = None,
         periods: dict[str, float] | None = None,
         layout: Layout = "auto",
+        gaps: Gaps = "refuse",
     ) -> None:
         self.file = file
         self.images_name = images
         self.factor_arrays = [factors] if isinstance(factors, str) else factors or []
         self.names = names
+        check_choice("gaps", gaps, get_args(Gaps))
+        self.gaps: Gaps = gaps
         self.traits = Traits(kinds or {}, units or {}, periods or {})
         self.layout = layout
         if not self.factor_arrays and (names or kinds or units or periods):
@@ -199,7 +206,7 @@ class NumpyDataset(Dataset):
         arrays = {name: self._values(name) for name in self.factor_arrays}
         first = next(iter(arrays.values()))
         if len(arrays) == 1 and first.ndim == 2:
-            factor_columns = columns(first, self.names, count, self.traits.kinds)
+            factor_columns = columns(first, self.names, count, self.traits.kinds, self.gaps)
             return labelled(factor_columns, self.traits)
         if self.names is not None:
             raise InputError(
@@ -207,7 +214,7 @@ class NumpyDataset(Dataset):
                 "names that they are stored under"
             )
         stems = {Path(name).stem: values for name, values in arrays.items()}
-        return labelled(columns(stems, None, count, self.traits.kinds), self.traits)
+        return labelled(columns(stems, None, count, self.traits.kinds, self.gaps), self.traits)
 
     def _values(self, name: str) -> npt.NDArray[Any]:
         if not self._is_archive:

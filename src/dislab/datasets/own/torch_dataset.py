@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from numbers import Real
-from typing import Any, ClassVar, Literal, NamedTuple, cast, final
+from typing import Any, ClassVar, Literal, NamedTuple, cast, final, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +28,7 @@ from dislab.datasets.own._arrays import (
     to_bytes,
 )
 from dislab.datasets.own._columns import (
+    Gaps,
     Labels,
     Traits,
     labelled,
@@ -37,6 +38,7 @@ from dislab.datasets.own._columns import (
 )
 from dislab.errors import InputError, one_line, suggestion
 from dislab.factors import FactorSpace, Indices, Kind
+from dislab.functional.checks import check_choice
 
 Part = int | str
 """Index of a value in a tuple, or its key in a dictionary."""
@@ -74,6 +76,9 @@ class TorchDataset(Dataset):
         colour: `keep` accepts 8-bit grey and RGB images; `grey` and `rgb` also convert others.
         fit: Treatment of non-square images when resizing to `side`: `squash` distorts them, `crop`
             keeps the central square, `pad` adds black borders.
+        gaps: `refuse` raises an error if an image has no value of a factor (NaN, None, an empty
+            text or a masked entry); `keep` lets such images train, and `LabelFit` uses the values
+            that they have, but they are neither scored nor selected by what is missing.
 
     Raises:
         InputError: The data set cannot be indexed by numbers, or the side is invalid.
@@ -96,6 +101,7 @@ class TorchDataset(Dataset):
         side: int | None = None,
         colour: Literal["keep", "grey", "rgb"] = "keep",
         fit: Literal["squash", "crop", "pad"] = "squash",
+        gaps: Gaps = "refuse",
     ) -> None:
         if not (hasattr(dataset, "__len__") and hasattr(dataset, "__getitem__")):
             raise InputError(
@@ -107,6 +113,8 @@ class TorchDataset(Dataset):
         self.image = image
         self.parts = factors
         self.names = names
+        check_choice("gaps", gaps, get_args(Gaps))
+        self.gaps: Gaps = gaps
         self.traits = Traits(kinds or {}, units or {}, periods or {})
         self.side = side
         self.colour = colour
@@ -260,12 +268,16 @@ class TorchDataset(Dataset):
         for name, column in by_name.items():
             if classes[name]:  # torchvision writes a missing class as -1
                 by_name[name] = [None if value == -1 else value for value in column]
-        parts = entries(by_name, count)
+        parts = entries(by_name, count, self.gaps)
         titles = self.names or list(parts)
         if len(titles) != len(parts) or len(set(titles)) < len(titles):
             raise InputError(f"{len(parts)} factors need names of their own, not {titles}")
         factor_columns = columns(
-            dict(zip(titles, parts.values(), strict=True)), None, count, self.traits.kinds
+            dict(zip(titles, parts.values(), strict=True)),
+            None,
+            count,
+            self.traits.kinds,
+            self.gaps,
         )
         class_names = {title: classes.get(name) for title, name in zip(titles, parts, strict=True)}
         return labelled(*with_class_names(factor_columns, self.traits, class_names))
