@@ -76,6 +76,13 @@ def test_configurations_are_listed_shown_and_copied(capsys: pytest.CaptureFixtur
     assert sorted(path.name for path in Path().iterdir()) == ["configs", "mine"]
 
 
+def test_without_an_action_the_help_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["configs"])
+    assert ended.value.code == 0
+    assert "names and first sentences" in capsys.readouterr().out
+
+
 def test_configurations_of_a_plugin_work_by_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

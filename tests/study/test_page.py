@@ -69,6 +69,15 @@ def test_every_run_is_a_row_with_its_settings_and_scores(make: Make, tmp_path: P
     assert ["train", "90 s"] in found["runs"][0]["facts"]
 
 
+def test_methods_are_shown_by_name_and_found_by_both(make: Make, tmp_path: Path) -> None:
+    text = TEXT.replace("one: {optimizer: 1}", "betavae: {name: betavae, method: β-VAE}")
+    page = study_page_of(make(text, mig=MIG), tmp_path)
+    assert column(page, "method") == ["β-VAE"] * 4 + ["two"] * 4
+    assert data_of(page, "study")["keys"] == {"method": {"β-VAE": "betavae"}}
+    assert "is 0." in page
+    assert "above β-VAE" in page
+
+
 def test_runs_that_wait_fail_or_diverge_are_shown_as_such(
     make: Make, folder: StudyFolder, tmp_path: Path
 ) -> None:

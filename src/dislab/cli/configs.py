@@ -61,7 +61,7 @@ def run(args: list[str]) -> int:
     new.add_argument("--method", default="factorvae", help="a configuration, such as factorvae")
     new.add_argument("--out", type=Path, help="the new file; unless given, DATA_METHOD.yaml")
     own_images(new)
-    options = parser.parse_args(args)
+    options = parser.parse_args(args or ["--help"])
     if options.command == "new":
         _new(options.data, options.method, options.out, options.table, options.file)
     elif options.command == "list":

@@ -58,8 +58,10 @@ def put_table(table: "pd.DataFrame", options: argparse.Namespace) -> None:
         from dislab.study.summary import measures_of
 
         brief = narrow_table(table, setting_columns(table), measures_of(table))
-        print("\n".join(text(brief)))
-        print(f"\n* best; all {table.shape[1]} columns: --format csv, or --out FILE")
+        lines = "\n".join(text(brief))
+        print(lines)
+        legend = "* best; " if "*" in lines else ""
+        print(f"\n{legend}all {table.shape[1]} columns: --format csv, or --out FILE")
 
 
 def compare(args: list[str]) -> int:

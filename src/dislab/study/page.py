@@ -130,6 +130,10 @@ def study_page_of(
     content |= {"models": models, "study_file": _study_file(study)}
     rows = {
         **_rows(table, summary, study.schedule.axes),
+        "keys": {
+            axis: {name: key for key, name in names.items()}
+            for axis, names in study.schedule.method_names().items()
+        },
         "settings": list(settings.values()),
         "runs": [
             {

@@ -28,7 +28,11 @@
 
   const isNumeric = columns.map((_, number) => rows.some((row) => typeof row[number] === "number"));
   const searched = rows.map((row) => columns
-    .flatMap((column, number) => (column.kind === "result" ? [] : [`${column.name}=${text(row[number], column)}`]))
+    .flatMap((column, number) => {
+      if (column.kind === "result") return [];
+      const key = study.keys[column.name]?.[row[number]]; // betavae of the study file, shown as β-VAE
+      return [`${column.name}=${text(row[number], column)}`, ...(key ? [`${column.name}=${key}`] : [])];
+    })
     .join("\n").toLowerCase());
   const searchedWords = searched.map((one) => one.split(/\s+/));
 
