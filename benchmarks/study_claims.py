@@ -40,7 +40,7 @@ CLAIMS: Final = {
 
 def write_page(name: str, command: str, tables: Iterable[str]) -> None:
     """Writes a page with a place for every table, unless a page shows the claims already."""
-    pages = (ROOT / "docs" / "results").glob("*.md")
+    pages = (ROOT / "docs").rglob("*.md")
     if any(f"<!-- table: results {name} claims -->" in page.read_text("utf-8") for page in pages):
         return
     places = "".join(

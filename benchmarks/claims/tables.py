@@ -20,7 +20,6 @@ METHODS: Final = {
     "vae": "VAE",
     "adagvae": "Ada-GVAE",
     "adamlvae": "Ada-ML-VAE",
-    "adagvae_one": "Ada-GVAE, one factor differs",
     "slowvae": "SlowVAE",
     "true_factors": "true factors",
 }
