@@ -1,9 +1,11 @@
 """Look-up of plugins, with distributions made up on disk."""
 
+import shutil
 import sys
 import tomllib
 import warnings
 from collections.abc import Iterator
+from importlib.metadata import EntryPoints
 from pathlib import Path
 
 import pytest
@@ -288,3 +290,27 @@ def test_words_of_distributed_plugins_say_what_to_install(group: str) -> None:
     assert plugins._PLUGINS[group].keys() == words.keys()
     assert all(plugins.remedy(group, word).endswith(words[word]) for word in words)
     assert plugins.remedy(group, "fit") == ""
+
+
+def test_entry_points_are_read_again_only_when_distributions_come_or_go(
+    site: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reads, read = [0], plugins.entry_points
+
+    def counted() -> EntryPoints:
+        reads[0] += 1
+        return read()
+
+    monkeypatch.setattr(plugins, "entry_points", counted)
+    monkeypatch.setattr(plugins, "_last", None)
+    before = plugins.available("encoders")
+    assert plugins.available("encoders") == before
+    assert reads == [1]
+    distribution(site, "fake-blur", "1.2", "encoders", {"ABlur": "fake_blur:ABlur"})
+    assert len(plugins.available("encoders")) == len(before) + 1
+    shutil.rmtree(site / "fake_blur-1.2.dist-info")
+    assert plugins.available("encoders") == before
+    other = site / "other"
+    distribution(other, "fake-sharpen", "1.0", "encoders", {"Sharpen": "fake_sharpen:Sharpen"})
+    monkeypatch.syspath_prepend(str(other))
+    assert len(plugins.available("encoders")) == len(before) + 1

@@ -10,6 +10,7 @@ This module needs only the standard library; listing parts does not import them.
 
 import ast
 import importlib.util
+import os
 import re
 import sys
 import warnings
@@ -397,7 +398,7 @@ class _Installed:
 
     def __init__(self) -> None:
         try:
-            self._select: Callable[..., Iterable[EntryPoint]] = entry_points().select
+            self._select: Callable[..., Iterable[EntryPoint]] = _entry_points().select
         except (TypeError, ValueError, AttributeError):  # a malformed declaration anywhere
             self._select = EntryPoints(_readable()).select
         self._origins: dict[int, tuple[str, str]] = {}
@@ -415,6 +416,28 @@ class _Installed:
         if key not in self._origins:
             self._origins[key] = distribution.name, distribution.version
         return self._origins[key]
+
+
+_last: tuple[object, EntryPoints] | None = None
+"""The entry points found last, with what they were found in."""
+
+
+def _entry_points() -> EntryPoints:
+    """All entry points, read again only when the import path or a folder of it has changed."""
+    global _last
+    places = [*sys.meta_path], [(folder, _state(folder)) for folder in sys.path]
+    if _last is None or _last[0] != places:
+        _last = places, entry_points()
+    return _last[1]
+
+
+def _state(folder: str) -> tuple[int, ...] | None:
+    """What changes when a distribution is installed in a folder of the import path, or removed."""
+    try:
+        state = os.stat(folder or ".")
+    except OSError:
+        return None
+    return state.st_dev, state.st_ino, state.st_mtime_ns
 
 
 def _readable() -> Iterator[EntryPoint]:
