@@ -51,6 +51,14 @@ def _parsers_of_its_own() -> Iterator[None]:
     _common.parsing_settings.update(before)
 
 
+@pytest.fixture(autouse=True)
+def _one_thread() -> Iterator[None]:
+    """Undoes the threads that Lightning sets to start processes; draws keep their order."""
+    yield
+    if torch.get_num_threads() != 1:
+        torch.set_num_threads(1)
+
+
 @pytest.fixture
 def small_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
