@@ -5,7 +5,7 @@ import sys
 import tomllib
 import warnings
 from collections.abc import Iterator
-from importlib.metadata import EntryPoints
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -295,13 +295,13 @@ def test_words_of_distributed_plugins_say_what_to_install(group: str) -> None:
 def test_entry_points_are_read_again_only_when_distributions_come_or_go(
     site: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    reads, read = [0], plugins.entry_points
+    reads = [0]
 
-    def counted() -> EntryPoints:
+    def counted() -> object:
         reads[0] += 1
-        return read()
+        return metadata.entry_points()
 
-    monkeypatch.setattr(plugins, "entry_points", counted)
+    monkeypatch.setattr("dislab.plugins.entry_points", counted)
     monkeypatch.setattr(plugins, "_last", None)
     before = plugins.available("encoders")
     assert plugins.available("encoders") == before

@@ -398,7 +398,7 @@ class _Installed:
 
     def __init__(self) -> None:
         try:
-            self._select: Callable[..., Iterable[EntryPoint]] = _entry_points().select
+            self._select = _selection()
         except (TypeError, ValueError, AttributeError):  # a malformed declaration anywhere
             self._select = EntryPoints(_readable()).select
         self._origins: dict[int, tuple[str, str]] = {}
@@ -418,16 +418,18 @@ class _Installed:
         return self._origins[key]
 
 
-_last: tuple[object, EntryPoints] | None = None
-"""The entry points found last, with what they were found in."""
+_Select = Callable[..., Iterable[EntryPoint]]
+
+_last: tuple[object, _Select] | None = None
+"""What selects from the entry points found last, with what they were found in."""
 
 
-def _entry_points() -> EntryPoints:
-    """All entry points, read again only when the import path or a folder of it has changed."""
+def _selection() -> _Select:
+    """Selects from all entry points, read again only when a folder of the import path changes."""
     global _last
     places = [*sys.meta_path], [(folder, _state(folder)) for folder in sys.path]
     if _last is None or _last[0] != places:
-        _last = places, entry_points()
+        _last = places, entry_points().select
     return _last[1]
 
 
