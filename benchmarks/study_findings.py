@@ -19,8 +19,8 @@ import numpy.typing as npt
 import torch
 
 from dislab import plots
+from dislab.base.datamodule import draw_states
 from dislab.base.inference import images_of
-from dislab.base.state_draws import draw_states
 from dislab.runs import SCORES, open_run
 from dislab.storage import atomic
 from dislab.study import Study

@@ -12,7 +12,7 @@ from PIL import Image
 
 from dislab import plugins
 from dislab.base import Posterior
-from dislab.base.state_draws import drawable
+from dislab.base.datamodule import drawable
 from dislab.datamodules import SingleData
 from dislab.datasets import FolderDataset
 from dislab.decoders import MLPDecoder

@@ -10,7 +10,7 @@ from PIL import Image
 from tests.report.cases import Own, blobs, vae
 from torch import Tensor, nn
 
-from dislab.base.state_draws import draw_states
+from dislab.base.datamodule import draw_states
 from dislab.datamodules import SingleData
 from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder

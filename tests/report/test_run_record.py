@@ -6,8 +6,8 @@ from tests.report.cases import SETTINGS, write_run
 
 from dislab.errors import InputError
 from dislab.metrics import MIG
+from dislab.metrics.score_table import blind_spot
 from dislab.plugins import available
-from dislab.report.blind_spots import blind_spot
 from dislab.report.figures import part_figures
 from dislab.report.run_record import Table, facts_of, read_run
 

@@ -29,10 +29,10 @@ def takes_arrays(cls: type) -> None:
     for name in _ENCODERS:
         method = cls.__dict__.get(name)
         if callable(method) and not getattr(method, "__isabstractmethod__", False):
-            setattr(cls, name, taking_arrays(method))
+            setattr(cls, name, _taking_arrays(method))
 
 
-def taking_arrays(method: Callable[..., Any]) -> Callable[..., Any]:
+def _taking_arrays(method: Callable[..., Any]) -> Callable[..., Any]:
     """A method of images that also accepts NumPy arrays, and refuses pixels out of range."""
 
     @functools.wraps(method)
@@ -147,7 +147,7 @@ class Representation(ABC):
         """
         raise InputError(f"{type(self).__name__} has no likelihood of pixels")
 
-    @taking_arrays
+    @_taking_arrays
     def reconstruct(
         self, image: Float[Tensor, "batch channel height width"]
     ) -> Float[Tensor, "batch channel height width"]:

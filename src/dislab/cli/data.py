@@ -59,8 +59,8 @@ def run(args: list[str]) -> int:
 def _list(args: list[str]) -> int:
     parser = Parser("dislab data list", description="List the data sets.")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
-    entries = catalogue()
-    print(as_json(entries) if parser.parse_args(args).json else as_table(entries))
+    entries = _catalogue()
+    print(_as_json(entries) if parser.parse_args(args).json else _as_table(entries))
     return 0
 
 
@@ -201,7 +201,7 @@ class Entry(NamedTuple):
     distribution: str
 
 
-def catalogue() -> list[Entry]:
+def _catalogue() -> list[Entry]:
     """Every declared data set, sorted by name.
 
     Raises:
@@ -210,12 +210,12 @@ def catalogue() -> list[Entry]:
     return [_entry(plugin) for plugin in available("datasets")]
 
 
-def as_json(entries: list[Entry]) -> str:
+def _as_json(entries: list[Entry]) -> str:
     """The entries as JSON."""
     return json.dumps([entry._asdict() for entry in entries], indent=2, ensure_ascii=False)
 
 
-def as_table(entries: list[Entry]) -> str:
+def _as_table(entries: list[Entry]) -> str:
     """The entries as a readable table, two lines each."""
     rows = []
     for entry in entries:

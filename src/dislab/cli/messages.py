@@ -141,7 +141,7 @@ def warnings_in_one_line() -> Iterator[None]:
         yield
 
 
-def base_of(group: str) -> type:
+def _base_of(group: str) -> type:
     """The abstract class that every part of a group derives from."""
     if group == "callbacks":
         return cast("type", import_module("lightning.pytorch").Callback)
@@ -153,7 +153,7 @@ def base_of(group: str) -> type:
 
 def foreign_base(group: str, cls: type) -> str | None:
     """The fault of a class that does not derive from the base of its group; None if it does."""
-    base = base_of(group)
+    base = _base_of(group)
     if issubclass(cls, base):
         return None
     others = ", ".join(cls_base.__name__ for cls_base in cls.__bases__)

@@ -160,7 +160,7 @@ def _common(command: str, description: str, titles: dict[str, str]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def settings_text(full: str) -> str:
+def _settings_text(full: str) -> str:
     """Help on the settings of one class, or the names of all classes of a group for its base."""
     if (match := _BASE.search(full)) and (group := f"{match[2].lower()}s") in GROUPS:
         rows = text_table((f"  {plugin.name}", plugin.summary) for plugin in available(group))
@@ -288,7 +288,7 @@ class Parser(LightningArgumentParser):
         command = self.prog.split()[-1]
         is_whole = command in TRAINING and self.groups  # else the settings of one class
         if not is_whole:
-            return settings_text(full)
+            return _settings_text(full)
         return help_text(command, self.description or "", full, self.section)
 
     def dump(self, cfg: Namespace, *args: Any, **options: Any) -> str:

@@ -8,10 +8,10 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-CODES_AT_ONCE: Final = 8192
+_CODES_AT_ONCE: Final = 8192
 """Number of codes binned together, so that temporaries stay in the cache; changes no result."""
 
-JITTER: Final = 1e-10
+_JITTER: Final = 1e-10
 """Noise that separates equal codes, in standard deviations of their latent."""
 
 
@@ -43,7 +43,7 @@ def bin_numbers(codes: Float[Tensor, "image latent"], bins: int) -> Int[Tensor, 
     low, high = torch.where(still, low - 0.5, low), torch.where(still, high + 0.5, high)
     width = (high - low) / bins
     numbers = torch.empty(columns.shape, dtype=torch.int64, device=codes.device)
-    images = max(1, CODES_AT_ONCE // codes.shape[1])
+    images = max(1, _CODES_AT_ONCE // codes.shape[1])
     parts = torch.split(columns, images, dim=1), torch.split(numbers, images, dim=1)
     for part, out in zip(*parts, strict=True):
         guess = ((part - low) / width).floor_().clamp_(0, bins - 1)
@@ -162,7 +162,7 @@ def neighbour_information(
     spread = codes.std(0, correction=0)
     noise = torch.from_numpy(generator.normal(size=codes.shape)).to(codes)
     scaled = codes / torch.where(spread > 0, spread, 1.0)
-    scaled = (scaled - scaled.mean(0) + JITTER * noise)[repeated]
+    scaled = (scaled - scaled.mean(0) + _JITTER * noise)[repeated]
     near = torch.minimum(counts - 1, torch.full_like(counts, neighbours))
     digamma = torch.digamma
     label_term = digamma(near.double()).mean() - digamma(counts.double()).mean()

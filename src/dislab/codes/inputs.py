@@ -9,7 +9,7 @@ from torch import Tensor
 
 from dislab.errors import InputError
 
-LEAST_SPREAD: Final = 1e-6
+_LEAST_SPREAD: Final = 1e-6
 """A latent whose standard deviation is below this share of its magnitude counts as constant."""
 
 
@@ -105,7 +105,7 @@ def standard(codes: Float[Tensor, "run image latent"]) -> Standard:
     codes = codes.double()
     centre = codes.mean(1, keepdim=True)
     spread = codes.std(1, correction=0, keepdim=True)
-    varies = spread > LEAST_SPREAD * codes.abs().amax(1, keepdim=True)
+    varies = spread > _LEAST_SPREAD * codes.abs().amax(1, keepdim=True)
     # a standard deviation that float64 cannot invert counts as 0
     scale = torch.where(varies, spread.clamp_min(1e-300).reciprocal(), 0.0)
     return Standard(centre, scale)

@@ -17,7 +17,7 @@ NAMED: Final = 0.1
 more information than its KL, even if its mean does."""
 STILL: Final = 1e-6
 """Share of the largest standard deviation up to which a code without a posterior counts as dead."""
-NAMED_SPREAD: Final = 0.01
+_NAMED_SPREAD: Final = 0.01
 """Share of the largest standard deviation above which a factor is named for a code without a
 posterior."""
 LEAST: Final = 0.1
@@ -83,7 +83,7 @@ def order_by_spread(
     codes = codes.double()
     centre, spread = codes.mean(0), codes.std(0, correction=0)
     latents = list(range(codes.shape[1])) if bounded else _descending(spread)
-    carried = _carried(codes, positions, (spread > NAMED_SPREAD * spread.max()).tolist())
+    carried = _carried(codes, positions, (spread > _NAMED_SPREAD * spread.max()).tolist())
     dead: list[bool] = (spread <= STILL * spread.max()).tolist()
     return LatentOrder(latents, spread, dead, carried, centre, spread)
 

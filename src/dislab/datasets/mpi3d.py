@@ -62,7 +62,7 @@ SIMPLE: Final = FactorSpace(
         *_COMMON,
     )
 )
-COMPLEX: Final = FactorSpace(
+_COMPLEX: Final = FactorSpace(
     (
         _names("object_color", "yellow", "green", "olive", "red"),
         _names("object_shape", "coffee-cup", "tennis-ball", "croissant", "beer-cup"),
@@ -117,7 +117,7 @@ class MPI3D(BankedDataset):
     @property
     def factors(self) -> FactorSpace:
         """Colour, shape and size of the object, camera, background and arm; the last is fastest."""
-        return COMPLEX if self.variant == "real_complex" else SIMPLE
+        return _COMPLEX if self.variant == "real_complex" else SIMPLE
 
     @property
     def image_shape(self) -> ImageShape:

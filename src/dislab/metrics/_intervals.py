@@ -147,14 +147,14 @@ class _Informed:
         parts = []
         for start in range(0, len(self.rows), step):
             part = np.ascontiguousarray(weights[:, start : start + step])
-            parts.append(gaps_of_counts(weighted_counts(bank, bins, part)))
+            parts.append(gaps_of_counts(_weighted_counts(bank, bins, part)))
         device = bank.codes.device
         return InformationGaps(
             *(torch.cat(chunks).to(device) for chunks in zip(*parts, strict=True))
         )
 
 
-def weighted_counts(
+def _weighted_counts(
     bank: CodeBank, bins: int, weights: npt.NDArray[np.integer[Any]]
 ) -> list[Int[Tensor, "resample latent bin _"]]:
     """Counts of each resample's images by latent bin and value, one table per factor.

@@ -17,7 +17,7 @@ from dislab.factors import FactorSpace
 from dislab.functional.checks import check_count
 from dislab.functional.random import host_generator
 
-POINTS_AT_ONCE: Final = 64
+_POINTS_AT_ONCE: Final = 64
 """Number of points whose codes are gathered together, to limit memory; changes no result."""
 
 
@@ -84,7 +84,7 @@ def mean_differences(
     """Mean absolute difference of the codes over the pairs of each point."""
     pairs = draw.rows.shape[2]
     parts = []
-    for first, second in zip(*(part.split(POINTS_AT_ONCE) for part in draw.rows), strict=True):
+    for first, second in zip(*(part.split(_POINTS_AT_ONCE) for part in draw.rows), strict=True):
         apart = codes.index_select(0, first.flatten()) - codes.index_select(0, second.flatten())
         parts.append(apart.abs_().view(len(first), pairs, -1).mean(1))
     return torch.cat(parts)

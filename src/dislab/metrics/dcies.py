@@ -31,7 +31,7 @@ from dislab.functional.random import host_generator, short_seed
 Probe = Literal["rf", "rff"]
 """Random forests, or linear models on random Fourier features."""
 
-CAPACITIES: Final[dict[Probe, tuple[int, ...]]] = {
+_CAPACITIES: Final[dict[Probe, tuple[int, ...]]] = {
     "rf": (1, 2, 3, 4, 8, 10, 12, 14, 16, 18, 20, 32),
     "rff": (16, 32, 64, 128, 256, 512, 1024),
 }
@@ -137,7 +137,7 @@ class DCIES(Metric):
         super().__init__(space)
         check_fraction(test_fraction)
         self.probe: Probe = probe
-        self.capacities = CAPACITIES[probe] if capacities is None else tuple(capacities)
+        self.capacities = _CAPACITIES[probe] if capacities is None else tuple(capacities)
         _check_capacities(self.capacities, probe)
         self.test_fraction = test_fraction
         self.seed = seed

@@ -12,7 +12,7 @@ from dislab.codes.bank import FACTOR_BINS, CodeBank
 from dislab.codes.checks import check_bins
 from dislab.factors import FactorSpace
 
-EQUAL: Final = 1e-9
+_EQUAL: Final = 1e-9
 """Difference in information, in nats, up to which two latents are equally informative."""
 
 
@@ -29,7 +29,7 @@ def joint_entropy_excess(
     """
     padded = torch.cat([information, torch.zeros_like(information[:1])])
     best = padded.topk(2, dim=0).values
-    tied = information >= best[0] - EQUAL
+    tied = information >= best[0] - _EQUAL
     best_entropy = torch.where(tied, latent_entropy[:, None], torch.inf).amin(0)
     joint = best_entropy + entropy - best[0]
     return (joint - best[0] + best[1]).clamp(min=0.0)

@@ -11,7 +11,7 @@ from typing import Any, Final, TypeAlias
 from dislab import plugins
 from dislab.errors import InputError
 
-DISTRIBUTIONS: Final = (
+_DISTRIBUTIONS: Final = (
     "dislab",
     "torch",
     "lightning",
@@ -121,7 +121,7 @@ def origins(group: str, part: object, engines: tuple[str, ...]) -> dict[str, str
 
 def versions() -> dict[str, str]:
     """Versions of the packages that results may depend on; for PyTorch including its build."""
-    return {name: version_of(name) for name in DISTRIBUTIONS} | {"python": python_version()}
+    return {name: version_of(name) for name in _DISTRIBUTIONS} | {"python": python_version()}
 
 
 @functools.cache

@@ -48,7 +48,7 @@ from dislab.objectives._variational import (
 PairLabels = Literal["none", "known"]
 """Whether the changed factors of a pair are unknown or read from the batch."""
 
-SIDES: Final = ("first", "second")
+_SIDES: Final = ("first", "second")
 """Names of the draws of the two images."""
 
 
@@ -60,7 +60,7 @@ def penalize_pair(
     draws: Draws,
     step: Int[Tensor, ""],
     labelled: Labelled | None = None,
-    sides: tuple[str, str] = SIDES,
+    sides: tuple[str, str] = _SIDES,
 ) -> Penalties:
     """All sums and terms, averaged over the two images."""
     first_penalty, second_penalty = (
@@ -88,7 +88,7 @@ class PairObjective(VariationalObjective, ABC):
     """
 
     batch_types: ClassVar[tuple[type, ...]] = (PairBatch, TransitionBatch)
-    code_noise: ClassVar[tuple[str, ...] | None] = tuple(f"{side}.noise" for side in SIDES)
+    code_noise: ClassVar[tuple[str, ...] | None] = tuple(f"{side}.noise" for side in _SIDES)
 
     def __init__(
         self,
@@ -127,7 +127,7 @@ class PairObjective(VariationalObjective, ABC):
     def draw(self, count: int, stream: Stream) -> Draws:
         """Noise and the regularisers' draws for each image, under `first.` and `second.`."""
         draws: Draws = {}
-        for side in SIDES:
+        for side in _SIDES:
             side_draws = draw_codes(count, self.latent_dim, self.regularizers, stream.of(side))
             if self.training and any(self.input_noise):
                 side_draws |= draw_input_noise(count, self.image_shape, stream.of(side))
@@ -146,7 +146,7 @@ class PairObjective(VariationalObjective, ABC):
         # networks get both images of all pairs in one batch
         inputs = [
             with_input_noise(image, draws_of(side, draws), self.input_noise)
-            for side, image in zip(SIDES, images, strict=True)
+            for side, image in zip(_SIDES, images, strict=True)
         ]
         both = self.encode(torch.cat(inputs))
         first, second = map(Posterior, both.mean.chunk(2), both.log_var.chunk(2))
@@ -160,7 +160,7 @@ class PairObjective(VariationalObjective, ABC):
         )
         z = [
             sample(*posterior, draws[f"{side}.noise"])
-            for side, posterior in zip(SIDES, (first, second), strict=True)
+            for side, posterior in zip(_SIDES, (first, second), strict=True)
         ]
         reconstruction = self.pixels(self.decoder(torch.cat(z)), torch.cat(images))
         labelled = labelled_posteriors(self, self.regularizers, batch.labelled)

@@ -12,7 +12,7 @@ from dislab.factors import TOLERANCE, Correlation, Correlations, FactorSpace, In
 
 def check_correlations(space: FactorSpace, correlations: Correlations) -> None:
     """Refuses correlations of unknown, equal or constant factors, and repeated pairs."""
-    several = as_list(correlations)
+    several = _as_list(correlations)
     if not several:
         raise InputError("correlation is an empty list; give correlations, or null for none")
     for correlation in several:
@@ -22,7 +22,7 @@ def check_correlations(space: FactorSpace, correlations: Correlations) -> None:
                 f"correlation names {', '.join(sorted(lacking))}, of which some images have no "
                 "value; correlate other factors, or set the data set's gaps to drop"
             )
-    pairs = [frozenset(pair) for correlation in several for pair in pairs_of(correlation)]
+    pairs = [frozenset(pair) for correlation in several for pair in _pairs_of(correlation)]
     for first, second in combinations(pairs, 2):
         if first == second:
             raise InputError(
@@ -52,11 +52,11 @@ def likelihoods(
     """
     if correlations is None:
         return None
-    several = as_list(correlations)
+    several = _as_list(correlations)
     places = space.places(space.positions(states))
     exponents = np.zeros(len(states))
     for correlation in several:
-        for pair in pairs_of(correlation):
+        for pair in _pairs_of(correlation):
             columns = [space.column(name) for name in pair]
             first, second = places[:, columns].T
             exponents = exponents - (first - second) ** 2 / (2 * correlation["strength"] ** 2)
@@ -73,14 +73,14 @@ def likelihoods(
     return weights
 
 
-def as_list(correlations: Correlations) -> list[Correlation]:
+def _as_list(correlations: Correlations) -> list[Correlation]:
     """One or several correlations as a list."""
     if isinstance(correlations, Mapping):
         return [correlations]
     return list(correlations)
 
 
-def pairs_of(correlation: Correlation) -> list[tuple[str, str]]:
+def _pairs_of(correlation: Correlation) -> list[tuple[str, str]]:
     """Pairs of the first factor with each other factor."""
     first, *others = correlation["factors"]
     return [(first, second) for second in others]

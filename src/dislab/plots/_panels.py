@@ -15,7 +15,7 @@ LABEL_SIZE: Final = 8.0
 TITLE_SIZE: Final = 10.0
 COLUMN: Final = 3.25
 """Least width of a figure in inches: that of one of two columns of a page."""
-TICKS: Final = 26
+_TICKS: Final = 26
 """Approximate maximum number of tick labels on the axis of latents."""
 CELL: Final = 0.33
 """Side of a cell in inches, unless there are too many cells."""
@@ -42,7 +42,7 @@ def panel_size(latents: int, factors: int, names: Sequence[str]) -> tuple[float,
 def number_latents(axes: Axes, latents: int) -> None:
     """Numbers the latents below, and removes the frame."""
     axes.set_xlim(-0.5, latents - 0.5)
-    axes.set_xticks(range(0, latents, -(-latents // TICKS)))
+    axes.set_xticks(range(0, latents, -(-latents // _TICKS)))
     axes.tick_params(length=0, labelsize=LABEL_SIZE)
     axes.set_xlabel("latent", fontsize=LABEL_SIZE)
     for spine in axes.spines.values():

@@ -31,11 +31,11 @@ PRINTED: Final = 300
 MARGIN: Final = 12
 LABEL_SIZE: Final = 9.0
 TITLE_SIZE: Final = 11.0
-GREY: Final = "#8c8c8c"
+_GREY: Final = "#8c8c8c"
 """Colour of the label of a faded row."""
-PALE: Final = 200
+_PALE: Final = 200
 """Grey value, of 255, towards which the pixels of a faded row are moved."""
-FADING: Final = 3
+_FADING: Final = 3
 """Divisor of a faded pixel's distance from that grey."""
 
 
@@ -120,7 +120,7 @@ def image_grid(
         column_labels = _thinned(column_labels, zoom * (lefts[-1] + 2 * middle_x) / len(lefts))
     for y, label, grey in zip(tops, row_labels, greyed, strict=False):
         point = offset - 8, top + zoom * (y + middle_y)
-        colour = GREY if grey else "black"
+        colour = _GREY if grey else "black"
         _write(figure, size, point, label, LABEL_SIZE, "right", "center", colour)
     for x, label in zip(lefts, column_labels, strict=False):
         middle = offset + zoom * (x + middle_x)
@@ -214,7 +214,7 @@ def _canvas(
     rows, columns, _, height, width = images.shape
     colours = _colours(images)
     grey = np.asarray(faded)
-    colours[grey] = PALE - (PALE - colours[grey].astype(np.int64)) // FADING
+    colours[grey] = _PALE - (_PALE - colours[grey].astype(np.int64)) // _FADING
     enlarged = colours.repeat(scale, axis=2).repeat(scale, axis=3)
     height, width = height * scale, width * scale
     tops = [row * (height + GAP) for row in range(rows)]

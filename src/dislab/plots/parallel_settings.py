@@ -17,9 +17,9 @@ SCALE: Final = 0.8
 """Width of the scale of the score in inches."""
 MANY: Final = 200
 """Number of runs above which lines are thin."""
-UNKNOWN: Final = "#9a9a9a"
+_UNKNOWN: Final = "#9a9a9a"
 """Colour of runs without a score."""
-SPREAD: Final = 0.5
+_SPREAD: Final = 0.5
 """Fraction of the distance between two values over which lines through one value are spread."""
 
 
@@ -56,7 +56,7 @@ def parallel_settings(
     longest = max(len(text) for key, (names, _) in levels.items() for text in (key, *names))
     width = max(COLUMN, (0.075 * longest + 0.1) * (len(levels) + 0.45) + SCALE)
     figure, axes = panel(width, max(2.6, 0.26 * tallest + 0.6))
-    axes.add_collection(_lines(ends.T[~finite], color=UNKNOWN))
+    axes.add_collection(_lines(ends.T[~finite], color=_UNKNOWN))
     ends = np.concatenate([ends, height[None]])
     lines = _lines(ends.T[finite], array=scores[finite], cmap="viridis", clim=(low, high))
     axes.add_collection(lines)
@@ -105,7 +105,7 @@ def _spread(
     for value in range(levels):
         runs = np.flatnonzero(level == value)
         order = runs[np.argsort(height[runs], kind="stable")]
-        heights[order] = np.linspace(-0.5, 0.5, len(runs) + 2)[1:-1] * SPREAD
+        heights[order] = np.linspace(-0.5, 0.5, len(runs) + 2)[1:-1] * _SPREAD
     return (level + 0.5 + heights) / levels
 
 

@@ -25,9 +25,9 @@ from dislab.plots.matrices import plot_heat_map, plot_hinton
 
 LEFT: Final = 6.4
 """Width of the list of scores in inches."""
-KL_HEIGHT: Final = 1.9
+_KL_HEIGHT: Final = 1.9
 """Height of the KL bar chart in inches."""
-ROW: Final = 0.21
+_ROW: Final = 0.21
 """Height of one score in inches."""
 CHANCE: Final = "#c0392b"
 """Colour of the chance level."""
@@ -71,8 +71,8 @@ def score_sheet(
     )
     across, down = panel_size(latents, len(names), names)
     matrices = [matrix for matrix in (importance, information) if matrix is not None]
-    heights = [down] * len(matrices) + ([KL_HEIGHT] if kl is not None else [])
-    listed = ROW * len(values) + 0.7
+    heights = [down] * len(matrices) + ([_KL_HEIGHT] if kl is not None else [])
+    listed = _ROW * len(values) + 0.7
     total = width + (max(across, 5.0) if heights else 0.0)
     height = max(listed, sum(heights))
     figure = Figure((total, height + 0.5), dpi=DPI, facecolor="white", layout="constrained")
@@ -150,7 +150,7 @@ def kl_bars(kl: Float[np.ndarray, " latent"]) -> Figure:
     Args:
         kl: KL of each latent's posterior from the prior, in nats.
     """
-    figure, axes = panel(COLUMN, KL_HEIGHT)
+    figure, axes = panel(COLUMN, _KL_HEIGHT)
     _plot_kl(axes, kl)
     return figure
 

@@ -11,8 +11,8 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from dislab.base import DataModule, Objective, is_vector
+from dislab.base.datamodule import draw_states
 from dislab.base.inference import lacks
-from dislab.base.state_draws import draw_states
 from dislab.codes.latent_order import LatentOrder, order_by_kl, order_by_spread
 from dislab.errors import InputError
 from dislab.factors import Indices

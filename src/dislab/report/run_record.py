@@ -11,9 +11,8 @@ import torch
 
 from dislab.codes.latent_order import own_latents
 from dislab.errors import InputError
-from dislab.metrics.score_table import is_detail, label, likelihood, score_rows
+from dislab.metrics.score_table import blind_spot, is_detail, label, likelihood, score_rows
 from dislab.naming.classes import class_name, method_of
-from dislab.report.blind_spots import blind_spot
 from dislab.report.figures import (
     COLUMN,
     MOST_PANELS,

@@ -18,7 +18,7 @@ LoggerName: TypeAlias = Literal["tensorboard", "wandb", "mlflow", "csv", "none"]
 IDENTITY: Final = "logger.json"
 """File in the run folder with the run's identifier at W&B or MLflow, for resuming."""
 
-PROJECT: Final = "dislab"
+_PROJECT: Final = "dislab"
 """Default name of the W&B project and the MLflow experiment, unless set in the environment."""
 
 
@@ -94,7 +94,7 @@ def _wandb(
         name=_title(folder),
         save_dir=root,
         version=_identity(folder, "wandb"),
-        project=os.environ.get("WANDB_PROJECT") or PROJECT,
+        project=os.environ.get("WANDB_PROJECT") or _PROJECT,
         reinit="create_new",  # several runs may share a process
     )
     try:
@@ -116,7 +116,7 @@ def _mlflow(folder: Path, root: Path, settings: Mapping[str, Any]) -> Logger:
     identity = _identity(folder, "mlflow")
     try:
         logger = _MLflow(
-            experiment_name=os.environ.get("MLFLOW_EXPERIMENT_NAME") or PROJECT,
+            experiment_name=os.environ.get("MLFLOW_EXPERIMENT_NAME") or _PROJECT,
             run_name=_title(folder),
             tracking_uri=store,
             artifact_location=None if server else (root / "mlflow_files").resolve().as_uri(),

@@ -10,8 +10,8 @@ from lightning.pytorch.plugins import Precision
 from torch import float64
 
 from dislab.base import DataModule, Objective, Split
+from dislab.base.datamodule import draw_states, drawable
 from dislab.base.inference import precision_of
-from dislab.base.state_draws import draw_states, drawable
 from dislab.errors import InputError, one_line
 from dislab.factors import Indices
 from dislab.functional.checks import check_count

@@ -23,7 +23,7 @@ class OwnLogError(RuntimeError):
 
 
 @contextmanager
-def no_logging(objective: Objective) -> Iterator[None]:
+def _no_logging(objective: Objective) -> Iterator[None]:
     """Refuses the objective's `log`: Lightning sees no single steps in a recording or a stack.
 
     Raises:
@@ -270,7 +270,7 @@ class _RecordedStep:
     def _step(self) -> None:
         objective, optimizer, trainer = self._objective, self._trainer.optimizers[0], self._trainer
         batch = self._arrival.ready(self._batch)
-        with trainer.precision_plugin.train_step_context(), no_logging(objective):
+        with trainer.precision_plugin.train_step_context(), _no_logging(objective):
             terms = objective.terms_of(batch, "train", self._number)
         drop_gradients(optimizer)
         torch.autograd.backward(terms.loss)

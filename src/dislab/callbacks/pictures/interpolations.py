@@ -7,8 +7,8 @@ from einops import rearrange
 from lightning.pytorch.plugins import Precision
 
 from dislab.base import DataModule, Objective, Split
+from dislab.base.datamodule import draw_states
 from dislab.base.inference import evaluating, images_of, lacks
-from dislab.base.state_draws import draw_states
 from dislab.callbacks.pictures._picture import Picture
 from dislab.functional.checks import check_count
 from dislab.naming.settings import checks_settings

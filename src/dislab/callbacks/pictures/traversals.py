@@ -10,8 +10,8 @@ from lightning.pytorch.plugins import Precision
 from torch import Tensor
 
 from dislab.base import DataModule, Objective, Split
+from dislab.base.datamodule import draw_states
 from dislab.base.inference import evaluating, images_of, lacks, over_images
-from dislab.base.state_draws import draw_states
 from dislab.callbacks.pictures._picture import Picture
 from dislab.functional.checks import check_count
 from dislab.naming.settings import checks_settings

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from dislab.base import DataModule, Objective, Split
+from dislab.base.datamodule import draw_states
 from dislab.base.inference import lacks, over_images
-from dislab.base.state_draws import draw_states
 from dislab.functional.losses import kl_per_latent, sample
 from dislab.runs.codes import standard_noise
 from dislab.storage import text_table

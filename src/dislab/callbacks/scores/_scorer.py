@@ -11,10 +11,10 @@ import lightning.pytorch as pl
 import torch
 
 from dislab.base import DataModule, Metric, MetricBuilder, Objective, Sample, Split
+from dislab.base.datamodule import drawable
 from dislab.base.failures import parts_named
 from dislab.base.inference import evaluating, images_of
 from dislab.base.metric import reason_against
-from dislab.base.state_draws import drawable
 from dislab.codes.bank import checked
 from dislab.codes.latent_order import ACTIVE
 from dislab.errors import InputError
@@ -23,7 +23,7 @@ from dislab.metrics.evaluation import Bootstrap, Evaluation, score_bank
 from dislab.runs.baselines import Baseline, baselines, untrained
 from dislab.runs.codes import Encoded, encoded
 
-CONFIDENCE: Final = 0.95
+_CONFIDENCE: Final = 0.95
 """Share of the resampled scores that an interval holds."""
 
 Codes = Literal["mean", "sample", "both"]
@@ -87,7 +87,7 @@ class Scorer:
             return Evaluation({}, {}, {}, {}, {"versions": {}}, skipped, {})
         precision = self.trainer.precision_plugin
         images = self.data, module, self.states, self.batch_size, precision
-        bootstrap, space = Bootstrap(resamples, CONFIDENCE, self.seed), self.data.factors
+        bootstrap, space = Bootstrap(resamples, _CONFIDENCE, self.seed), self.data.factors
         evaluations = []
         if codes != "sample":
             means = encoded(*images)
@@ -134,7 +134,7 @@ def names_of(
     latents = torch.randn(_POINTS, 1 + len(sizes), generator=draws)
     try:
         bank = checked([latents], [positions], space, least=1)
-        scored = score_bank(metrics, space, bank, Bootstrap(0, CONFIDENCE, 0), optional=True)
+        scored = score_bank(metrics, space, bank, Bootstrap(0, _CONFIDENCE, 0), optional=True)
     except InputError:
         return None
     if scored.skipped:

@@ -10,8 +10,8 @@ from lightning.pytorch.utilities import rank_zero_info
 
 from dislab import plots, runs
 from dislab.base import DataModule, MetricBuilder, Objective, Split
+from dislab.base.datamodule import draw_states, drawable, split_with_states
 from dislab.base.inference import lacks
-from dislab.base.state_draws import draw_states, drawable, split_with_states
 from dislab.callbacks._trainer import objective_of
 from dislab.callbacks.scores._bounds import QUANTITIES, SPLITS, bounds, bounds_table
 from dislab.callbacks.scores._score_callback import ScoreCallback, Scored, Stages

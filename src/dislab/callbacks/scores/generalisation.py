@@ -21,8 +21,8 @@ from dislab.naming.settings import checks_settings
 SPLITS: Final[tuple[Split, ...]] = ("train", "test")
 NAME: Final = "reconstruction"
 """Loss term to compare: −log p(image | code) in nats per image."""
-MEAN: Final = "mean"
-SAMPLE: Final = "sample"
+_MEAN: Final = "mean"
+_SAMPLE: Final = "sample"
 """Decoded codes: means or samples of the posterior."""
 
 
@@ -126,7 +126,7 @@ class Generalisation(ScoreCallback):
                 stream = Stream(self.seed, index, module.device).of("generalisation")
                 draws = module.draw(size, stream)
                 for decoded, means in sums.items():
-                    used = draws if decoded == SAMPLE else _without_noise(module, draws)
+                    used = draws if decoded == _SAMPLE else _without_noise(module, draws)
                     for name, value in module.losses(batch, used, module.steps).log.items():
                         means[name] = means.get(name, 0) + value.double() * size
                 count += size
@@ -138,7 +138,7 @@ class Generalisation(ScoreCallback):
 
 def _decoded(module: Objective) -> tuple[str, ...]:
     """Kinds of codes that can be decoded: without `code_noise` only samples."""
-    return (SAMPLE,) if module.code_noise is None else (MEAN, SAMPLE)
+    return (_SAMPLE,) if module.code_noise is None else (_MEAN, _SAMPLE)
 
 
 def _without_noise(module: Objective, draws: Draws) -> Draws:

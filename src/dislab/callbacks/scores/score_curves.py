@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from dislab.base import DataModule, MetricBuilder, Objective, Split
-from dislab.base.state_draws import draw_states
+from dislab.base.datamodule import draw_states
 from dislab.callbacks._trainer import is_rehearsal, objective_of
 from dislab.callbacks.scores._scorer import inapplicable, score, without_factors
 from dislab.errors import InputError

@@ -25,7 +25,7 @@ from dislab.errors import InputError
 Column = Int[Tensor, " image"] | Float[Tensor, " image"]
 """Label numbers (classification), or target numbers (regression)."""
 
-MOST_TOGETHER: Final = 128
+_MOST_TOGETHER: Final = 128
 """Number of trees grown together, so that their arrays fit into the cache; changes no result."""
 DEEPEST: Final = 8
 """Largest depth: trees are complete, and leaf numbers are stored in bytes."""
@@ -60,7 +60,7 @@ def boost(
     results: list[BoostedLogits] = []
     while len(results) < len(columns):
         first, sizes = len(results), np.cumsum([len(start) for start in starts[len(results) :]])
-        some = slice(first, first + max(1, int((sizes <= MOST_TOGETHER).sum())))
+        some = slice(first, first + max(1, int((sizes <= _MOST_TOGETHER).sum())))
         results += _boost_together(bins, columns[some], starts[some], rounds, depth, rate)
     return results
 

@@ -18,16 +18,16 @@ LEAST_CURVATURE: Final = 1e-3
 """Smallest sum of the second derivatives in a child, as in scikit-learn; less for rare labels."""
 TINY: Final = 1e-30
 """Added to divisors, so that 0/0 is 0."""
-ROUNDING: Final = 1e-5
+_ROUNDING: Final = 1e-5
 """Relative difference below which two splits are equally good, in single precision."""
 NO_SPLIT: Final = 255
 """Number of a bin that sends all images to the left."""
 IMAGES_AT_ONCE: Final = 1024
 """Number of images processed together, so that their tests fit into the cache; changes no
 result."""
-TABLE_BITS: Final = 9
+_TABLE_BITS: Final = 9
 """Logarithm to base 2 of the largest number of leaf combinations of trees looked up together."""
-ALWAYS_LEFT: Final = 255
+_ALWAYS_LEFT: Final = 255
 """Rank of a threshold that no code exceeds."""
 
 
@@ -235,7 +235,7 @@ class TreeGrower:
         score.square_().div_(right)
         most = score.amax(0)
         best = most.amax(0)
-        enough = best * (1 - ROUNDING)
+        enough = best * (1 - _ROUNDING)
         latent = (most >= enough).byte().argmax(0)
         bin_index = (score[:, latent, kinds] >= enough).byte().argmax(0)
         left_sums = below[bin_index, :, latent, kinds].T
@@ -312,7 +312,7 @@ def _ranks(
 ) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]:
     """Ranks of codes, shape (latent, image), and of thresholds, among a latent's thresholds."""
     ranks = np.zeros(codes.shape[::-1], dtype=np.uint8)
-    places = np.full(trees.latent.shape, ALWAYS_LEFT, dtype=np.uint8)
+    places = np.full(trees.latent.shape, _ALWAYS_LEFT, dtype=np.uint8)
     for latent, column in enumerate(codes.T):
         tested = (trees.latent == latent) & np.isfinite(trees.threshold)
         thresholds = np.unique(trees.threshold[tested])  # fewer than the bins
@@ -338,7 +338,7 @@ def _leaves(right: npt.NDArray[np.bool_]) -> npt.NDArray[np.uint8]:
 def _joined(value: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.float64], int]:
     """Sums for all leaf combinations of consecutive trees, and the number of trees per row."""
     leaves = value.shape[1]
-    joined = max(1, TABLE_BITS // max(1, leaves.bit_length() - 1))
+    joined = max(1, _TABLE_BITS // max(1, leaves.bit_length() - 1))
     rows = -(-len(value) // joined)
     padded = np.zeros((rows * joined, leaves))
     padded[: len(value)] = value

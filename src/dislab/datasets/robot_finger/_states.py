@@ -113,7 +113,7 @@ Hues = Literal["train", "heldout", "all"]
 MOST: Final = 10_000_000
 """Maximum number of states."""
 
-HELDOUT: Final = (1, 2, 3, 8)
+_HELDOUT: Final = (1, 2, 3, 8)
 """Value numbers of the held-out hues: 30, 60, 90 and 240 degrees."""
 
 MOST_PARTNERS: Final = 10
@@ -170,7 +170,7 @@ def sample(states: int, hues: Hues, seed: int, partners: int = 0) -> FactorSpace
     """
     check_states(states, hues, seed, partners)
     generator = np.random.default_rng(seed)
-    allowed = [hue_numbers(hues), *(np.arange(size) for size in _SIZES[1:])]
+    allowed = [_hue_numbers(hues), *(np.arange(size) for size in _SIZES[1:])]
     sampled, keys = np.empty((0, 1 + partners, len(_SIZES)), dtype=np.uint8), np.empty(0, np.int64)
     new: npt.NDArray[np.bool_] = np.empty(0, dtype=np.bool_)
     while new.sum() * (1 + partners) < states:
@@ -223,10 +223,10 @@ def _elsewhere(
     return moved, differs & free
 
 
-def hue_numbers(hues: Hues) -> Indices:
+def _hue_numbers(hues: Hues) -> Indices:
     """Value numbers of the hues that a cube may have."""
     index = np.arange(len(FACTORS[0]))
-    is_held_out = np.isin(index, HELDOUT)
+    is_held_out = np.isin(index, _HELDOUT)
     return {"train": index[~is_held_out], "heldout": index[is_held_out], "all": index}[hues]
 
 

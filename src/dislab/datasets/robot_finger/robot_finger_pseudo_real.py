@@ -22,7 +22,7 @@ from dislab.factors import FactorSpace, Indices
 VERSION: Final = 1
 """Version of the renderer; cached renderings of other versions are not used."""
 
-PSEUDO_REAL: Final = Look(
+_PSEUDO_REAL: Final = Look(
     stage=(0.50, 0.52, 0.54),
     ground=(0.22, 0.22, 0.24),
     sky=(0.30, 0.30, 0.32),
@@ -37,7 +37,7 @@ PSEUDO_REAL: Final = Look(
 
 _POSITION: Final = (0.012, -0.415, 0.385)
 _TARGET: Final = (0.008, 0.004, 0.058)
-SESSION: Final = 50
+_SESSION: Final = 50
 """Number of images after which the camera is repositioned."""
 
 _TOGETHER: Final = 25
@@ -118,20 +118,20 @@ class RobotFingerPseudoReal(BankedDataset):
         version = f"{renderer.VERSION}.{VERSION}"
         name = f"robot_finger/pseudo-real-{version}-{self.side}"
         origin = {"source": "pseudo-real", "renderer": version}
-        blocks = Blocks(SESSION, partial(_rendered, self))
+        blocks = Blocks(_SESSION, partial(_rendered, self))
         return Pictures(name, STATES, origin, blocks)
 
 
 def photographs(side: int, state: Reals, start: int, stop: int) -> Rows:
     """Images by number, one per row; each depends only on its own number and state."""
     rows = []
-    for session in range(start // SESSION, -(-stop // SESSION)):
-        first, last = max(start, session * SESSION), min(stop, (session + 1) * SESSION)
+    for session in range(start // _SESSION, -(-stop // _SESSION)):
+        first, last = max(start, session * _SESSION), min(stop, (session + 1) * _SESSION)
         view = _camera(side, session)
-        scene = backdrop(PSEUDO_REAL, view)
+        scene = backdrop(_PSEUDO_REAL, view)
         for index in range(first, last, _TOGETHER):
             some = torch.from_numpy(state[index : min(index + _TOGETHER, last)]).float()
-            images = render(PSEUDO_REAL, view, scene, some).numpy() / 255
+            images = render(_PSEUDO_REAL, view, scene, some).numpy() / 255
             rows += [_developed(image, index + k).reshape(-1) for k, image in enumerate(images)]
     return np.stack(rows)
 

@@ -18,7 +18,7 @@ from dislab.datasets.files.pictures import check_side, shrink
 from dislab.datasets.files.published import Published, find, open_packed, reading, refusal
 from dislab.factors import Factor, FactorSpace, Indices
 
-MAGIC: Final[dict[int, np.dtype[Any]]] = {
+_MAGIC: Final[dict[int, np.dtype[Any]]] = {
     0x1E3D4C55: np.dtype(np.uint8),
     0x1E3D4C54: np.dtype("<i4"),
 }
@@ -28,7 +28,7 @@ _ROWS_AT_A_TIME: Final = 256
 PAGE: Final = "https://cs.nyu.edu/~ylclab/data/norb-v1.0-small/"
 SIDE: Final = 96
 PAIRS: Final = 24_300
-CAMERAS: Final = ("left", "right")
+_CAMERAS: Final = ("left", "right")
 TRAINING: Final = "smallnorb-5x46789x9x18x6x2x96x96-training"
 _TESTING: Final = "smallnorb-5x01235x9x18x6x2x96x96-testing"
 
@@ -86,7 +86,7 @@ STATES: Final = FactorSpace(
     )
 )
 
-STEREO: Final = FactorSpace((*STATES.factors, Factor("camera", CAMERAS, "categorical")))
+STEREO: Final = FactorSpace((*STATES.factors, Factor("camera", _CAMERAS, "categorical")))
 
 
 @final
@@ -166,7 +166,7 @@ class SmallNORB(BankedDataset):
         return Pictures(name, len(self.factors), origin, self._rows)
 
     def _rows(self) -> Iterator[Rows]:
-        cameras = [0, 1] if self.camera == "both" else [CAMERAS.index(self.camera)]
+        cameras = [0, 1] if self.camera == "both" else [_CAMERAS.index(self.camera)]
         paths = [
             {kind: find(file, self.path, self.download) for kind, file in half.items()}
             for half in SOURCES
@@ -179,7 +179,7 @@ class SmallNORB(BankedDataset):
             raise refusal(paths[-1]["info"], what, PAGE)
         images = np.empty((len(STATES), len(cameras), self.side**2), dtype=np.uint8)
         for half, order in zip(paths, states, strict=True):
-            shape = (len(order), len(CAMERAS), SIDE, SIDE)
+            shape = (len(order), len(_CAMERAS), SIDE, SIDE)
             targets = iter(order)
             for block in _read_blocks(half["dat"], np.dtype(np.uint8), shape):
                 for pair in block:
@@ -218,14 +218,14 @@ def _read_blocks(
 def _header(stream: BufferedReader | gzip.GzipFile) -> tuple[np.dtype[Any], tuple[int, ...]] | None:
     """Type and shape of the matrix that begins here; None without one."""
     start = np.frombuffer(stream.read(8), dtype="<u4")
-    if len(start) < 2 or int(start[0]) not in MAGIC or not 1 <= start[1] <= 8:
+    if len(start) < 2 or int(start[0]) not in _MAGIC or not 1 <= start[1] <= 8:
         return None
     axes = int(start[1])
     # the header always has space for at least three lengths
     lengths = np.frombuffer(stream.read(4 * max(3, axes)), dtype="<u4")
     if len(lengths) < max(3, axes):
         return None
-    return MAGIC[int(start[0])], tuple(map(int, lengths[:axes]))
+    return _MAGIC[int(start[0])], tuple(map(int, lengths[:axes]))
 
 
 def _read_states(half: dict[str, Path]) -> Indices:

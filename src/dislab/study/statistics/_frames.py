@@ -27,14 +27,14 @@ SEED: Final = "seed"
 _STATE: Final = "state"
 
 
-def result_prefixes() -> tuple[str, ...]:
+def _result_prefixes() -> tuple[str, ...]:
     """Prefixes of result columns: the installed stages, agreement, and scores on few labels."""
     return (*(f"{word}." for word in declared(STAGES)), AGREEMENT, LABELLED)
 
 
 def result_columns(table: pd.DataFrame) -> list[str]:
     """Names of the columns that hold results, in the order of the table."""
-    prefixes = result_prefixes()
+    prefixes = _result_prefixes()
     return [name for name in table.columns if str(name).startswith(prefixes)]
 
 
