@@ -344,10 +344,7 @@ def make_schedule(
         is_space = bool(ranges_of(group.axes))
         if read not in before or is_space:
             resolved = _resolved(group, overlay, resolver(), file)
-            parts = {
-                word: _stage(stages[word].section, settings, resolved)
-                for word, settings in file.stages.items()
-            }
+            parts = _stages(stages, file.stages, resolved)
             before[read] = ScheduledGroup(
                 group.axes, resolved.config, resolved.training, parts, read
             )
@@ -374,6 +371,14 @@ def _options(stages: Mapping[str, Stage], settings: Mapping[str, Mapping[str, An
         if stages[word].section
         for key, value in values.items()
     ]
+
+
+def _stages(
+    stages: Mapping[str, Stage], settings: Mapping[str, dict[str, Any]], resolved: Resolved
+) -> dict[str, StageSettings]:
+    return {
+        word: _stage(stages[word].section, values, resolved) for word, values in settings.items()
+    }
 
 
 def _check_target(target: str, resolved: Resolved) -> None:
