@@ -23,6 +23,8 @@ from dislab.study import Study
 from dislab.study.statistics import rank_correlations
 
 RATIO: Final = "generalisation.mean_ratio"
+_LEAST: Final = "dipvae2"
+"""The least disentangled method, whose ratios are the largest in extrapolation."""
 
 
 def montero(study: Study, runs: pd.DataFrame) -> dict[str, Table]:
@@ -37,19 +39,21 @@ def montero(study: Study, runs: pd.DataFrame) -> dict[str, Table]:
         "ratios": {"header": ["held out / training", "DCI D", *conditions], "rows": rows},
         "correlations": correlations,
     }
-    return {"claims": claims_table([claim, _true_factors(runs, conditions)]), **tables}
+    claims = [claim, _true_factors(runs, conditions), _extrapolation(runs, conditions)]
+    return {"claims": claims_table(claims), **tables}
 
 
 def _generalisation(runs: pd.DataFrame) -> tuple[Claim, Table]:
     """Rank correlations of disentanglement with the ratio of losses, within each condition."""
     correlations = rank_correlations(runs, DCI, RATIO, by=["condition"], orders=ORDERS)
-    rows = [
-        [str(row["group"]), interval(row["rho"], row["low"], row["high"]), f"{row['p_holm']:.3f}"]
-        for row in correlations.to_dict("records")
-    ]
+    rows = _rows(correlations)
+    others = runs[runs["method"] != _LEAST]
+    if len(others) < len(runs):
+        without = rank_correlations(others, DCI, RATIO, by=["condition"], orders=ORDERS)
+        rows += [[f"{name}, without {METHODS[_LEAST]}", *cells] for name, *cells in _rows(without)]
     within = correlations["group"] != "all"
     chance = rho_by_chance(runs[runs["condition"] == runs["condition"].iloc[0]])
-    figures = ", ".join(f"{cells[1]} ({cells[0]})" for cells in rows[1:])
+    figures = ", ".join(f"{cells[1]} ({cells[0]})" for cells in rows[1 : 1 + within.sum()])
     claim = Claim(
         "Disentanglement does not tell which model generalises",
         "no correlation",
@@ -73,3 +77,31 @@ def _true_factors(runs: pd.DataFrame, conditions: list[str]) -> Claim:
     text = "Perfectly disentangled input does not generalise better"
     here = f"ratio higher by {figures} than with learnt codes"
     return Claim(text, "no better", here, list(high >= 0))
+
+
+def _extrapolation(runs: pd.DataFrame, conditions: list[str]) -> Claim:
+    """The claim that a new range of a factor is harder than new combinations of known values."""
+    *recombinations, extrapolation = conditions
+
+    def differences(some: pd.DataFrame) -> Numbers:
+        means = some.groupby("condition")[RATIO].mean()
+        return np.array([means[extrapolation] - means[name] for name in recombinations])
+
+    value, low, high = jackknife(runs, differences)
+    cells = [interval(*ends) for ends in zip(value, low, high, strict=True)]
+    figures = ", ".join(
+        f"{cell} ({name})" for cell, name in zip(cells, recombinations, strict=True)
+    )
+    text = "Extrapolation fails more than recombination"
+    return Claim(text, "Fig. 3 and 4", f"ratio higher by {figures}", list(low > 0))
+
+
+def _rows(correlations: pd.DataFrame) -> list[list[str]]:
+    return [
+        [
+            str(row["group"]).removeprefix("condition="),
+            interval(row["rho"], row["low"], row["high"]),
+            f"{row['p_holm']:.3f}",
+        ]
+        for row in correlations.to_dict("records")
+    ]

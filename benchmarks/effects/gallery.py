@@ -3,15 +3,24 @@
     python benchmarks/effects/gallery.py --home runs/home/version_0
 
 Cuts pictures out of those on the pages of the methods, and draws one of the model of the home page.
-`rooms.py` draws those of its runs. All lie in docs/images/gallery.
+`rooms.py` draws those of its runs. Models of `dislab-identify` are drawn with
+
+    python benchmarks/effects/gallery.py --slowvae RUN --ivae RUN --contrastive RUN
+
+from a run of `slowvae_rooms.yaml`, and from runs of `ivae.yaml` (6,000 steps) and of
+`contrastive.yaml` (4,000 steps). All lie in docs/images/gallery.
 """
 
 import argparse
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
 from PIL import Image
+from scipy.optimize import linear_sum_assignment
 from torch import Tensor
 
 from dislab import plugins
@@ -25,6 +34,8 @@ IMAGES = Path(__file__).parents[2] / "docs" / "images"
 GALLERY = IMAGES / "gallery"
 ROWS, COLUMNS, SIDE = 6, 9, 32
 """Latents, positions and pixels of an image."""
+POINTS = 600
+"""Points of a scatter plot."""
 CUTS = {
     "factorvae": ("first_traversals.png", (342, 62, 934, 455)),
     "dcign": ("methods/dcign_turned.png", (80, 11, 375, 208)),
@@ -68,6 +79,29 @@ def _row(module: Objective, starts: list[dict[str, Any]], slider: dict[str, Any]
     return torch.cat(list(module.decode(codes)), dim=2)
 
 
+def scatter(run: Path, path: Path) -> None:
+    """Draws the factors of vectors over the latents that match them best, without words."""
+    module, data = opened(run)
+    states = data.indices("test")[:POINTS]
+    with torch.inference_mode():
+        codes = module.codes(data.images(torch.from_numpy(states))).numpy()
+    factors = data.factors.places(data.factors.positions(states))
+    columns = [
+        column for column in range(factors.shape[1]) if not data.factors.factors[column].nuisance
+    ]
+    strength = np.abs(
+        np.corrcoef(codes.T, factors[:, columns].T)[: codes.shape[1], codes.shape[1] :]
+    )
+    latents, matched = linear_sum_assignment(-strength)
+    figure = Figure(figsize=(2.88, 1.92), dpi=100)
+    for number, (latent, column) in enumerate([*zip(latents, matched, strict=True)][:ROWS]):
+        axes = figure.add_subplot(2, 3, number + 1, xticks=[], yticks=[])
+        axes.scatter(codes[:, latent], factors[:, columns[column]], s=0.6, alpha=0.5, linewidths=0)
+    figure.tight_layout(pad=0.3)
+    FigureCanvasAgg(figure).draw()
+    save(Image.fromarray(np.asarray(figure.canvas.buffer_rgba())), path)
+
+
 def save(picture: Image.Image, path: Path) -> None:
     """Writes a picture of few colours."""
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -79,12 +113,20 @@ def main() -> None:
     """Cuts out pictures, and draws that of the home page's model."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--home", type=Path, help="run folder of the model of the home page")
+    parser.add_argument("--slowvae", type=Path, help="run folder of a SlowVAE of the rooms")
+    for name in ("ivae", "contrastive"):
+        parser.add_argument(f"--{name}", type=Path, help=f"run folder of {name}.yaml")
     options = parser.parse_args()
     for name, (source, box) in CUTS.items():
         with Image.open(IMAGES / source) as picture:
             save(picture.convert("RGB").crop(box), GALLERY / f"{name}.png")
     if options.home:
         draw(options.home, GALLERY / "adagvae.png")
+    if options.slowvae:
+        draw(options.slowvae, GALLERY / "slowvae.png")
+    for name in ("ivae", "contrastive"):
+        if run := getattr(options, name):
+            scatter(run, GALLERY / f"{name}.png")
 
 
 if __name__ == "__main__":

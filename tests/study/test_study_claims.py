@@ -109,8 +109,9 @@ def test_a_planted_effect_on_generalisation_contradicts_the_paper(
     runs[claims.montero.RATIO] = (
         2 - effect * runs[claims.tables.DCI].fillna(1.5) + 0.01 * rng.random(len(runs))
     )
+    runs[claims.montero.RATIO] += 2 * effect * (runs["condition"] == "size")
     verdicts = [row[-1] for row in claims.montero.montero(None, runs)["claims"]["rows"]]
-    assert verdicts == (["no", "no"] if effect else ["yes", "yes"])
+    assert verdicts == (["no", "no", "yes"] if effect else ["yes", "yes", "no"])
 
 
 @pytest.mark.parametrize("effect", [0, 1])
