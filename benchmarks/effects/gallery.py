@@ -8,7 +8,7 @@ Cuts pictures out of those on the pages of the methods, and draws one of the mod
     python benchmarks/effects/gallery.py --slowvae RUN --ivae RUN --contrastive RUN
 
 from a run of `slowvae_rooms.yaml`, and from runs of `ivae.yaml` (6,000 steps) and of
-`contrastive.yaml` (4,000 steps). All lie in docs/images/gallery.
+`contrastive.yaml` (1,000 steps). All lie in docs/images/gallery.
 """
 
 import argparse
