@@ -37,7 +37,7 @@ SAMPLED_TC: Final = "score.sampled/gaussian_total_correlation"
 def locatello(study: Study, runs: pd.DataFrame) -> dict[str, Table]:
     """Claims of Locatello et al. (2019) on methods, strengths, seeds and selection."""
     runs = runs.join(study.agreement()).join(study.few_labels(100))
-    # the capacity of AnnealedVAE weakens the penalty
+    # the capacity of the annealed VAE weakens the penalty
     weaker = np.where(runs["method"] == "annealedvae", -1.0, 1.0)
     runs["penalty"] = runs["strength"].astype(float) * weaker
     claims: list[Claim] = []

@@ -12,7 +12,7 @@ ORDERS: Final = 20_000
 LEVEL: Final = 0.05
 METHODS: Final = {
     "betavae": "β-VAE",
-    "annealedvae": "AnnealedVAE",
+    "annealedvae": "Annealed VAE",
     "factorvae": "FactorVAE",
     "dipvae1": "DIP-VAE-I",
     "dipvae2": "DIP-VAE-II",

@@ -626,9 +626,10 @@ def test_the_bound_and_its_terms_are_scores_of_every_split(
         assert scores[f"elbo_sample_{split}"] == pytest.approx(-sampled - kl)
     assert records[0] == pytest.approx(records[1], rel=1e-5)
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
-    head = ["nats", "per", "image", "elbo_sample", "elbo_mean", "reconstruction_sample"]
-    row = lines[next(i for i, line in enumerate(lines) if line[:6] == head) + 1]
-    assert row[:2] == ["train", f"{records[0]['elbo_sample_train']:.2f}"]
+    start = lines.index(["nats", "per", "image", "train", "test"])
+    values = [f"{records[0][f'elbo_sample_{split}']:.2f}" for split in ("train", "test")]
+    assert lines[start + 1] == ["ELBO", *values]
+    assert lines[start + 4][:4] == ["Reconstruction", "of", "mean", "codes"]
     chosen = Evaluate({"corr": correlation}, bound_points=0)
     trainer(callbacks=[chosen]).test(objective, datamodule=data, verbose=False)
     assert not any("elbo" in name for name in runs.read_scores(tmp_path / "run")["test"]["scores"])

@@ -11,6 +11,7 @@ from dislab.base import DataModule, Objective, Split
 from dislab.base.datamodule import draw_states
 from dislab.base.inference import lacks, over_images
 from dislab.functional.losses import kl_per_latent, sample
+from dislab.metrics.score_table import label
 from dislab.runs.codes import standard_noise
 from dislab.storage import text_table
 
@@ -50,11 +51,12 @@ def bounds(
 
 
 def bounds_table(values: Mapping[str, float]) -> str:
-    """Formats the result of `bounds`, one line per split, in nats per image."""
-    rows = [["nats per image", *QUANTITIES]]
-    for split in SPLITS:
-        if f"kl_{split}" in values:
-            rows.append([split, *(f"{values[f'{name}_{split}']:.2f}" for name in QUANTITIES)])
+    """Formats the result of `bounds`, one line per quantity, in nats per image."""
+    splits = [split for split in SPLITS if f"kl_{split}" in values]
+    rows = [["nats per image", *splits]]
+    for name in QUANTITIES:
+        numbers = [f"{values[f'{name}_{split}']:.2f}" for split in splits]
+        rows.append([label(f"{name}_test").removesuffix(" (test)"), *numbers])
     return "\n".join(text_table(rows, numbers=True))
 
 
