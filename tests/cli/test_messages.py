@@ -96,7 +96,7 @@ START = "no class is named; start from a file that names it, such as --config be
             "Parser key \"data\":\n  Option 'batch_sze' is not accepted. Got value: "
             "Namespace(class_path='dislab.datamodules.PairedData', init_args=1)",
             "data: PairedData has no setting 'batch_sze' (did you mean batch_size?); it has "
-            "dataset, scheme, k, change, batch_size, include",
+            "dataset, scheme, k, change, rate, batch_size, include",
         ),
         (
             NESTED.format(reason="Importing 'KLL' is not allowed, denied by the '*' entry"),

@@ -40,12 +40,12 @@ class ImageBatch(NamedTuple):
     Attributes:
         image: Pixels in [0, 1], shape (batch, channel, height, width).
         factors: Positions: value numbers, -1 for no value, shape (batch, factor).
-        labelled: As many images with labels; None if there are none.
+        labelled: As many images with labels; empty if there are none.
     """
 
     image: Tensor
     factors: Tensor
-    labelled: LabelledImages | None = None
+    labelled: LabelledImages | tuple[()] = ()  # loaders and Lightning do not count None
 
 
 class PairBatch(NamedTuple):
@@ -58,7 +58,7 @@ class PairBatch(NamedTuple):
         second_factors: Positions of the second images, likewise.
         changed: Which factors differ, bool, shape (batch, factor). Only an objective whose
             settings allow labels may use it.
-        labelled: Images with labels, as many as there are examples; None if there are none.
+        labelled: Images with labels, as many as there are examples; empty without.
     """
 
     image: Tensor
@@ -66,7 +66,7 @@ class PairBatch(NamedTuple):
     factors: Tensor
     second_factors: Tensor
     changed: Tensor
-    labelled: LabelledImages | None = None
+    labelled: LabelledImages | tuple[()] = ()
 
 
 class TransitionBatch(NamedTuple):
@@ -79,7 +79,7 @@ class TransitionBatch(NamedTuple):
         second_factors: Positions after, likewise.
         changed: Which factor changed, bool, shape (batch, factor).
         action: Index of the action in the data module's `action_names`, shape (batch,).
-        labelled: Images with labels, as many as there are examples; None if there are none.
+        labelled: Images with labels, as many as there are examples; empty without.
     """
 
     image: Tensor
@@ -88,7 +88,7 @@ class TransitionBatch(NamedTuple):
     second_factors: Tensor
     changed: Tensor
     action: Tensor
-    labelled: LabelledImages | None = None
+    labelled: LabelledImages | tuple[()] = ()
 
 
 class ClampedBatch(NamedTuple):
@@ -99,13 +99,13 @@ class ClampedBatch(NamedTuple):
         factors: Positions, shape (batch, factor).
         active: Index of the varying group in the data module's `group_names`, repeated for each
             image, shape (batch,).
-        labelled: Images with labels, as many as there are examples; None if there are none.
+        labelled: Images with labels, as many as there are examples; empty without.
     """
 
     image: Tensor
     factors: Tensor
     active: Tensor
-    labelled: LabelledImages | None = None
+    labelled: LabelledImages | tuple[()] = ()
 
 
 class CompositionBatch(NamedTuple):
@@ -117,7 +117,7 @@ class CompositionBatch(NamedTuple):
         target: Reference images with one factor taken from the transform, likewise.
         factors: Positions of the references, shape (batch, factor).
         action: Index of the copied factor in the data module's `action_names`, shape (batch,).
-        labelled: Images with labels, as many as there are examples; None if there are none.
+        labelled: Images with labels, as many as there are examples; empty without.
     """
 
     image: Tensor
@@ -125,7 +125,7 @@ class CompositionBatch(NamedTuple):
     target: Tensor
     factors: Tensor
     action: Tensor
-    labelled: LabelledImages | None = None
+    labelled: LabelledImages | tuple[()] = ()
 
 
 class SymbolBatch(NamedTuple):
@@ -256,10 +256,12 @@ class DataModule(pl.LightningDataModule, Part, ABC):
 def fields_of(batch: Any) -> dict[str, Any]:
     """Fields of a batch by name: of labelled images, `labelled` and `labels`, if there are any."""
     fields = dict(batch._asdict()) if hasattr(batch, "_asdict") else {}
-    labelled = fields.pop("labelled", None)
+    labelled = fields.pop("labelled", ())
     if isinstance(labelled, LabelledImages):
         return fields | {"labelled": labelled.image, "labels": labelled.labels}
-    return fields if labelled is None else fields | {"labelled": labelled}
+    if isinstance(labelled, tuple | list) and not labelled:  # loaders make lists of tuples
+        return fields
+    return fields | {"labelled": labelled}
 
 
 def offered() -> tuple[str, ...]:

@@ -218,10 +218,12 @@ def penalize(
 
 
 def labelled_posteriors(
-    model: Objective, regularizers: nn.ModuleDict, labelled: LabelledImages | None
+    model: Objective, regularizers: nn.ModuleDict, labelled: object
 ) -> Labelled | None:
     """Posteriors of labelled images; None if there are none, or no regulariser compares them."""
-    if labelled is None or not any(part.needs_labels for part in regularizers.values()):
+    if not isinstance(labelled, LabelledImages):
+        return None
+    if not any(part.needs_labels for part in regularizers.values()):
         return None
     return Labelled(model.encode(labelled.image), labelled.labels)
 

@@ -56,6 +56,15 @@ def test_images_without_a_table_are_described_and_train(folder: Path) -> None:
     assert usable(inspection).image_shape == (3, 64, 64)
 
 
+@pytest.mark.parametrize("row", ["sub/2.png", "sub/2.png,3,4"])
+def test_a_table_with_an_uneven_row_is_a_fault(folder: Path, row: str) -> None:
+    write(folder, "file,x", "sub/0.png,1", "sub/1.png,2", row)
+    inspection = inspect(folder)
+    assert report(inspection)["table"] == "labels.csv cannot be read"
+    [fault] = inspection.faults
+    assert "labels.csv: line 4 has" in fault
+
+
 def test_a_table_is_found_with_its_column_gaps_and_strays(folder: Path) -> None:
     write(folder, "file,x", "nothing.txt,1", name="other.csv")
     write(

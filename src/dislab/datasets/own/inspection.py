@@ -209,10 +209,15 @@ def _table(folder: Path, names: Sequence[str], best: _Match) -> tuple[Rows, dict
     """Report on the table that names most images, and the settings for it."""
     if not best.table:
         return [("table", "none: the images train, and without factors they are not scored")], {}
+    settings: dict[str, Any] = {"table": best.table}
+    if best.file != "file":
+        settings["file"] = best.file
     try:
         rows = table_files.read_table(folder / best.table, best.file)
         fault = f"none of its columns holds names of the images, such as {names[0]}"
     except InputError as error:
+        if best.images:  # the data set refuses it, too: a fault to be mended
+            return [("table", f"{best.table} cannot be read")], settings
         fault = str(error)
     if not best.images:
         return [("table", f"{best.table} is left out: {fault}")], {}
@@ -229,9 +234,6 @@ def _table(folder: Path, names: Sequence[str], best: _Match) -> tuple[Rows, dict
         ("images without a row", _many(unlisted)),
         ("images with several rows", _many(table_files.named_twice(rows))),
     ]
-    settings: dict[str, Any] = {"table": best.table}
-    if best.file != "file":
-        settings["file"] = best.file
     if gaps or unlisted:
         settings["gaps"] = "keep"
     elif absent:
