@@ -77,4 +77,4 @@ def test_every_step_of_the_page_works(tmp_path: Path) -> None:
     curves = (tmp_path / "runs/sparse/version_0/metrics.csv").read_text()
     assert "validation/sparse/size" in curves.partition("\n")[0]
     table = (tmp_path / "means.tex").read_text()
-    assert all(method in table for method in ("factorvae", "sparse", "Follows"))
+    assert all(method in table for method in ("FactorVAE", "parse", "Follows"))

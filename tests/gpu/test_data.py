@@ -8,6 +8,7 @@ import torch
 from tests import cases
 from tests.gpu.place import DEVICE, no_waiting, to_host
 
+from dislab.base import fields_of
 from dislab.datasets import DSprites
 
 HOST = torch.device("cpu")
@@ -33,8 +34,9 @@ def delivered(build: Any, device: torch.device) -> list[Any]:
 def check_batches(build: Any) -> None:
     host, device = (delivered(build, place) for place in (HOST, DEVICE))
     for one, other in zip(host, device, strict=True):
-        assert {part.device for part in other} == {DEVICE}
-        torch.testing.assert_close(tuple(to_host(other)), tuple(one))
+        parts = fields_of(other)
+        assert {part.device for part in parts.values()} == {DEVICE}
+        torch.testing.assert_close(to_host(parts), fields_of(one))
 
 
 @pytest.mark.parametrize("residency", ["device", "host", "auto"])

@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import Any, Final, TypeVar, cast
 
 from dislab.errors import InputError, one_line, suggestion
-from dislab.plugins import GROUPS, available, load, missing_package
+from dislab.plugins import GROUPS, available, configurations, load, missing_package
 
 _KEY: Final = re.compile(r'Parser key "([^"]+)"')
 _CLASS: Final = re.compile(r"class_path[ =]'([\w.]+)'")
@@ -48,6 +48,15 @@ _NOISE: Final = re.compile(
     re.MULTILINE,
 )
 _GROUP_OF: Final = {"model": "objectives", "data": "datamodules"}
+_HELP: Final = {
+    "objectives": "model",
+    "regularizers": "model.regularizers",
+    "encoders": "model.encoder",
+    "decoders": "model.decoder",
+    "datamodules": "data",
+    "datasets": "data.dataset",
+}
+"""Groups of parts, and the option whose help describes them."""
 _NAMED_PARTS: Final = ("regularizers", "metrics", "predictors")
 _GIVEN: Final = {"encoders": 2, "decoders": 2, "regularizers": 2, "metrics": 1, "predictors": 2}
 LINKED: Final = ("image_shape", "train_size")
@@ -252,10 +261,29 @@ def _unknown_class(name: str, setting: str) -> str:
     names = [plugin.name for each in groups for plugin in available(each)]
     if group and name in names:  # declared, and yet no choice
         return _unusable(group, name)
+    if described := _described_elsewhere(name):
+        return described
     listing = f"available {group}: {', '.join(names)}" if group else "`dislab plugins` lists them"
     if group == "callbacks":
         listing += ", and classes of lightning.pytorch.callbacks by their whole names"
     return f"no part is named {name}{suggestion(name, names)}; {listing}"
+
+
+def _described_elsewhere(name: str) -> str:
+    """Where a part of another group, or a method that is a configuration, is described."""
+    for group, option in _HELP.items():
+        if any(plugin.name == name for plugin in available(group)):
+            return (
+                f"{name} is one of the {group}; `dislab fit --config betavae --{option}.help "
+                f"{name}` describes it"
+            )
+    wanted = re.sub(r"[^a-z0-9]", "", name.lower())
+    if wanted in configurations():
+        return (
+            f"{name} is not a class but a configuration; name it by --config {wanted}, and put "
+            "changes behind it"
+        )
+    return ""
 
 
 def _unusable(group: str, name: str) -> str:
