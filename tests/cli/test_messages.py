@@ -99,6 +99,22 @@ START = "no class is named; start from a file that names it, such as --config be
             "dataset, scheme, k, change, rate, batch_size, include",
         ),
         (
+            NESTED.format(reason="Expected a dot import path string: MLPEncoder"),
+            "model.regularizers.kl: MLPEncoder is one of the encoders; `dislab fit --config "
+            "betavae --model.encoder.help MLPEncoder` describes it; available regularizers: "
+            f"{REGULARIZERS}",
+        ),
+        (
+            "Expected a dot import path string: TotalCorrelation",
+            "TotalCorrelation is one of the regularizers; `dislab fit --config betavae "
+            "--model.regularizers.help TotalCorrelation` describes it",
+        ),
+        (
+            "Expected a dot import path string: Beta-TCVAE",
+            "Beta-TCVAE is not a class but a configuration; name it by --config betatcvae, and "
+            "put changes behind it",
+        ),
+        (
             NESTED.format(reason="Importing 'KLL' is not allowed, denied by the '*' entry"),
             "model.regularizers.kl: KLL may not be named; parts are classes of dislab, torch, "
             f"lightning and installed plugins; available regularizers: {REGULARIZERS}",

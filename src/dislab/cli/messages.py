@@ -261,11 +261,11 @@ def _unknown_class(name: str, setting: str) -> str:
     names = [plugin.name for each in groups for plugin in available(each)]
     if group and name in names:  # declared, and yet no choice
         return _unusable(group, name)
-    if described := _described_elsewhere(name):
-        return described
     listing = f"available {group}: {', '.join(names)}" if group else "`dislab plugins` lists them"
     if group == "callbacks":
         listing += ", and classes of lightning.pytorch.callbacks by their whole names"
+    if described := _described_elsewhere(name):
+        return f"{described}; {listing}" if group else described
     return f"no part is named {name}{suggestion(name, names)}; {listing}"
 
 
