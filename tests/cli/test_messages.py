@@ -100,7 +100,7 @@ START = "no class is named; start from a file that names it, such as --config be
         ),
         (
             NESTED.format(reason="Expected a dot import path string: MLPEncoder"),
-            "model.regularizers.kl: MLPEncoder is one of the encoders; `dislab fit --config "
+            "model.regularizers: MLPEncoder is one of the encoders; `dislab fit --config "
             "betavae --model.encoder.help MLPEncoder` describes it; available regularizers: "
             f"{REGULARIZERS}",
         ),
