@@ -18,7 +18,7 @@ PLUGINS := $(sort $(dir $(wildcard plugins/*/pyproject.toml)))
 .DEFAULT_GOAL := test
 
 fit: .venv/.package
-	$(BIN)/dislab fit --config configs/factorvae.yaml --config configs/first_run.yaml
+	$(BIN)/dislab fit --config factorvae --config first_run
 
 test: lint
 	$(BIN)/python -m pytest $(SPREAD) -m "not slow and not gpu and not data"

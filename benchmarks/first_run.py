@@ -1,6 +1,6 @@
 """Scores of the first run over seeds, beside those of untrained models.
 
-    overlay="--config configs/factorvae.yaml --config configs/first_run.yaml"
+    overlay="--config factorvae --config first_run"
     for s in 0 1 2 3 4; do dislab fit $overlay --seed_everything $s --runs runs/seeds; done
     # --evaluate.untrained 0 saves time in all but one of them
     python benchmarks/first_run.py runs/seeds/factorvae/version_*

@@ -1,6 +1,6 @@
 """What the docs show of the model of their home page.
 
-    dislab fit --config configs/adagvae.yaml --config configs/home.yaml
+    dislab fit --config adagvae --config home
     python benchmarks/home_page.py runs/home/version_0
 
 Writes the record and the table of scores to benchmarks/results/home.json, and the run's traversals

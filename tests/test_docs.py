@@ -112,11 +112,28 @@ def test_a_short_script_has_at_most_15_lines() -> None:
     assert [block for block in lines if len(block) > 15] == []
 
 
+def test_commands_name_configurations_without_folder_and_suffix() -> None:
+    files = [ROOT / "README.md", ROOT / "Makefile", *(ROOT / "docs").rglob("*.md")]
+    files += [*(ROOT / "configs").rglob("*.yaml"), *(ROOT / "plugins").glob("*/README.md")]
+    paths = re.compile(r"(?:--config[= ]|dislab (?:study \w+|report) )configs/\S+")
+    assert {path: found for path in files if (found := paths.findall(path.read_text()))} == {}
+
+
 def test_every_extra_is_in_the_table_of_the_installation() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     listed = re.findall(r"^\| `(\w+)` \|", (ROOT / "docs/install.md").read_text(), re.MULTILINE)
     extras = set(project["optional-dependencies"]) - {"test", "docs", "dev"}
     assert sorted(extras) == [name for name in listed if not name.isupper()]
+
+
+def test_the_overview_names_every_method_of_dislab_and_its_plugins() -> None:
+    page = (ROOT / "docs/overview.md").read_text().lower().replace("β", "beta")
+    letters = re.sub(r"[^a-z]", "", page)
+    projects = [ROOT / "pyproject.toml", *(ROOT / "plugins").glob("*/pyproject.toml")]
+    points = [tomllib.loads(path.read_text())["project"]["entry-points"] for path in projects]
+    methods = [name for groups in points for name in groups.get("dislab.objectives", {})]
+    assert len(methods) > 20
+    assert [name for name in methods if name.lower() not in letters] == []
 
 
 def test_every_group_has_a_generated_table() -> None:

@@ -56,7 +56,7 @@ Make many runs from one file, and see them together.
 verbs:
 {verbs}
 
-A first study:  dislab study run configs/studies/quick.yaml
+A first study:  dislab study run studies/quick
 """
 
 
