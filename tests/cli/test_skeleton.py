@@ -1,10 +1,12 @@
 import os
+import re
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
 
 import pytest
+from tests.test_plugin_distribution import dislab
 
 from dislab.cli import main
 from dislab.cli.plugins import add_part, write_package
@@ -80,19 +82,24 @@ def test_new_packages_pass_their_own_tests(tmp_path: Path) -> None:
 def test_its_files_and_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plugins", "new", "my-sparse", "--folder", str(tmp_path)]) == 0
     package = tmp_path / "dislab-my-sparse"
-    assert str(package) in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert str(package) in said
+    assert said.endswith("\n  dislab fit --config my_sparse\n")
     files = {str(path.relative_to(package)) for path in package.rglob("*") if path.is_file()}
     assert files == {
         "README.md",
         "pyproject.toml",
         "src/dislab_my_sparse/__init__.py",
+        "src/dislab_my_sparse/configs/my_sparse.yaml",
         "src/dislab_my_sparse/my_sparse.py",
         "src/dislab_my_sparse/py.typed",
         "tests/test_my_sparse.py",
     }
     project = tomllib.loads((package / "pyproject.toml").read_text())["project"]
-    declared = project["entry-points"]["dislab.regularizers"]
-    assert declared == {"MySparsePenalty": "dislab_my_sparse.my_sparse:MySparsePenalty"}
+    assert project["entry-points"] == {
+        "dislab.regularizers": {"MySparsePenalty": "dislab_my_sparse.my_sparse:MySparsePenalty"},
+        "dislab.configurations": {"dislab_my_sparse": "dislab_my_sparse.configs"},
+    }
     assert [path.name for path in tmp_path.iterdir()] == ["dislab-my-sparse"]
 
 
@@ -102,7 +109,27 @@ def test_nothing_is_left_to_fill_in(group: str, tmp_path: Path) -> None:
     for path in package.rglob("*.*"):
         text = path.read_text() if path.is_file() else ""
         assert "$" not in text
+        if path.parent.name == "dislab_x":
+            imports = set(re.findall(r"^(?:from|import) (\w+)", text, re.MULTILINE))
+            assert imports - sys.stdlib_module_names <= required(package), path
         assert all(len(line) <= 100 for line in text.splitlines() if path.suffix == ".py"), path
+
+
+def required(package: Path) -> set[str]:
+    project = tomllib.loads((package / "pyproject.toml").read_text())["project"]
+    return {text.partition(">")[0] for text in project["dependencies"]}
+
+
+@pytest.mark.slow
+def test_its_configuration_trains(tmp_path: Path) -> None:
+    for group in set(WRITTEN) - {"datamodules", "predictors"}:
+        package = write_package(group, group, None, tmp_path / group)
+        install(package, tmp_path / group / "site")
+        quick = ["--trainer.max_steps=2", "--trainer.accelerator=cpu", "--pictures=false"]
+        done = dislab(tmp_path / group / "site", "fit", f"--config={group}", *quick)
+        assert done.returncode == 0, (group, done.stdout + done.stderr)
+        (run,) = (tmp_path / group).glob("runs/*/version_0")
+        assert run.parent.name == group
 
 
 def test_the_groups_it_writes_exist() -> None:
@@ -132,6 +159,7 @@ def test_the_groups_it_writes_exist() -> None:
             for name in ("None", "int", "print", "__A", "Ä", "a", "self", "A_", "1A", "ValueError")
         ),
         (["own", "--class", "X" * 300], "the name of a class has at most 60 characters, not 300"),
+        (["factorvae"], "there is a configuration factorvae already; choose another name"),
         (["own", "--class", "KL"], "there is a KL among the regularizers already; choose another"),
         (["own", "--class", "Tensor"], "'Tensor' is a name that the package imports; choose anot"),
         (["own", "--class", "Posterior"], "'Posterior' is a name that the package imports"),
@@ -157,15 +185,21 @@ def test_a_part_is_added_to_a_package(
     assert main(command) == 0
     said = capsys.readouterr().out
     new = [package / "src/dislab_own/tidy.py", package / "tests/test_tidy.py"]
-    assert all(str(path) in said for path in new)
+    config = package / "src/dislab_own/configs/tidy.yaml"
+    assert all(str(path) in said for path in (*new, config))
+    assert said.endswith("\n  dislab fit --config tidy\n")
     assert f"cd {package}\n" in said
     for path in new:
         compile(path.read_text(), str(path), "exec")
     assert "from dislab_own.tidy import" in new[1].read_text()
     after = {path: path.read_text() for path in package.rglob("*.*") if path.is_file()}
-    project = package / "pyproject.toml"
-    assert {path for path in after if after[path] != before.get(path)} == {*new, project}
+    project, readme = package / "pyproject.toml", package / "README.md"
+    changed = {path for path in after if after[path] != before.get(path)}
+    assert changed == {*new, config, project, readme}
+    assert after[readme].startswith(before[readme])
+    assert f"`dislab plugins {group}` lists" in after[readme].removeprefix(before[readme])
     points = tomllib.loads(after[project])["project"]["entry-points"]
+    assert points.pop("dislab.configurations") == {"dislab_own": "dislab_own.configs"}
     declared = [name for parts in points.values() for name in parts.values()]
     assert sorted(declared) == [
         "dislab_own.own:OwnPenalty",
@@ -174,6 +208,15 @@ def test_a_part_is_added_to_a_package(
     assert main(command) == 2
     assert "exist already; choose another name" in capsys.readouterr().err
     assert {path: path.read_text() for path in after} == after
+
+
+def test_requirements_of_an_added_part_are_added(tmp_path: Path) -> None:
+    package = write_package("own", "metrics", None, tmp_path)
+    assert not {"jaxtyping", "lightning"} & required(package)
+    add_part("tidy", "objectives", None, package)
+    assert {"dislab", "jaxtyping", "lightning", "torch"} == required(package)
+    project = (package / "pyproject.toml").read_text()
+    assert project.count('own = "dislab_own.configs"') == 1
 
 
 @pytest.mark.slow

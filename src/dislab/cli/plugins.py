@@ -17,7 +17,15 @@ from typing import Final, NamedTuple
 from dislab.cli.arguments import Parser
 from dislab.cli.messages import foreign_base
 from dislab.errors import InputError
-from dislab.plugins import GROUPS, Plugin, available, faults, load
+from dislab.plugins import (
+    CONFIGURATIONS,
+    GROUPS,
+    Plugin,
+    available,
+    configurations,
+    faults,
+    load,
+)
 from dislab.storage import atomic, new_folder, text_table
 from dislab.yaml_files import read_text
 
@@ -86,6 +94,22 @@ class _Kind(NamedTuple):
     own_test: str
     checked: str = "$Class"
     before: str = ""
+    config: dict[str, str] | None = (
+        None  # what the configuration changes; None for no configuration
+    )
+
+
+_CONFIG: Final = {
+    "trained": "A VAE with $Class",
+    "method": "VAE",
+    "model": "VAE",
+    "encoder": "MLPEncoder",
+    "decoder": "MLPDecoder",
+    "regularizers": "\n    regularizers: {kl: {class_path: KL}}",
+    "dataset": "GaussianBlob, resize: 16",
+    "metrics": "",
+}
+"""The configuration of a part, but for its own lines."""
 
 
 _LONGEST: Final = 40
@@ -94,7 +118,7 @@ _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:[-_ ][A-Za-z0-9]+)*")
 _CLASS: Final = re.compile(r"[A-Z][A-Za-z0-9]*")
 _KEYWORDS: Final = {word.lower() for word in (*keyword.kwlist, *keyword.softkwlist)}
 
-_IN_A_VAE: Final = "In a configuration: `{option}: $Class`, or `--model.{option} $Class`."
+_IN_A_VAE: Final = "In any configuration of a VAE: `--model.{option} $Class`."
 
 _KINDS: Final = {
     "regularizers": _Kind(
@@ -110,6 +134,11 @@ def test_its_weight_scales_the_penalty() -> None:
     assert terms["size"] == 3.0
     assert penalty == 6.0
 """,
+        config={
+            "method": "VAE with $Class",
+            "regularizers": "\n    regularizers:\n      kl: {class_path: KL}"
+            "\n      $module: {class_path: $Class}",
+        },
     ),
     "encoders": _Kind(
         "Encoder",
@@ -120,6 +149,7 @@ def test_its_weight_scales_the_penalty() -> None:
 def test_its_width_is_that_of_the_hidden_layer() -> None:
     assert $Class((1, 8, 8), 6, width=5).layers[1].out_features == 5
 """,
+        config={"encoder": "$Class"},
     ),
     "decoders": _Kind(
         "Decoder",
@@ -130,6 +160,7 @@ def test_its_width_is_that_of_the_hidden_layer() -> None:
 def test_its_width_is_that_of_the_hidden_layer() -> None:
     assert $Class(3, (1, 8, 8), width=5).layers[0].out_features == 5
 """,
+        config={"decoder": "$Class"},
     ),
     "metrics": _Kind(
         "Score",
@@ -144,6 +175,7 @@ def test_perfect_codes_get_one() -> None:
     metric.update(factors.float(), factors)
     assert abs(float(metric.compute()["$module"]) - 1) < 1e-9
 """,
+        config={"metrics": ", $module: {class_path: $Class}"},
     ),
     "predictors": _Kind(
         "Predictor",
@@ -193,6 +225,7 @@ BATCH = ImageBatch(torch.rand(4, 1, 8, 8), torch.zeros(4, 1, dtype=torch.int64))
 def build(weight: float = 0.1) -> $Class:
     return $Class((1, 8, 8), 3, MLPEncoder, MLPDecoder, weight=weight)
 """,
+        config={"trained": "$Class", "method": "$Class", "model": "$Class", "regularizers": ""},
     ),
     "datasets": _Kind(
         "Images",
@@ -208,6 +241,7 @@ def test_the_dot_is_where_its_factors_say() -> None:
     assert image[0, int(x), int(y)] == 0
 """,
         "$Class()",
+        config={"trained": "A VAE", "dataset": "$Class"},
     ),
 }
 
@@ -220,6 +254,15 @@ _IMPORTS: Final = {
     "from dislab.decoders import MLPDecoder\nfrom dislab.encoders import MLPEncoder\n",
     "predictors": "import torch\n\n",
 }
+
+
+_POINT_OF_CONFIGS: Final = Template(
+    """
+# Folders with configurations, which `dislab fit --config NAME` finds.
+[project.entry-points."dislab.configurations"]
+$package = "$package.configs"
+"""
+)
 
 
 def _new(args: list[str]) -> int:
@@ -238,11 +281,12 @@ def _new(args: list[str]) -> int:
     parser.add_argument("--into", type=Path, help="add the part to the package in this folder")
     options = parser.parse_args(args)
     if options.into is not None:
-        _report(options.into, add_part(options.name, options.group, options.cls, options.into))
+        print(*add_part(options.name, options.group, options.cls, options.into), sep="\n")
+        _print_next(options.name, options.group, options.into)
         return 0
     package = write_package(options.name, options.group, options.cls, options.folder)
-    print(f"{package} is a package of its own. Next:\n  cd {package}\n  pip install -e '.[test]'")
-    print("  python -m pytest")
+    print(f"{package} is a package of its own. ", end="")
+    _print_next(options.name, options.group, package)
     return 0
 
 
@@ -290,44 +334,52 @@ def add_part(name: str, group: str, cls: str | None, package: Path) -> list[Path
             "a package, as `dislab plugins new` writes it"
         )
     values = _values(words, group, cls, package.resolve().name, sources[0].name)
-    files = _files(group, values)
-    source, test = (
-        f"src/{values['package']}/{values['module']}.py",
-        f"tests/test_{values['module']}.py",
-    )
-    texts = {package / file: files[file] for file in (source, test)}
+    texts = {package / file: text for file, text in _part(group, values).items()}
     if existing := [str(path) for path in texts if path.exists()]:
         raise InputError(f"{' and '.join(existing)} exist already; choose another name")
-    texts[project] = _declared(project, values)
+    texts[project] = _extended(project, values)
+    readme = package / "README.md"
+    if readme.is_file():
+        texts[readme] = read_text(readme).rstrip("\n") + "\n" + _section(group, values)
     for path, text in texts.items():
         with atomic(path) as temporary:
             temporary.write_text(text, encoding="utf-8")
     return list(texts)
 
 
-def _report(package: Path, paths: list[Path]) -> None:
-    for path in paths:
-        print(path)
+def _print_next(name: str, group: str, package: Path) -> None:
     print(f"Next:\n  cd {package}\n  pip install -e '.[test]'\n  python -m pytest")
+    if _KINDS[group].config is not None:
+        print(f"  dislab fit --config {'_'.join(_words(name))}")
 
 
-def _declared(project: Path, values: dict[str, str]) -> str:
-    """The text of a pyproject.toml with one more entry point."""
-    section = f'[project.entry-points."dislab.{values["group"]}"]'
-    line = Template('$Class = "$package.$module:$Class"').substitute(values)
+def _extended(project: Path, values: dict[str, str]) -> str:
+    """The text of a pyproject.toml with the entry points and requirements of one more part."""
     text = read_text(project)
-    if section in text.splitlines():
-        new = text.replace(f"{section}\n", f"{section}\n{line}\n", 1)
-    else:
-        new = f"{text.rstrip()}\n\n{section}\n{line}\n"
+    points = {values["group"]: Template('$Class = "$package.$module:$Class"').substitute(values)}
+    folder = Template('$package = "$package.configs"').substitute(values)
+    if _KINDS[values["group"]].config and folder not in text.splitlines():
+        points[CONFIGURATIONS] = folder
+    for group, line in points.items():
+        section = f'[project.entry-points."dislab.{group}"]'
+        if section in text.splitlines():
+            text = text.replace(f"{section}\n", f"{section}\n{line}\n", 1)
+        else:
+            text = f"{text.rstrip()}\n\n{section}\n{line}\n"
+    missing = [name for name in _required(values["group"]) if not re.search(rf'"{name}\b', text)]
+    added = "".join(f'"{name}", ' for name in missing)
+    text = re.sub(r"^dependencies = \[", rf"\g<0>{added}", text, count=1, flags=re.MULTILINE)
     try:
-        points = tomllib.loads(new)["project"]["entry-points"][f"dislab.{values['group']}"]
-        complete = values["Class"] in points
+        parsed = tomllib.loads(text)["project"]
+        complete = set(missing) <= set(parsed["dependencies"]) and all(
+            parsed["entry-points"][f"dislab.{group}"] for group in points
+        )
     except (tomllib.TOMLDecodeError, KeyError, TypeError):
         complete = False
     if not complete:
-        raise InputError(f"{project} cannot be extended; mend it, or add {section} {line} yourself")
-    return new
+        wanted = " and ".join([*points.values(), *missing])
+        raise InputError(f"{project} cannot be extended; mend it, or add {wanted} yourself")
+    return text
 
 
 def _values(
@@ -337,10 +389,13 @@ def _values(
     kind = _KINDS[group]
     cls = cls or "".join(word[:1].upper() + word[1:] for word in words) + kind.suffix
     _check_class(cls, group)
+    module = "_".join(words)
+    if kind.config and module in configurations():
+        raise InputError(f"there is a configuration {module} already; choose another name")
     return {
         "distribution": distribution,
         "package": package,
-        "module": "_".join(words),
+        "module": module,
         "Class": cls,
         "group": group,
         "check": kind.check,
@@ -348,6 +403,8 @@ def _values(
         "before": Template(kind.before).substitute({"Class": cls}),
         "summary": f"{cls}, one of the {group} of dislab.",
         "version": version("dislab"),
+        "requirements": "".join(f', "{name}"' for name in _required(group)),
+        "configurations": _POINT_OF_CONFIGS.substitute(package=package) if kind.config else "",
     }
 
 
@@ -385,31 +442,63 @@ def _check_class(cls: str, group: str) -> None:
         raise InputError(f"{cls!r} is a name that the package imports; choose another --class")
 
 
+def _required(group: str) -> list[str]:
+    """Distributions that the module of a part imports, besides dislab."""
+    packages = set(re.findall(r"^(?:from|import) (\w+)", _template(f"{group}.py"), re.MULTILINE))
+    return sorted(packages - sys.stdlib_module_names - {"dislab"})
+
+
 def _imported(group: str) -> set[str]:
     """Names that the files of a package import, without its own class."""
-    path = importlib.resources.files("dislab.cli") / "templates" / f"{group}.py.txt"
-    text = _IMPORTS.get(group, "") + path.read_text(encoding="utf-8")
+    text = _IMPORTS.get(group, "") + _template(f"{group}.py")
     lines = re.findall(r"^(?:from \S+ )?import (\([^)]*\)|.+)$", text, re.MULTILINE)
     lines += re.findall(r"^class (\w+)", text, re.MULTILINE)
     return {word for line in lines for word in re.findall(r"\w+", line)}
 
 
 def _files(group: str, values: dict[str, str]) -> dict[str, str]:
-    kind = _KINDS[group]
-    usage = Template(kind.usage).substitute(values)
-    own_test = Template(kind.own_test).substitute(values).rstrip("\n")
-    package, module = values["package"], values["module"]
-    imports = _IMPORTS.get(group, "")
+    """The files of a new package by name."""
+    package = values["package"]
     return {
         "pyproject.toml": _filled("pyproject.toml", values),
-        "README.md": _filled("README.md", {**values, "usage": usage}),
+        "README.md": _filled("README.md", values) + _section(group, values),
         f"src/{package}/__init__.py": _filled("init.py", values),
         f"src/{package}/py.typed": "",
-        f"src/{package}/{module}.py": _filled(f"{group}.py", values),
-        f"tests/test_{module}.py": imports + _filled("test.py", {**values, "own": own_test}),
+        **_part(group, values),
     }
 
 
+def _part(group: str, values: dict[str, str]) -> dict[str, str]:
+    """The files of one part by name: its module, its test, and a configuration that trains it."""
+    kind, module = _KINDS[group], values["module"]
+    own_test = Template(kind.own_test).substitute(values).rstrip("\n")
+    files = {
+        f"src/{values['package']}/{module}.py": _filled(f"{group}.py", values),
+        f"tests/test_{module}.py": _IMPORTS.get(group, "")
+        + _filled("test.py", {**values, "own": own_test}),
+    }
+    if kind.config is not None:
+        lines = {
+            name: Template(text).substitute(values)
+            for name, text in (_CONFIG | kind.config).items()
+        }
+        path = f"src/{values['package']}/configs/{module}.yaml"
+        files[path] = _filled("config.yaml", {**values, **lines})
+    return files
+
+
+def _section(group: str, values: dict[str, str]) -> str:
+    """The section of a README about one part."""
+    kind = _KINDS[group]
+    trial = "\n`dislab fit --config $module` tries it on small images." if kind.config else ""
+    usage = Template(kind.usage + trial).substitute(values)
+    return _filled("part.md", {**values, "usage": usage})
+
+
 def _filled(name: str, values: dict[str, str]) -> str:
+    return Template(_template(name)).substitute(values)
+
+
+def _template(name: str) -> str:
     path = importlib.resources.files("dislab.cli") / "templates" / f"{name}.txt"
-    return Template(path.read_text(encoding="utf-8")).substitute(values)
+    return path.read_text(encoding="utf-8")
