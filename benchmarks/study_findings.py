@@ -66,7 +66,9 @@ def montero(study: Study) -> dict[str, Any]:
     rows.sort(key=lambda cells: order.index(cells[0]))
     for condition in order:
         _draw(study, condition)
-    header = ["condition", "method", "D-score", "training", "held out", "ratio", "of samples"]
+    losses = ["training", "held out", "ratio"]
+    of_samples = [f"{name}, samples" for name in losses]
+    header = ["condition", "method", "D-score", *losses, *of_samples]
     return {"reconstruction": {"header": header, "rows": rows}}
 
 

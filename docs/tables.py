@@ -7,6 +7,7 @@ A table stands between `<!-- table: what -->` and `<!-- end -->`, where `what` i
     zoo                 the trained models
     results FILE NAME   a table that a benchmark wrote into benchmarks/results/FILE.json
     summary STUDY NAME  a table of docs/results/STUDY/summary.md, which `dislab study summary` wrote
+    verdicts            the numbers of verdicts in each part of docs/results/what_comes_out.md
 """
 
 import inspect
@@ -14,7 +15,8 @@ import json
 import re
 import sys
 import tomllib
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Container
 from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any, Final
@@ -24,6 +26,8 @@ from dislab.plugins import Plugin, available, load_all
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
 ZOO = ROOT / "plugins" / "dislab-zoo" / "src" / "dislab_zoo" / "files"
+CLAIMS = ROOT / "docs" / "results" / "what_comes_out.md"
+VERDICTS = ("yes", "partly", "no", "example", "not tried")
 MARKED = re.compile(r"<!-- table: ([\w ]+) -->\n(?:.*?\n)??<!-- end -->", re.DOTALL)
 
 
@@ -33,11 +37,13 @@ def pages() -> list[Path]:
     return [page for page in files if MARKED.search(page.read_text(encoding="utf-8"))]
 
 
-def filled(page: str) -> str:
-    """The text of a page with all tables as their sources have them now."""
+def filled(page: str, left_out: Container[str] = ()) -> str:
+    """The text of a page with all tables as their sources have them now, but for some kinds."""
 
     def table(marked: re.Match[str]) -> str:
         kind, *names = marked[1].split()
+        if kind in left_out:
+            return marked[0]
         return f"<!-- table: {marked[1]} -->\n\n{TABLES[kind](*names)}\n\n<!-- end -->"
 
     return MARKED.sub(table, page)
@@ -120,12 +126,35 @@ def _summary(study: str, table: str) -> str:
     return text.partition(start)[2].partition(end)[0].strip()
 
 
+def _verdicts() -> str:
+    """The table of the numbers of verdicts, from the rows of the page itself."""
+    page = filled(CLAIMS.read_text(encoding="utf-8"), left_out=["verdicts"])
+    counts = {}
+    for part in page.split("\n## ")[1:]:
+        tables = re.findall(r"^\|.*comes out \|\n\|.*\n((?:\|.*\n)*)", part, re.MULTILINE)
+        cells = [row.rstrip(" |").rpartition("| ")[2] for row in "".join(tables).splitlines()]
+        if cells:
+            counts[part.partition("\n")[0]] = Counter(re.split("[:;,]", cell)[0] for cell in cells)
+    counts["all"] = sum(counts.values(), Counter())
+    unknown = set(counts["all"]) - set(VERDICTS)
+    if unknown:
+        sys.exit(f"{CLAIMS} has other verdicts than {', '.join(VERDICTS)}: {', '.join(unknown)}")
+    rows = [
+        [name, count.total(), *(count[verdict] for verdict in VERDICTS)]
+        for name, count in counts.items()
+    ]
+    heads = ["claims of", "claims", *VERDICTS]
+    lines = [heads, ["---"] * len(heads), *rows]
+    return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
+
+
 TABLES: Final[dict[str, Callable[..., str]]] = {
     "plugins": _plugins,
     "datasets": _datasets,
     "zoo": _zoo,
     "results": _results,
     "summary": _summary,
+    "verdicts": _verdicts,
 }
 
 

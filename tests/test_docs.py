@@ -173,6 +173,40 @@ def test_pages_have_the_tables_of_their_sources() -> None:
     assert "old" not in tables["filled"](stale)
 
 
+def test_the_tally_counts_every_claim_on_the_page_by_a_declared_verdict() -> None:
+    page = (ROOT / "docs/results/what_comes_out.md").read_text()
+    tally, _, claims = page.partition("<!-- table: verdicts -->")[2].partition("<!-- end -->")
+    heads, _, *rows = [line.strip("| ").split(" | ") for line in tally.split("\n") if line]
+    declared = re.findall(r"^\* \*\*([a-z ]+)\*\*:", claims, re.MULTILINE)
+    assert heads == ["claims of", "claims", *declared]
+    counts = dict(zip(heads[1:], map(int, rows[-1][1:]), strict=True))
+    cells = [
+        line.rstrip("| ").rpartition(" | ")[2]
+        for line in claims.split("\n")
+        if line.startswith("| ") and line.count(" | ") == 3 and "| comes out |" not in line
+    ]
+    cells = [cell for cell in cells if set(cell) != {"-"}]
+    assert counts.pop("claims") == len(cells) > 70
+    assert counts == {
+        word: sum(bool(re.match(word + r"\b", c)) for c in cells) for word in declared
+    }
+    columns = [sum(int(row[k]) for row in rows[:-1]) for k in range(1, len(heads))]
+    assert columns == list(map(int, rows[-1][1:]))
+
+
+def test_findings_stand_on_the_intervals_of_the_pages() -> None:
+    page = (ROOT / "docs/results/what_comes_out.md").read_text()
+    findings = page.partition("## Findings")[2].partition("<!-- table")[0].replace("−", "-")
+    bullets = findings.split("\n* ")[1:]
+    assert 4 <= len(bullets) <= 6
+    results = (ROOT / "benchmarks/results").glob("*.json")
+    stored = "".join(path.read_text() for path in results).replace("+", "")
+    for bullet in bullets:
+        intervals = re.findall(r"-?\d+\.\d+\s\[-?\d+\.\d+,\s-?\d+\.\d+\]", bullet)
+        assert intervals, bullet
+        assert [one for one in intervals if " ".join(one.split()) not in stored] == []
+
+
 def test_every_data_set_is_in_the_table_of_its_page() -> None:
     before, _, after = (ROOT / "docs/datasets.md").read_text().partition("\n\nThe number after")
     assert after

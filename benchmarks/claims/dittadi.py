@@ -1,7 +1,7 @@
 """Claims of Dittadi et al. (2021) on disentanglement, transfer and noise."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 import numpy as np
@@ -19,8 +19,8 @@ from claims.tables import (
     claims_table,
     interval,
     jackknife,
-    listed,
     marked,
+    named,
     rho_by_chance,
     spread,
     value_range,
@@ -75,7 +75,7 @@ def _scores_and_transfer(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
     errors = {"in distribution": runs[inside].mean(axis=1), "OOD1": runs[ood1].mean(axis=1)}
     runs = runs.assign(**errors)
     scores = {name: label for name, label in SCORES.items() if name in runs}
-    losses = {name: score_label(name[6:]) for name in runs if re.fullmatch(LOSSES, str(name))}
+    losses = {name: score_label(name[6:]) for name in map(str, runs) if re.fullmatch(LOSSES, name)}
     of_scores = rank_correlations(runs, list(scores), list(errors), orders=ORDERS)
     in_pairs = runs[runs["supervision"] == "pairs"]
     of_losses = rank_correlations(in_pairs, list(losses), ["OOD1"], orders=ORDERS)
@@ -106,19 +106,25 @@ def _scores_and_transfer(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
         Claim(
             "DCI D and MIG go with small errors of trees in distribution",
             "Fig. 3",
-            f"ρ {listed(small['rho'])}; by chance below {chance:.2f}",
+            f"ρ of {named(_titled(small, scores))}; by chance below {chance:.2f}",
             list((small["rho"] < 0) & (small["p_holm"] < LEVEL)),
         ),
         Claim(
             "With pairs, lower bound and reconstruction select models that transfer in OOD1",
             "section 5",
-            f"ρ with the errors of trees {listed(of_losses['rho'])}; by chance below "
+            f"ρ with the errors of trees: {named(_titled(of_losses, losses))}; by chance below "
             f"{chance_in_pairs:.2f}",
             list((helps * of_losses["rho"] > 0) & (of_losses["p_holm"] < LEVEL)),
         ),
     ]
     header = ["ρ of the errors of trees with", "in distribution", "mean of OOD1-A, B and C"]
     return claims, {"header": header, "rows": rows}
+
+
+def _titled(correlations: pd.DataFrame, titles: Mapping[str, str]) -> dict[str, float]:
+    """ρ by the title of the score or loss."""
+    pairs = zip(correlations["left"], correlations["rho"], strict=True)
+    return {titles[name]: rho for name, rho in pairs}
 
 
 def _cells(correlations: pd.DataFrame, name: str, columns: Iterable[str]) -> list[str]:
@@ -198,11 +204,18 @@ def _transfer(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
         Claim(
             text,
             there,
-            f"ρ {listed(overall['rho'][names])}; by chance below {chance}",
+            f"ρ {named({_shift(name): overall['rho'][name] for name in names})}; by chance below "
+            f"{chance}",
             list(helps[names]) if supported is None else supported,
         )
         for text, there, names, supported in claims
     ], table
+
+
+def _shift(column: str) -> str:
+    """The shift and the predictor of a column of errors, as words."""
+    scenario, predictor = column.removeprefix("transfer.").split("/")
+    return f"{SCENARIOS[scenario]} {PREDICTORS[predictor]}"
 
 
 def _noise(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
@@ -222,9 +235,11 @@ def _noise(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
     ]
     second = [k for k in range(len(columns)) if k % count >= 3]
     first = [k for k in range(len(columns)) if k % count < 3]
-    texts = (", ".join(cells[k] for k in part) for part in (second, first))
+    texts = (
+        ", ".join(f"{_shift(columns[k])} {cells[k]}" for k in part) for part in (second, first)
+    )
     claims = [
-        Claim(text, there, f"errors fall by {figures} (trees, then networks)", supported)
+        Claim(text, there, f"errors fall by: {figures}", supported)
         for text, there, figures, supported in zip(
             ("Noise at the input helps in OOD2", "And has no effect in OOD1"),
             ("significantly", "none"),

@@ -25,8 +25,8 @@ from claims.tables import (
     claims_table,
     interval,
     jackknife,
-    listed,
     marked,
+    named,
     rho_by_chance,
     spread,
 )
@@ -122,23 +122,27 @@ def _tasks(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
         part = correlations[correlations["right"] == task]
         right_sign = part["rho"] < 0 if task == UNFAIRNESS else part["rho"] > 0
         supported = list(right_sign & clear[part.index])
-        here = f"ρ with six scores {listed(part['rho'])}; by chance below {chance:.2f}"
+        here = f"ρ with {_by_score(part)}; by chance below {chance:.2f}"
         claims.append(Claim(text, there, here, supported))
     return claims, {"header": ["ρ with", *tasks.values()], "rows": rows}
+
+
+def _by_score(rows: pd.DataFrame) -> str:
+    """ρ behind the name of its score."""
+    return named({SCORES[name]: rho for name, rho in zip(rows["left"], rows["rho"], strict=True)})
 
 
 def _predictors(correlations: pd.DataFrame, chance: float) -> Claim:
     """The claim that predictors of factors from disentangled codes need as many labels."""
     part = correlations[correlations["right"].isin(EFFICIENCY)]
-    here = ", ".join(
-        f"{title} {listed(part.loc[part['right'] == name, 'rho'])}"
-        for name, title in EFFICIENCY.items()
+    here = "; ".join(
+        f"{title}: {_by_score(part[part['right'] == name])}" for name, title in EFFICIENCY.items()
     )
     return Claim(
         "Disentangled codes need no fewer labels for downstream tasks",
         "Locatello et al. (2019), section 5.5",
-        "ρ of six scores with accuracy after 100 labels over that after 1,000: "
-        f"{here}; by chance below {chance:.2f}",
+        f"ρ with accuracy after 100 labels over that after 1,000; {here}; by chance below "
+        f"{chance:.2f}",
         list(~((part["rho"] > 0) & (part["p_holm"] < LEVEL))),
     )
 

@@ -1,6 +1,8 @@
 """Claims of Locatello et al. (2019) on methods, strengths, seeds and selection."""
 
+from collections.abc import Iterable
 from functools import partial
+from itertools import compress
 from typing import Final
 
 import numpy as np
@@ -21,9 +23,9 @@ from claims.tables import (
     interval,
     jackknife,
     marked,
+    named_range,
     rho_by_chance,
     spread,
-    value_range,
 )
 from dislab.study import Study
 from dislab.study.statistics import correlation_table, holm, rank_correlations, variance_shares
@@ -74,25 +76,35 @@ def _shares(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
         for row, title in enumerate(SCORES.values())
     ]
     rows.append(["by chance below (shuffled scores)", *(f"{level:.2f}" for level in chance)])
-    spread = [f"{name} {value_range(value[:, k])}" for k, name in enumerate(SHARES)]
-    levels = ", ".join(f"{level:.2f}" for level in chance)
+    spread = [
+        f"{name} {named_range(zip(SCORES.values(), value[:, k], strict=True))}, by chance below "
+        f"{chance[k]:.2f}"
+        for k, name in enumerate(SHARES)
+    ]
     # what is left over is the seed only if it is more than shuffled scores leave
-    more = (low[:, 4] > 0) & (value[:, 2] > chance[2])
+    more, less = (low[:, 4] > 0) & (value[:, 2] > chance[2]), high[:, 4] < 0
     claims = [
         Claim(
             "Strength and seed together matter more than the method",
             "section 5.3",
-            f"shares of variance of six scores: {', '.join(spread)} (by chance below {levels})",
+            f"shares of variance: {'; '.join(spread)}",
             list((high[:, 3] < 0) & (value[:, 1] > chance[1])),
         ),
         Claim(
             "The seed alone matters more than the method",
             "section 5.3",
-            f"more for {more.sum()} of six scores, less for {(high[:, 4] < 0).sum()}, by intervals",
+            f"more for {more.sum()} of six scores{_names(more)}, less for {less.sum()}"
+            f"{_names(less)}, by intervals",
             list(more),
         ),
     ]
     return claims, {"header": ["score", *SHARES], "rows": rows}
+
+
+def _names(chosen: Iterable[bool]) -> str:
+    """The chosen ones of the six scores in brackets; nothing for none."""
+    names = ", ".join(compress(SCORES.values(), chosen))
+    return names and f" ({names})"
 
 
 def _shuffled_shares(runs: pd.DataFrame) -> Numbers:
@@ -125,29 +137,41 @@ def _agreement(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
     others, with_odd = pairs[~odd], pairs[odd]
     agree = (others["low"] > 0) & (others["p_holm"] < LEVEL)
     here = (
-        f"ρ {value_range(others['rho'])} ({agree.sum()} of {len(others)} pairs corrected p < .05); "
-        f"with Modularity {value_range(with_odd['rho'])}; by chance below {chance}"
+        f"ρ {_named_pairs(others)}, {agree.sum()} of {len(others)} pairs with a corrected p < .05; "
+        f"with Modularity {_named_pairs(with_odd, MODULARITY)}; by chance below {chance}"
     )
     supported = [*agree, bool(with_odd["rho"].mean() < others["rho"].mean())]
     claim = Claim("All scores but Modularity rank models alike", "section 5.2", here, supported)
     return [claim], {"header": ["ρ", *SCORES.values()], "rows": rows}
 
 
+def _named_pairs(pairs: pd.DataFrame, left_out: str = "") -> str:
+    """The range of ρ with the two scores of each end; one of them may be left out."""
+    return named_range(
+        (
+            " and ".join(SCORES[name] for name in (row.left, row.right) if name != left_out),
+            row.rho,
+        )
+        for row in pairs.itertuples()
+    )
+
+
 def _overlap(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
     """How often a run of the worst method beats one of the best."""
-    rows, overlaps, shares = [], [], []
+    rows, overlaps, shares = [], [], {}
     for column, title in SCORES.items():
         means = runs.groupby("method")[column].mean()
         best, worst = str(means.idxmax()), str(means.idxmin())
         share = jackknife(runs, partial(_beaten, column=column, best=best, worst=worst))
         good, bad = (runs.loc[runs["method"] == name, column] for name in (best, worst))
         overlaps.append(bool(bad.max() > good.min()))
-        shares.append(float(share[0][0]))
+        shares[title] = float(share[0][0])
         ends = [f"{METHODS[name]}, {spread(part)}" for name, part in ((best, good), (worst, bad))]
         rows.append([title, *ends, interval(*(float(end[0]) for end in share))])
     here = (
-        f"some run of the worst method beats some run of the best one for {sum(overlaps)} of six "
-        f"scores, in {value_range(shares)} of all pairs of runs (.5 by chance)"
+        "some run of the worst method beats some run of the best one for "
+        f"{sum(overlaps)} of six scores{_names(overlaps)}, in {named_range(shares.items())} of all "
+        "pairs of runs, .5 by chance"
     )
     claim = Claim("The scores of the methods overlap", "section 5.3", here, overlaps)
     ends = ["best method, mean (range)", "worst method, mean (range)"]
@@ -170,17 +194,27 @@ def _strength(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
         rows.append([METHODS[method], *(marked(part.loc[column]) for column in SCORES)])
     clear = correlations["p_holm"] < LEVEL
     rising, falling = (
-        (clear & (correlations["rho"] > 0)).sum(),
-        (clear & (correlations["rho"] < 0)).sum(),
+        correlations[clear & (correlations["rho"] > 0)],
+        correlations[clear & (correlations["rho"] < 0)],
     )
     here = (
-        f"of {len(correlations)} pairs of method and score, {rising} rise and {falling} fall with "
-        f"the strength (corrected p < .05), {(~clear).sum()} show no trend"
+        f"of {len(correlations)} pairs of method and score, {_trends(rising, 'rise')} and "
+        f"{_trends(falling, 'fall')} with the strength (corrected p < .05), {(~clear).sum()} show "
+        "no trend"
     )
-    supported = [bool(rising and falling), bool((~clear).any())]
+    supported = [bool(len(rising) and len(falling)), bool((~clear).any())]
     text = "No strength is good for all methods and scores: trends differ"
     claim = Claim(text, "section 5.3", here, supported)
     return [claim], {"header": ["ρ with the strength", *SCORES.values()], "rows": rows}
+
+
+def _trends(rows: pd.DataFrame, verb: str) -> str:
+    """The number of trends, with the method and the scores of each."""
+    scores = [
+        f"{METHODS[str(method)]}: {', '.join(SCORES[name] for name in part['right'])}"
+        for method, part in rows.groupby("method", sort=False)
+    ]
+    return f"{len(rows)} {verb}" + (f" ({'; '.join(scores)})" if scores else "")
 
 
 def _within(runs: pd.DataFrame, columns: list[str]) -> pd.DataFrame:
@@ -208,12 +242,14 @@ def _codes(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
         rows.append([METHODS[method], *cells])
     falls = (correlations["p_holm"] < LEVEL) & (correlations["rho"] < 0)
     sampled, mean = (falls[correlations["right"] == name] for name in names)
+    methods = [METHODS[name] for name in correlations.loc[sampled.index[sampled], "method"]]
     larger = (runs[MEAN_TC] > runs[SAMPLED_TC]).sum()
     claims = [
         Claim(
             "The total correlation of sampled codes falls with the strength",
             "section 5.1",
-            f"falls for {sampled.sum()} of {len(sampled)} methods (corrected p < .05)",
+            f"falls for {len(methods)} of {len(sampled)} methods (corrected p < .05): "
+            f"{', '.join(methods) or 'none'}",
             list(sampled),
         ),
         Claim(

@@ -78,9 +78,12 @@ def claims_on_predictors(runs: pd.DataFrame) -> dict[str, Table]:
 def _alike(pairs: pd.DataFrame, text: str, members: tuple[str, ...], chance: str) -> Claim:
     """The claim that the errors of some predictors rank runs alike."""
     part = [_pair(pairs, *names) for names in combinations(members, 2)]
-    figures = ", ".join(interval(row["rho"], row["low"], row["high"]) for row in part)
+    figures = ", ".join(
+        f"{row['left']} and {row['right']} {interval(row['rho'], row['low'], row['high'])}"
+        for row in part
+    )
     supported = [bool(row["low"] > 0 and row["p_holm"] < LEVEL) for row in part]
-    return Claim(text, "section 4", f"ρ of their errors {figures}; {chance}", supported)
+    return Claim(text, "section 4", f"ρ of their errors: {figures}; {chance}", supported)
 
 
 def _pair(pairs: pd.DataFrame, name: str, other: str) -> pd.Series:

@@ -1,10 +1,11 @@
 """Models that a loss or a score on few labels selects."""
 
-from typing import Final
+from collections.abc import Sequence
+from typing import Final, NamedTuple
 
 import pandas as pd
 
-from claims.tables import LEVEL, ORDERS, SCORES, Claim, Table, interval, rho_by_chance, value_range
+from claims.tables import LEVEL, ORDERS, SCORES, Claim, Table, interval, named_range, rho_by_chance
 from dislab.study.statistics import model_selection, rank_correlations
 from dislab.study.statistics.selection import Best
 
@@ -24,46 +25,76 @@ LABELLED: Final = {
 }
 
 
+class Choice(NamedTuple):
+    """The run that a selector chooses for a score, with its regret and that of a random choice."""
+
+    score: str
+    selector: str
+    rho: float
+    p: float
+    regret: float
+    at_random: float
+
+    @property
+    def is_ranked(self) -> bool:
+        """Whether the selector prefers the better runs, by its corrected p."""
+        return self.p < LEVEL and self.rho > 0
+
+    @property
+    def helps(self) -> bool:
+        """Whether the chosen run is better than a random one too."""
+        return self.is_ranked and self.regret < self.at_random
+
+
 def without_labels(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
     """Runs chosen without labels for each score, beside a random choice."""
-    chosen, table = _choices(runs, SELECTORS, BEST)
-    return [_chosen(runs, selector, chosen) for selector in SELECTORS.values()], table
+    choices, table = _choices(runs, SELECTORS, BEST)
+    chance = rho_by_chance(runs)
+    by_selector = {
+        title: [choice for choice in choices if choice.selector == title]
+        for title in SELECTORS.values()
+    }
+    return [claim_without_labels(part, chance) for part in by_selector.values()], table
 
 
 def with_labels(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
     """Runs chosen by scores on few labels for each score, beside a random choice."""
-    chosen, table = _choices(runs, LABELLED, dict.fromkeys(LABELLED, "highest"))
-    text = "A score on 100 labels selects good models"
-    helps = [good for _, _, good in chosen]
-    here = f"{_chosen_figures(runs, chosen)} of {len(helps)} pairs of two selectors and six scores"
-    return [Claim(text, "Locatello et al. (2020), section 3", here, helps)], table
+    choices, table = _choices(runs, LABELLED, dict.fromkeys(LABELLED, "highest"))
+    return [claim_with_labels(choices, rho_by_chance(runs))], table
 
 
 def _choices(
     runs: pd.DataFrame, selectors: dict[str, str], best: dict[str, Best]
-) -> tuple[list[tuple[str, float, bool]], Table]:
-    """For each score and selector its ρ, and whether it helps; the table of both."""
+) -> tuple[list[Choice], Table]:
+    """The choice of each selector for each score; the table of them."""
     pairs = rank_correlations(runs, list(selectors), list(SCORES), orders=ORDERS)
     corrected = pairs[pairs["group"] == "all"].set_index(["left", "right"])["p_holm"]
-    rows, chosen = [], []
+    rows, choices = [], []
     for column, title in SCORES.items():
         selected = model_selection(runs, column, best).set_index("selector")
         at_random = float(selected.loc["random", "regret"])
         for name, selector in selectors.items():
             row, p = selected.loc[name], float(corrected[name, column])
-            helps = p < LEVEL and row["rho"] > 0 and row["regret"] < at_random
-            chosen.append((selector, float(row["rho"]), bool(helps)))
-            figures = [f"{p:.3f}", f"{row['regret']:.2f}", f"{at_random:.2f}"]
+            choice = Choice(title, selector, float(row["rho"]), p, float(row["regret"]), at_random)
+            choices.append(choice)
+            figures = [f"{p:.3f}", f"{choice.regret:.2f}", f"{at_random:.2f}"]
             rows.append([title, selector, interval(row["rho"], row["low"], row["high"]), *figures])
     figures = ["p (Holm)", "regret", "regret of a random choice"]
-    return chosen, {"header": ["score", "chosen by", "ρ", *figures], "rows": rows}
+    return choices, {"header": ["score", "chosen by", "ρ", *figures], "rows": rows}
 
 
-def _chosen(runs: pd.DataFrame, selector: str, chosen: list[tuple[str, float, bool]]) -> Claim:
-    """The claim on one selector."""
-    chosen = [choice for choice in chosen if choice[0] == selector]
-    helps = [good for _, _, good in chosen]
-    here = f"{_chosen_figures(runs, chosen)} of six"
+def claim_without_labels(choices: Sequence[Choice], chance: float) -> Claim:
+    """The claim on one selector, with the scores for which it helps or only ranks runs."""
+    helps = [choice.helps for choice in choices]
+    good = [choice.score for choice in choices if choice.helps]
+    here = f"{_figures(choices, chance)} of six" + (f" ({', '.join(good)})" if good else "")
+    here += "".join(
+        f"; {choice.score}: ρ {choice.rho:.2f} with a corrected p of {choice.p:.3f}, but the "
+        f"chosen run has a regret of {choice.regret:.2f}, a random one {choice.at_random:.2f}"
+        for choice in choices
+        if choice.is_ranked and not choice.helps
+    )
+    selector = choices[0].selector
     if selector == "UDR":
         text = "UDR selects good models without labels"
         return Claim(text, "Duan et al. (2020)", here, helps)
@@ -71,10 +102,19 @@ def _chosen(runs: pd.DataFrame, selector: str, chosen: list[tuple[str, float, bo
     return Claim(text, "section 5.4", here, [not good for good in helps])
 
 
-def _chosen_figures(runs: pd.DataFrame, chosen: list[tuple[str, float, bool]]) -> str:
+def claim_with_labels(choices: Sequence[Choice], chance: float) -> Claim:
+    """The claim on scores of 100 labels, with the pairs for which they do not help."""
+    bad = [f"{choice.score} by {choice.selector}" for choice in choices if not choice.helps]
+    here = f"{_figures(choices, chance)} of {len(choices)} pairs of two selectors and six scores"
+    here += f" (not {', '.join(bad)})" if bad else ""
+    text, there = "A score on 100 labels selects good models", "Locatello et al. (2020), section 3"
+    return Claim(text, there, here, [choice.helps for choice in choices])
+
+
+def _figures(choices: Sequence[Choice], chance: float) -> str:
     """The range of ρ beside chance, and how often a choice helps."""
     return (
-        f"ρ with six scores {value_range(rho for _, rho, _ in chosen)} (by chance below "
-        f"{rho_by_chance(runs):.2f}); a corrected p < .05 and less regret than a random choice "
-        f"for {sum(good for _, _, good in chosen)}"
+        f"ρ {named_range((choice.score, choice.rho) for choice in choices)}, by chance below "
+        f"{chance:.2f}; a corrected p < .05 and less regret than a random choice "
+        f"for {sum(choice.helps for choice in choices)}"
     )

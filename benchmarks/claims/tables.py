@@ -1,6 +1,6 @@
 """Claims with their verdicts, intervals over seeds, and cells of tables."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -115,8 +115,16 @@ def value_range(values: Iterable[float]) -> str:
     return f"{min(numbers):.2f} to {max(numbers):.2f}"
 
 
-def listed(values: Iterable[float]) -> str:
-    return ", ".join(f"{value:.2f}" for value in values)
+def named(values: Mapping[str, float]) -> str:
+    """Values behind their names."""
+    return ", ".join(f"{name} {value:.2f}" for name, value in values.items())
+
+
+def named_range(values: Iterable[tuple[str, float]]) -> str:
+    """The least and the largest value, with their names."""
+    pairs = list(values)
+    ends = [end(pairs, key=lambda pair: pair[1]) for end in (min, max)]
+    return " to ".join(f"{value:.2f} ({name})" for name, value in ends)
 
 
 def interval(value: float, low: float, high: float, digits: int = 2) -> str:

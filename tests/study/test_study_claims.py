@@ -3,6 +3,7 @@
 import importlib
 import itertools
 import json
+import re
 from pathlib import Path
 from types import ModuleType
 
@@ -224,4 +225,54 @@ def test_scores_on_few_labels_select_if_they_resemble_the_scores(
     runs[list(claims.selection.LABELLED)] += noise * rng.normal(size=(30, 2))
     (claim,), table = claims.selection.with_labels(runs)
     assert claim.cells()[-1] == verdict
+    assert ("(not β-VAE score by MIG of 100 labels" in claim.here) == (verdict == "no")
     assert len(table["rows"]) == 12
+
+
+def test_a_claim_on_a_selector_names_the_scores_and_why_a_rank_correlation_is_not_enough(
+    claims: ModuleType,
+) -> None:
+    choice = claims.selection.Choice
+    choices = [
+        choice("MIG", "ELBO", 0.33, 0.001, 0.23, 0.19),
+        choice("SAP", "ELBO", -0.5, 0.001, 0.0, 0.3),
+        choice("DCI D", "ELBO", 0.2, 0.8, 0.0, 0.3),
+    ]
+    claim = claims.selection.claim_without_labels(choices, 0.16)
+    assert claim.cells()[-1] == "yes"
+    assert claim.here == (
+        "ρ -0.50 (SAP) to 0.33 (MIG), by chance below 0.16; a corrected p < .05 and less regret "
+        "than a random choice for 0 of six; MIG: ρ 0.33 with a corrected p of 0.001, but the "
+        "chosen run has a regret of 0.23, a random one 0.19"
+    )
+    choices[0] = choice("MIG", "UDR", 0.33, 0.001, 0.1, 0.19)
+    claim = claims.selection.claim_without_labels(choices, 0.16)
+    assert claim.cells()[-1] == "partly"
+    assert claim.here.endswith("for 1 of six (MIG)")
+
+
+NAMED = {
+    "labels_rooms": ("correlations", "less unfair", "reason better", "need no fewer labels"),
+    "dittadi_rooms": ("correlations", "OOD1: ", "OOD2-A: ", "OOD2-B: "),
+}
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_numbers_of_a_claim_have_names_and_are_those_of_the_table(name: str) -> None:
+    tables = json.loads((BENCHMARKS / "results" / f"{name}.json").read_text())["tables"]
+    table, *claims_named = NAMED[name]
+    cells = " ".join(" ".join(row) for row in tables[table]["rows"])
+    rows = [row for row in tables["claims"]["rows"] if any(text in row[0] for text in claims_named)]
+    assert len(rows) >= 4
+    for claim, _, here, _ in rows:
+        numbers = re.findall(r"([\w -]+?) (-?\d\.\d\d)(?=[,;])", here)
+        assert numbers, claim
+        assert all(re.search("[A-Z]", title) for title, _ in numbers), claim
+        assert all(number in cells for _, number in numbers), claim
+
+
+@pytest.mark.parametrize("path", sorted((BENCHMARKS / "results").glob("*.json")), ids=str)
+def test_every_row_of_a_stored_table_has_a_cell_for_each_heading(path: Path) -> None:
+    tables = json.loads(path.read_text()).get("tables", {})
+    for name, table in tables.items():
+        assert {len(row) for row in table["rows"]} == {len(table["header"])}, name
