@@ -91,6 +91,70 @@ def test_errors_of_labels(tiny: Dataset) -> None:
     assert np.array_equal(labels(factors=["place"])[:, 0], exact[:, 2])
 
 
+def choice(data: Any, split: str = "train") -> Any:
+    """The labelled images of a split: state numbers and labels."""
+    labels = data.labels(split)
+    assert labels is not None
+    return labels
+
+
+def test_the_seed_draws_labelled_images_errors_and_orders(tiny: Dataset) -> None:
+    def drawn(seed: int, **settings: Any) -> list[list[Any]]:
+        data = SingleData(tiny, few_labels={"seed": seed, **settings})  # type: ignore[typeddict-item]
+        return [part.tolist() for part in choice(data)]
+
+    for settings in (
+        {"count": 20},
+        {"count": None, "errors": 0.5},
+        {"count": 20, "permuted": True},
+    ):
+        torch.manual_seed(1)
+        first = drawn(3, **settings)
+        torch.manual_seed(2)
+        assert drawn(3, **settings) == first
+        states, labels = drawn(4, **settings)
+        assert states != first[0]
+        assert labels != first[1]
+    few, many = drawn(3, count=20), drawn(3, count=20, errors=0.5)
+    assert few[0] == many[0]  # errors change no choice of images
+
+
+def test_labelled_images_follow_the_correlation_of_the_training_split(tiny: Dataset) -> None:
+    pair: Any = {"factors": ["place", "angle"], "strength": 0.1}
+    data = SingleData(tiny, few_labels={"count": 60}, correlation=pair)
+    for split in ("train", "validation"):
+        states = choice(data, split).states
+        place, angle = (tiny.factors.positions(states)[:, [2, 1]] / [19, 4]).T
+        assert np.abs(place - angle).mean() < 0.15, split  # 0.35 without correlation
+
+
+def test_labelled_images_take_turns_in_evaluation(tiny: Dataset, shown: Any) -> None:
+    few: FewLabels = {"count": 12, "validation": 0.5}
+    data = SingleData(tiny, few_labels=few, test=0.1, eval_batch_size=4)
+    states = np.concatenate([shown(batch.labelled.image) for batch in batches(data, "test", 9)])
+    expected = choice(data, "test").states
+    assert len(states) > 2 * len(expected)
+    assert np.array_equal(states, np.resize(expected, len(states)))
+
+
+def test_a_wrong_label_is_any_value_of_its_factor(tiny: Dataset) -> None:
+    """All values are equally likely, however often the labelled images have them."""
+    pair: Any = {"factors": ["shape", "place"], "strength": 0.3}
+    include: Any = {"place": {"max": 9}}  # most of these places go with the first shape
+    few: FewLabels = {"count": 60, "errors": 1.0, "validation": 0.0, "factors": ["shape"]}
+    right: FewLabels = {**few, "errors": 0.0}
+    data = [
+        [
+            SingleData(tiny, include=include, correlation=pair, few_labels={**labels, "seed": seed})
+            for seed in range(20)
+        ]
+        for labels in (right, few)
+    ]
+    exact, wrong = (np.mean([choice(each).values for each in kind]) for kind in data)
+    assert exact < 0.4
+    assert wrong == pytest.approx(0.5, abs=0.05)
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [

@@ -1,6 +1,7 @@
 """What is on the disk at each named point of a write: failures are injected there."""
 
 import os
+import resource
 import stat
 from functools import partial
 from pathlib import Path
@@ -79,6 +80,22 @@ def test_a_disk_that_fills_while_the_table_is_rewritten_loses_no_row(
     assert os.listdir(tmp_path) == ["metrics.csv"]
 
 
+def test_a_row_of_which_the_disk_takes_a_part_is_an_error(tmp_path: Path) -> None:
+    curves, path = Curves(tmp_path), tmp_path / "metrics.csv"
+    curves.log_metrics({"loss": 0.5}, 1)
+    before = path.read_bytes()
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 3, limits[1]))
+    try:
+        with pytest.raises(OSError, match="No space left on device"):
+            curves.log_metrics({"loss": 0.25}, 2)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert path.read_bytes() == before + b"0.2"
+    Curves(tmp_path, first_step=2).log_metrics({"loss": 0.25}, 2)
+    assert [row["step"] for row in read_curves(path).rows] == ["1", "2"]
+
+
 def test_a_resumed_run_replaces_the_values_of_the_step_it_repeats(tmp_path: Path) -> None:
     killed = Curves(tmp_path)
     for step in (1, 2, 3):
@@ -134,11 +151,21 @@ def test_the_row_of_a_step_is_on_the_disk_before_its_checkpoint(
         default_root_dir=tmp_path,
     )
     written: dict[int, list[str]] = {}
+    synchronised: dict[int, int] = {}
+    """Bytes of each file at its last `fsync`, by inode."""
+    fsync = os.fsync
+
+    def record_fsync(descriptor: int) -> None:
+        status = os.fstat(descriptor)
+        synchronised[status.st_ino] = status.st_size
+        fsync(descriptor)
 
     def record(path: Path, *_: Any, **__: Any) -> None:
-        rows = read_curves(tmp_path / "metrics.csv").rows
-        written[trainer.global_step] = [row["step"] for row in rows]
+        table = tmp_path / "metrics.csv"
+        written[trainer.global_step] = [row["step"] for row in read_curves(table).rows]
+        assert synchronised[table.stat().st_ino] == table.stat().st_size
 
+    monkeypatch.setattr(os, "fsync", record_fsync)
     monkeypatch.setattr(trainer, "save_checkpoint", record)
     data = SingleData(GaussianBlob(), batch_size=8, steps_per_epoch=10, validation=0.05, test=0.1)
     trainer.fit(model, data)
