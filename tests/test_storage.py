@@ -15,10 +15,13 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+import numpy as np
 import pytest
+from filelock import FileLock, Timeout
 
+from dislab.datasets.bank.bank import BankSpec, prepare_bank
 from dislab.errors import InputError
-from dislab.runs import trained_alone
+from dislab.runs import trained_alone, write_scores
 from dislab.storage import (
     atomic,
     cache_file,
@@ -348,6 +351,36 @@ def test_locked_lets_one_in_at_a_time(tmp_path: Path) -> None:
     for thread in threads:
         thread.join()
     assert worst == 1
+
+
+def test_a_file_that_processes_share_is_written_under_its_lock(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No second process can write between reading and replacing, or into the same part."""
+    held: dict[str, bool] = {}
+    replace = os.replace
+
+    def is_held(path: Path) -> bool:
+        lock = FileLock(path.with_name(f"{path.name}.lock"))
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            return True
+        lock.release()
+        return False
+
+    def record(source: Path, target: Path) -> None:
+        held[Path(target).name] = is_held(Path(target))
+        replace(source, target)
+
+    monkeypatch.setattr(os, "replace", record)
+    download(server.url, tmp_path / "file.bin", len(CONTENT), CHECKSUM)
+    write_scores(tmp_path, "test", {"scores": {"mig": 0.5}})
+    rows = np.zeros((2, 4), dtype=np.uint8)
+    prepare_bank(BankSpec(tmp_path / "bank.npy", rows.shape, {}, lambda: [rows]))
+    expected = {"file.bin", "scores.json", "bank.npy"}
+    assert {name for name, is_locked in held.items() if is_locked} == expected
+    assert not any(map(is_held, (tmp_path / name for name in expected)))
 
 
 def test_sha256_of_a_known_text(tmp_path: Path) -> None:

@@ -72,8 +72,14 @@ def test_a_slider_names_a_factor_as_the_verdict_of_the_run_does(data: SingleData
     assert all(name.startswith("partly ") for z, name in names.items() if name and z != latent)
 
 
-def test_starts_are_test_images_with_their_codes(data: SingleData) -> None:
+@pytest.mark.parametrize("scale", [1, 100])
+def test_starts_are_test_images_with_their_codes(scale: int, data: SingleData) -> None:
+    """Sliders reach them all, also codes that are many deviations from the middle."""
     module = vae(shape=(1, SIZE, SIZE))
+    *_, last = (part for part in module.encoder.modules() if isinstance(part, nn.Linear))
+    with torch.no_grad():
+        last.weight[:3] *= scale
+        last.bias[:3] *= scale
     found = explorer_of(module, data)
     assert len(found["starts"]) == 1 + STARTS
     assert found["starts"][0]["code"] == [0, 0, 0]
@@ -85,10 +91,12 @@ def test_starts_are_test_images_with_their_codes(data: SingleData) -> None:
     for start, image, code in zip(found["starts"][1:], images, codes, strict=True):
         np.testing.assert_allclose(start["code"], code, atol=1e-4)
         np.testing.assert_array_equal(image_of(start["image"]), (image[0] * 255).round())
-    reach = max(abs(value) for start in found["starts"] for value in start["code"])
+    reach = np.abs([start["code"] for start in found["starts"]]).max(axis=0)
+    assert bool(reach.max() > 3) is (scale > 1)
     assert len(found["sliders"]) == 3
-    assert all(one["high"] >= 3 for one in found["sliders"])
-    assert max(one["high"] for one in found["sliders"]) >= reach
+    for slider in found["sliders"]:
+        assert slider["high"] >= max(3, reach[slider["latent"]])
+        assert slider["low"] == -slider["high"]
 
 
 def tile(found: Any, number: int) -> Any:
