@@ -103,12 +103,25 @@ def test_the_seed_decides_the_votes() -> None:
     assert not torch.equal(one["factor_vae_votes"], three["factor_vae_votes"])
 
 
-def test_votes_of_the_test_are_drawn_apart_from_those_of_training() -> None:
-    metric = FactorVAEScore(SPACE, votes_train=500, votes_test=500)
-    codes = torch.randn(500, 3, generator=torch.Generator().manual_seed(0))
-    metric.update(codes, draw_factors(500))
+def test_the_majority_of_training_votes_judges_votes_drawn_apart() -> None:
+    metric = FactorVAEScore(SPACE, votes_train=60, votes_test=40, seed=4)
+    codes = torch.randn(500, 3, generator=torch.Generator().manual_seed(0)).double()
+    factors = draw_factors(500)
+    metric.update(codes, factors)
     result = metric.compute()
-    assert result["factor_vae_score"] != result["factor_vae_score_train"]
+    everything = torch.ones(4, dtype=torch.bool)
+    train, test = (
+        count_votes(
+            codes,
+            everything[:3],
+            draw_ballot(factors, everything, votes, 64, host_generator(4, part), SPACE.names),
+            4,
+        )
+        for part, votes in enumerate((60, 40))
+    )
+    assert result["factor_vae_score"] == vote_accuracy(train, test)
+    assert result["factor_vae_score_train"] == vote_accuracy(train, train)
+    assert vote_accuracy(train, test) < vote_accuracy(test, test)
 
 
 def test_incomplete_and_correlated_images_are_fine() -> None:

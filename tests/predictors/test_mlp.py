@@ -43,6 +43,17 @@ def test_every_image_is_seen_before_any_is_seen_again(images: int, size: int) ->
     assert torch.equal(batches, SMALL(3, (0,), steps=30)._batches(images))
 
 
+def test_the_seed_draws_the_batches_too() -> None:
+    """Whole orders of the images follow each other."""
+    first, again, other = (
+        MLP(4, (0,), steps=6, batch_size=5, seed=s)._batches(10) for s in (3, 3, 4)
+    )
+    assert torch.equal(first, again)
+    assert not torch.equal(first, other)
+    for order in first.view(3, 10):
+        assert order.sort().values.tolist() == list(range(10))
+
+
 def test_seeds_and_layers_matter() -> None:
     results = []
     for settings in ({}, {"seed": 1}, {"layers": 1}, {"layers": 3}):

@@ -40,6 +40,21 @@ def test_losses_equal_numpy(posterior: Posterior) -> None:
         assert out["penalty"] == pytest.approx(3 * value, rel=1e-4)
 
 
+def test_the_covariance_of_two_processes_is_that_of_one(
+    posterior: Posterior, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = loss_of(posterior, loss="covariance")
+    every = {4: posterior.mean, 3: LABELS}  # by number of columns
+    monkeypatch.setattr(
+        "dislab.regularizers.label_fit.gather_rows", lambda rows: every[rows.shape[1]]
+    )
+    part = LabelFit(4, 100, loss="covariance")
+    for rows in (slice(0, 4), slice(4, 8)):
+        own = Posterior(posterior.mean[rows], posterior.log_var[rows])
+        out = part(own, own.mean, {"labels": LABELS[rows]}, torch.tensor(0))
+        assert out.penalty.item() == pytest.approx(whole["penalty"])
+
+
 @pytest.mark.parametrize(
     ("schedule", "gammas"),
     [("fixed", [2, 2, 2]), ("annealed", [0, 1, 2]), ("fine_tuned", [0, 0, 2])],
