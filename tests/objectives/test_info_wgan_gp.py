@@ -7,9 +7,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from dislab.base import DataModule, ImageBatch
+from dislab.base import DataModule, EncoderBuilder, ImageBatch
 from dislab.decoders import MLPDecoder
-from dislab.encoders import MLPEncoder
+from dislab.encoders import ConvCritic, MLPEncoder
 from dislab.errors import InputError
 from dislab.functional.games import generator_input, gradient_penalty, recovered
 from dislab.functional.streams import Stream
@@ -18,10 +18,14 @@ from dislab.objectives import InfoWGANGP
 STEP = torch.tensor(0)
 
 
-def make(**settings: Any) -> InfoWGANGP:
+MLP = partial(MLPEncoder, hidden=(16,))
+SMOOTH = partial(ConvCritic, channels=(4,), hidden=16)
+"""Normalised: its gradient for images depends on them, unlike that of linear layers and ReLUs."""
+
+
+def make(critic: EncoderBuilder = MLP, **settings: Any) -> InfoWGANGP:
     torch.manual_seed(0)
-    parts = partial(MLPDecoder, hidden=(16,)), partial(MLPEncoder, hidden=(16,))
-    return InfoWGANGP((1, 8, 8), *parts, **settings)
+    return InfoWGANGP((1, 8, 8), partial(MLPDecoder, hidden=(16,)), critic, **settings)
 
 
 def batch(count: int = 6) -> ImageBatch:
@@ -36,8 +40,9 @@ def gradients(loss: Tensor, module: torch.nn.Module) -> list[Tensor]:
     return list(given)
 
 
-def test_each_player_gets_the_gradient_of_its_own_loss() -> None:
-    gan = make(weight=0.4, penalty=7.0)
+@pytest.mark.parametrize("network", [MLP, SMOOTH])
+def test_each_player_gets_the_gradient_of_its_own_loss(network: EncoderBuilder) -> None:
+    gan = make(network, weight=0.4, penalty=7.0)
     image = batch().image
     draws = gan.draw(6, Stream(2))
     loss, log = gan.losses(batch(), draws, STEP)
