@@ -9,6 +9,7 @@ from dislab.codes.importance import importance_scores
 from dislab.errors import InputError
 
 H14 = (0.25 * math.log(4) + 0.75 * math.log(4 / 3)) / math.log(2)
+LOG23 = math.log(2) / math.log(3)
 
 
 @pytest.mark.parametrize(
@@ -26,6 +27,14 @@ H14 = (0.25 * math.log(4) + 0.75 * math.log(4 / 3)) / math.log(2)
             [0.0, 1.0],
             0.8 * (1 - H14) + 0.2,
             0.6,
+        ),
+        # Two of four factors and two of three latents: half, and less, of the largest entropies.
+        (
+            [[1.0, 1.0, 0.0, 0.0], [1.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]],
+            [0.5, 0.5, 1.0],
+            [1 - LOG23, 1.0, 1.0, 1.0],
+            0.6,
+            0.4 * (1 - LOG23) + 0.6,
         ),
     ],
 )

@@ -100,7 +100,8 @@ def choice(data: Any, split: str = "train") -> Any:
 
 def test_the_seed_draws_labelled_images_errors_and_orders(tiny: Dataset) -> None:
     def drawn(seed: int, **settings: Any) -> list[list[Any]]:
-        data = SingleData(tiny, few_labels={"seed": seed, **settings})  # type: ignore[typeddict-item]
+        few: Any = {"seed": seed, **settings}
+        data = SingleData(tiny, few_labels=few)
         return [part.tolist() for part in choice(data)]
 
     for settings in (

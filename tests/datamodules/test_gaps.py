@@ -93,7 +93,8 @@ def test_no_value_is_no_value(photos: FolderDataset) -> None:
         n for n in range(COUNT - 5) if n % 3 and n % 4 and n % 2 == 0 and n % 4 + 1 in (1, 3)
     }
     for column, factor in enumerate(space.factors):
-        for position, value in enumerate(factor.values):  # the last one too
+        values: tuple[Any, ...] = factor.values
+        for position, value in enumerate(values):  # the last one too
             having = np.flatnonzero(space.positions(states)[:, column] == position)
             assert np.array_equal(space.where({factor.name: value}), having)
     assert np.array_equal(space.index(space.positions(states)), states)
