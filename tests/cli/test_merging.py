@@ -173,9 +173,9 @@ def test_the_first_line_names_what_differs(folder: Path, caplog: pytest.LogCaptu
     later = "{model: {init_args: {regularizers: {mine: CapacityKL, tc: null}}}}"
     args = ["--report=false", "--pictures=false", "--evaluate.metrics={}", "--then_test=false"]
     assert main(["fit", "--config=base.yaml", f"--config={later}", *args]) == 0
-    (line,) = [one for one in caplog.messages if one.startswith("Training VAE")]
-    assert line.endswith(": base.yaml with regularizers: +mine, -tc; metrics: -mig")
+    (text,) = [message for message in caplog.messages if message.startswith("Training VAE")]
+    assert text.endswith("  settings    base.yaml with regularizers: +mine, -tc; metrics: -mig")
     caplog.clear()
     assert main(["fit", "--config=base.yaml", "--trainer.max_steps=3", *args[:2], args[3]]) == 0
-    (line,) = [one for one in caplog.messages if one.startswith("Training VAE")]
-    assert line.endswith("in runs/run/version_1")
+    (text,) = [message for message in caplog.messages if message.startswith("Training VAE")]
+    assert text.endswith("  run         runs/run/version_1")

@@ -14,6 +14,7 @@ import yaml
 from dislab.cli import main
 from dislab.cli.training_parser import COMMON, help_text, requested
 from dislab.errors import InputError
+from dislab.report.run_record import read_run
 
 SMALL = {
     "name": "small",
@@ -52,18 +53,27 @@ def folder(tmp_path: Path) -> Path:
 def test_off_a_terminal_a_fit_prints_few_lines_and_ends_with_the_scores(folder: Path) -> None:
     done = subprocess.run(FIT, cwd=folder, capture_output=True, text=True, check=True)
     lines = done.stderr.splitlines()
-    assert re.fullmatch(
-        r"Training small: VAE with KL \([\d,]+ parameters\) on GaussianBlob \(\d+ training images "
-        r"of 1×16×16\), device cpu, precision 32-true, steps 0 to 20, in runs/small/version_0",
-        lines[0],
-    )
+    assert lines[0] == "Training small: VAE with KL"
+    rows = [line.split(maxsplit=1) for line in lines[1:6]]
+    assert [name for name, _ in rows] == ["parameters", "data", "device", "steps", "run"]
+    assert re.fullmatch(r"GaussianBlob, \d+ training images of 1×16×16", rows[1][1])
+    assert [text for _, text in rows[2:]] == [
+        "cpu, precision 32-true",
+        "0 to 20",
+        "runs/small/version_0",
+    ]
+    lines = lines[5:]
     numbers = r"loss [\d.e+-]+, [\d.e+]+ steps/s, \d\d:\d\d left"
     for line, step in zip(lines[1:4], (6, 12, 18), strict=True):  # rows of the log, 5 steps apart
         assert re.fullmatch(rf"step {step} of 20, {numbers}", line)
     assert re.fullmatch(r"Trained 20 steps in \d\d:\d\d \(.* steps/s\)", lines[4])
-    assert re.match(r"test split: loss [\d.]+, .*kl/kl [\d.e-]+", lines[5])
-    assert all(line.startswith("dislab: warning: ") for line in lines[6:])  # of the few images
-    table = done.stdout.split("\n\n")[-2]
+    assert re.match(r"test split: loss [\d.]+, .* kl [\d.e-]+", lines[5])
+    assert lines[6] == "Scoring 200 images by dci, mig …"
+    assert all(line.startswith("dislab: warning: ") for line in lines[7:])  # of the few images
+    table, verdict = done.stdout.split("\n\n")[-3:-1]
+    assert verdict.endswith(".")
+    page = read_run(folder / "runs/small/version_0", draw=False)
+    assert " ".join(verdict.split()) == page.verdict
     names = [re.split("  +", line)[0] for line in table.splitlines()]
     assert names == [
         "score",

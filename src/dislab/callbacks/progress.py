@@ -4,6 +4,7 @@ import math
 import shutil
 import sys
 import time
+from textwrap import fill
 from typing import Any, Final, Literal, final, get_args
 
 import lightning.pytorch as pl
@@ -14,6 +15,7 @@ from dislab.base import DataModule, Objective, is_vector
 from dislab.base.trainer_counters import logs_now
 from dislab.callbacks._trainer import is_rehearsal, run_folder
 from dislab.functional.checks import check_choice, check_count
+from dislab.storage import WIDTH, text_table
 
 Show = Literal["auto", "bar", "lines", "nothing"]
 """Form of the progress display: `auto` is a bar on a terminal and lines elsewhere."""
@@ -28,8 +30,8 @@ _UNKNOWN: Final = 1000
 class Progress(pl.Callback):
     """Prints the start of training, its progress, and the losses of `test` and `validate`.
 
-    One line names the method, its parameters, data, device, precision and run folder. On a terminal
-    a bar follows, with the steps, the loss and the remaining time. Elsewhere, as in the log file of
+    The first lines name the method, its parameters, data, device and run folder. On a terminal a
+    bar follows, with the steps, the loss and the remaining time. Elsewhere, as in the log file of
     a batch job, a line follows every `steps` optimiser steps. Everything goes to standard error.
     The loss is that of the latest row of the log, so that no step waits for the device; the
     remaining time is estimated from the mean rate of this process, including validations.
@@ -68,11 +70,10 @@ class Progress(pl.Callback):
         display = self._display(trainer)
         if display == "nothing":
             return
-        location = f", in {folder}" if folder else ""
-        changes = f": {self.changes}" if self.changes else ""
-        method = _method(pl_module, self.method)
-        headline = _headline(trainer, pl_module, method, self._first, self._total)
-        rank_zero_info(headline + location + changes)
+        rows = _headline(trainer, pl_module, self._first, self._total)
+        rows |= {"run": str(folder) if folder else "", "settings": self.changes}
+        lines = text_table((f"  {name}", text) for name, text in rows.items() if text)
+        rank_zero_info("\n".join([f"Training {_method(pl_module, self.method)}", *lines]))
         if display == "bar":
             self._open("training", self._total, self._first, " steps")
 
@@ -197,8 +198,8 @@ class Progress(pl.Callback):
         if values.get("objective") == values.get("loss"):
             values.pop("objective", None)
         first = {"loss": values.pop("loss")} if "loss" in values else {}
-        listed = ", ".join(f"{name} {value:.6g}" for name, value in (first | values).items())
-        rank_zero_info(f"{split} split: {listed}")
+        listed = ", ".join(f"{_term(name)} {value:.6g}" for name, value in (first | values).items())
+        rank_zero_info(fill(f"{split} split: {listed}", WIDTH, subsequent_indent="  "))
 
     def _open_batches(self, trainer: pl.Trainer, name: str, batches: Any) -> None:
         if self._display(trainer) == "bar":
@@ -222,21 +223,24 @@ class Progress(pl.Callback):
 
 
 def _headline(
-    trainer: pl.Trainer, module: pl.LightningModule, method: str, first: int, total: int | None
-) -> str:
-    """One line with the method, its parameters, data, device, precision and steps."""
-    count = sum(parameter.numel() for parameter in module.parameters())
-    text = f"Training {method} ({count:,} parameters)"
+    trainer: pl.Trainer, module: pl.LightningModule, first: int, total: int | None
+) -> dict[str, str]:
+    """Parameters, data, device with precision, and steps, by name; empty ones are not known."""
+    images = ""
     data = getattr(trainer, "datamodule", None)
     if isinstance(data, DataModule) and isinstance(module, Objective):
         sizes = data.image_shape[:1] if is_vector(data.image_shape) else data.image_shape
         shape, noun = "×".join(map(str, sizes)), "images" if sizes[1:] else "vectors"
         count = len(data.indices("train"))
-        text += f" on {type(data.dataset).__name__} ({count:,} training {noun} of {shape})"
+        images = f"{type(data.dataset).__name__}, {count:,} training {noun} of {shape}"
     device = trainer.strategy.root_device
     several = f"{trainer.world_size} processes on " if trainer.world_size > 1 else ""
-    steps = f", steps {first:,} to {total:,}" if total is not None else ""
-    return f"{text}, device {several}{device}, precision {trainer.precision}{steps}"
+    return {
+        "parameters": f"{sum(parameter.numel() for parameter in module.parameters()):,}",
+        "data": images,
+        "device": f"{several}{device}, precision {trainer.precision}",
+        "steps": "" if total is None else f"{first:,} to {total:,}",
+    }
 
 
 def _method(module: pl.LightningModule, name: str) -> str:
@@ -256,6 +260,12 @@ def _total(trainer: pl.Trainer) -> int | None:
     if counts_batches and epochs is not None and epochs >= 0 and math.isfinite(batches):
         limits.append(epochs * math.ceil(batches / trainer.accumulate_grad_batches))
     return min(limits, default=None)
+
+
+def _term(name: str) -> str:
+    """Name of a term of the loss in words; a part with one term of its own name has it once."""
+    part, _, term = name.partition("/")
+    return part if term in ("", part) else f"{part} {term}".replace("/", " ").replace("_", " ")
 
 
 def _loss(trainer: pl.Trainer) -> str:

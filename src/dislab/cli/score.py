@@ -45,6 +45,8 @@ def run(args: list[str]) -> int:
     groups = None if options.groups is None else [_columns(word) for word in options.groups]
     arrays = read_arrays(path, ("codes", "factors"))
     names = options.names or names_of(arrays)
+    scores = "the default scores" if chosen is None else ", ".join(chosen)
+    print(f"Scoring {len(arrays['codes']):,} images by {scores} …", file=sys.stderr)
     with warnings.catch_warnings():
         warnings.simplefilter("default", UserWarning)
         evaluation = evaluate_fully(

@@ -1,6 +1,7 @@
 """`dislab transfer`: scores predictors, trained on codes, on shifted images."""
 
 import argparse
+import sys
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -228,6 +229,8 @@ def _scored(folder: Path, options: argparse.Namespace) -> "Transfer | None":
     check_count("reconstructions", options.reconstructions, 0, most=100)
     check_predictors(predictors)
     model, data, precision = made_ready(checkpoint, model, data, config)
+    names = ", ".join(scenario.name for scenario in scenarios)
+    print(f"Scoring {folder} by {', '.join(predictors)} in {names} …", file=sys.stderr)
     transfer, path = score_run(
         folder,
         TransferScores.stages[scored_stage(data)],

@@ -141,7 +141,7 @@ def read_run(folder: Path, draw: bool = True) -> RunRecord:
     return RunRecord(
         f"{settings.get('name') or 'run'}/{folder.resolve().name}",
         facts_of(settings, scored),
-        _verdict(owners or {}),
+        verdict(scored),
         None if owners is None else {f: z for f, z in owners.items() if z is not None},
         _headline(scored),
         _scores(scored, are_details=False),
@@ -318,9 +318,13 @@ def _owners(scored: Mapping[str, Any]) -> dict[str, int | None] | None:
     return dict(compress(zip(map(str, factors), own, strict=True), varies))
 
 
-def _verdict(owners: Mapping[str, int | None]) -> str:
-    """Sentence on which factors have a latent of their own."""
-    if not owners:
+def verdict(scored: Mapping[str, Any]) -> str:
+    """Sentence on which factors have a latent of their own; empty if that was not scored.
+
+    Args:
+        scored: The record of the scores of codes.
+    """
+    if not (owners := _owners(scored)):
         return ""
     alone = {factor: latent for factor, latent in owners.items() if latent is not None}
     if not alone:

@@ -1,3 +1,4 @@
+import contextlib
 import csv
 import functools
 import json
@@ -23,7 +24,7 @@ from tests.processes import start_several
 from dislab import plots, runs
 from dislab.base import DataModule, Metric, MetricBuilder, Objective, Sample, Split
 from dislab.callbacks import Evaluate, Reconstructions, Traversals
-from dislab.codes.bank import CodeBank
+from dislab.codes.bank import CodeBank, ConstantFactorWarning
 from dislab.errors import InputError
 from dislab.factors import Indices
 from dislab.functional.losses import kl_per_latent
@@ -64,6 +65,27 @@ def test_scores_are_those_of_the_codes(
     parts = record["parts"]["correlation_per_factor"]
     np.testing.assert_allclose(parts, expected["correlation_per_factor"].numpy())
     assert set(runs.read_scores(tmp_path / "run")) == {stage}
+
+
+@pytest.mark.parametrize("elsewhere", [0, 1])
+def test_a_constant_factor_is_reported_only_if_it_varies_in_other_states(
+    elsewhere: int, tmp_path: Path, trainer: MakeTrainer, objective: Objective
+) -> None:
+    dark = np.arange(0, 32, 2)
+
+    class Dark(BlockData):
+        def indices(self, split: Split) -> Indices:
+            return np.append(dark, elsewhere) if split == "all" else dark
+
+    evaluate = Evaluate({"mig": MIG}, split="test", bound_points=0)
+    context = (
+        pytest.warns(ConstantFactorWarning, match="brightness took one value")
+        if elsewhere
+        else contextlib.nullcontext()  # a warning is an error in tests
+    )
+    with context:
+        trainer(callbacks=[evaluate]).test(objective, datamodule=Dark(), verbose=False)
+    assert "mig" in runs.read_scores(tmp_path / "run")["test"]["scores"]
 
 
 def test_the_record_tells_how_it_came_about(

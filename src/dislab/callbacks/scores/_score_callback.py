@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 import lightning.pytorch as pl
 import torch
+from lightning.pytorch.utilities import rank_zero_info
 
 from dislab import runs
 from dislab.base import DataModule, Objective
@@ -55,6 +56,10 @@ class ScoreCallback(pl.Callback, ABC):
     ) -> Scored | None:
         """Results, or None if the data module is unsuitable; `folder` is the run folder."""
 
+    def task(self, data: DataModule, module: Objective) -> str:
+        """Description of work that takes long, for a line before it; empty for no line."""
+        return ""
+
     def plot(self, trainer: pl.Trainer, data: DataModule, module: Objective, folder: Path) -> None:
         """Draws the recorded results into the run folder; draws nothing by default."""
 
@@ -80,6 +85,8 @@ class ScoreCallback(pl.Callback, ABC):
         if not self.applies(trainer, module):
             return
         data, folder = data_of(trainer, name), run_folder(trainer)
+        if task := self.task(data, module):
+            rank_zero_info(f"Scoring {task} …")
         if trainer.is_global_zero:
             # the trainer runs its loops in inference mode; a score may need to fit a model
             with torch.inference_mode(False), torch.enable_grad():

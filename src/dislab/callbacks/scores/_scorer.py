@@ -2,6 +2,7 @@
 
 import math
 import statistics
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -15,7 +16,7 @@ from dislab.base.datamodule import drawable
 from dislab.base.failures import parts_named
 from dislab.base.inference import evaluating, images_of
 from dislab.base.metric import reason_against
-from dislab.codes.bank import checked
+from dislab.codes.bank import ConstantFactorWarning, checked
 from dislab.codes.latent_order import ACTIVE
 from dislab.errors import InputError
 from dislab.factors import UNLABELLED, FactorSpace, Indices
@@ -87,20 +88,20 @@ class Scorer:
             return Evaluation({}, {}, {}, {}, {"versions": {}}, skipped, {})
         precision = self.trainer.precision_plugin
         images = self.data, module, self.states, self.batch_size, precision
-        bootstrap, space = Bootstrap(resamples, _CONFIDENCE, self.seed), self.data.factors
+        bootstrap = Bootstrap(resamples, _CONFIDENCE, self.seed)
         evaluations = []
         if codes != "sample":
             means = encoded(*images)
-            evaluations.append(score(self.metrics, space, means, bootstrap, chance))
+            evaluations.append(score(self.metrics, self.data, means, bootstrap, chance))
         if codes != "mean":
             samples = encoded(*images, sample_seed=self.seed)
-            evaluations.append(score(self.metrics, space, samples, bootstrap, chance, SAMPLED))
+            evaluations.append(score(self.metrics, self.data, samples, bootstrap, chance, SAMPLED))
         return reduce(_joined, evaluations)
 
 
 def score(
     metrics: Mapping[str, MetricBuilder],
-    space: FactorSpace,
+    data: DataModule,
     encoding: Encoded,
     bootstrap: Bootstrap,
     chance: bool = False,
@@ -108,17 +109,30 @@ def score(
 ) -> Evaluation:
     """All scores of one encoding and, for a method with posteriors, the KL of each latent.
 
-    A score that does not apply to these codes is skipped.
+    A score that does not apply to these codes is skipped. A factor that takes one value in all
+    states, such as one that a selection fixes, is left out without a warning.
     """
     codes, factors = torch.from_numpy(encoding.codes), torch.from_numpy(encoding.factors)
-    bank = checked([codes], [factors], space, least=1)
-    evaluation = score_bank(metrics, space, bank, bootstrap, optional=True, chance=chance)
+    with warnings.catch_warnings():
+        if not _varies_elsewhere(data, encoding.factors):
+            warnings.simplefilter("ignore", ConstantFactorWarning)
+        bank = checked([codes], [factors], data.factors, least=1)
+    evaluation = score_bank(metrics, data.factors, bank, bootstrap, optional=True, chance=chance)
     evaluation = _prefixed(evaluation, prefix)
     if encoding.kl is None:
         return evaluation
     active = {"active_units": float((encoding.kl > ACTIVE).sum())}
     parts = evaluation.parts | {"kl_per_latent": encoding.kl.tolist()}
     return evaluation._replace(values=evaluation.values | active, parts=parts)
+
+
+def _varies_elsewhere(data: DataModule, positions: Indices) -> bool:
+    """Whether a factor that takes one value in some states takes others in the remaining ones."""
+    constant = (positions == positions[:1]).all(0)
+    if not constant.any():
+        return False
+    others = data.factors.positions(drawable(data, "all"))[:, constant]
+    return bool((others != others[:1]).any())
 
 
 def names_of(

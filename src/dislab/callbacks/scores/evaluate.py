@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from textwrap import fill
 from typing import Any, ClassVar, Literal, final
 
 import lightning.pytorch as pl
@@ -25,7 +26,9 @@ from dislab.metrics.evaluation import Evaluation, built
 from dislab.metrics.score_table import score_table
 from dislab.metrics.sheet import sheet
 from dislab.naming.settings import checks_settings
+from dislab.report.run_record import verdict
 from dislab.runs.baselines import Baseline
+from dislab.storage import WIDTH
 
 
 @checks_settings
@@ -174,6 +177,16 @@ class Evaluate(ScoreCallback):
         """Whether scores were chosen."""
         return bool(self.metrics)
 
+    def task(self, data: DataModule, module: Objective) -> str:
+        """Number of images, scores, and other models and codes that are scored too."""
+        if not module.has_codes or data.factors.names == (UNLABELLED,):
+            return ""
+        count = min(self.points, len(drawable(data, self.split)))
+        models = [f"{self.untrained} untrained models"] if self.untrained else []
+        others = ", ".join([*models, *self.baselines])
+        text = f"{count:,} images by {', '.join(self.metrics)}"
+        return f"{text}; then {others}" if others else text
+
     def score(
         self, trainer: pl.Trainer, data: DataModule, module: Objective, folder: Path
     ) -> Scored:
@@ -206,6 +219,8 @@ class Evaluate(ScoreCallback):
                     evaluation.values, evaluation.intervals, copies, chance, others, brief=True
                 )
             )
+        if sentence := verdict(record):
+            parts.append(fill(sentence, WIDTH))
         logged = {f"scores/{name}": value for name, value in values.items()}
         return Scored(record, logged, "\n\n".join(parts))
 

@@ -151,7 +151,7 @@ class ScoreCurves(pl.Callback):
         states = draw_states(data, self.split, self.points, self.seed)
         precision = trainer.precision_plugin
         encoding = encoded(data, module, states, self.batch_size, precision, with_kl=False)
-        evaluation = score(self.metrics, data.factors, encoding, Bootstrap(0, 0.95, self.seed))
+        evaluation = score(self.metrics, data, encoding, Bootstrap(0, 0.95, self.seed))
         return {f"{PREFIX}{name}": value for name, value in evaluation.values.items()}
 
     def _tell(self, trainer: pl.Trainer, values: dict[str, float]) -> None:

@@ -115,6 +115,11 @@ class TransferScores(ScoreCallback):
         """Whether scenarios were chosen, and the objective has codes."""
         return bool(self.scenarios) and module.has_codes
 
+    def task(self, data: DataModule, module: Objective) -> str:
+        """Predictors and scenarios."""
+        scenarios = ", ".join(scenario.name for scenario in self.scenarios)
+        return f"{', '.join(self.predictors)} in {scenarios}"
+
     def score(
         self, trainer: pl.Trainer, data: DataModule, module: Objective, folder: Path
     ) -> Scored:
