@@ -59,6 +59,8 @@ def test_main_scores_come_first_and_bounds_never() -> None:
         ),
         (3, 8, 0.3, r"MIG: m2 is 0\.600 above m0, the largest of 3 differences .*; supported"),
         (2, 3, 0.3, "3 seeds; not supported: too few seeds"),
+        (2, 6, 0.3, r"6 seeds; supported, corrected p 0\.031"),
+        (3, 6, 0.3, "of 3 differences .* 6 seeds; not supported: too few seeds"),
         (2, 1, 0.3, "1 seed; not supported: too few seeds"),
         (1, 8, 0.3, "Nothing to compare: no axis has two values"),
     ],

@@ -92,6 +92,32 @@ def test_what_a_name_depends_on(place: str, value: object, same: bool) -> None:
     assert (name_of(changed(place, value)) == name_of(CONFIG)) is same
 
 
+COUNTING: dict[str, Any] = {
+    "max_steps": 7,
+    "min_steps": 7,
+    "max_epochs": 7,
+    "min_epochs": 7,
+    "max_time": {"minutes": 7},
+    "limit_train_batches": 7,
+    "overfit_batches": 7,
+    "accumulate_grad_batches": 7,
+    "gradient_clip_val": 0.7,
+    "gradient_clip_algorithm": "value",
+    "reload_dataloaders_every_n_epochs": 7,
+    "sync_batchnorm": True,
+    "use_distributed_sampler": False,
+    "callbacks": [{"class_path": "lightning.pytorch.callbacks.Timer"}],
+}
+"""Every setting of a trainer that may change what it trains, with a value unlike its default."""
+
+
+def test_every_setting_of_a_trainer_that_changes_training_counts() -> None:
+    names = {name_of(changed(f"trainer/{name}", value)) for name, value in COUNTING.items()}
+    assert len({*names, name_of(CONFIG)}) == len(COUNTING) + 1
+    parameters = set(inspect.signature(Trainer).parameters)
+    assert parameters - set(identity._OF_THE_HOST["trainer"]) == set(COUNTING)
+
+
 DATASETS = {plugin.name: plugin for plugin in available("datasets")}
 OWN = {"FolderDataset", "HuggingFaceDataset", "NumpyDataset", "TorchDataset"}
 

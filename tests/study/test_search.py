@@ -24,7 +24,7 @@ from dislab.study.schedule import Resolved, Schedule, expected, make_schedule, r
 from dislab.study.search import Searcher, search_lines, write_schedule
 from dislab.study.study import Study
 from dislab.study.study_file import read_study_file
-from dislab.study.worker import Settings, Worker
+from dislab.study.worker import Outcome, Settings, Worker
 
 BETA = "model.regularizers.kl.beta"
 AXES = f"axes: {{{BETA}: {{low: 0.1, high: 100, log: true}}}}\n"
@@ -118,6 +118,17 @@ def test_a_search_makes_its_trials_once_and_the_same_ones_again(
     assert points(work(other, text)) == points(schedule)
 
 
+def test_the_seed_of_a_search_chooses_its_points(folder: StudyFolder) -> None:
+    found = []
+    for number, seed in enumerate((3, 3, 4)):
+        path = folder.path.parent / str(number)
+        path.mkdir()
+        text = BASE + AXES + SEARCH.replace("mig", f"mig, seed: {seed}")
+        found.append(points(work(StudyFolder(path), text)))
+    assert found[0] == found[1]
+    assert not set(found[0]) & set(found[2])
+
+
 @pytest.mark.parametrize("sampler", ["random", "bisecting"])
 @pytest.mark.parametrize("ended", [1, 5])
 def test_a_search_that_was_killed_goes_on_with_the_same_points(
@@ -189,6 +200,21 @@ def test_failed_and_diverged_trials_have_no_value(folder: StudyFolder) -> None:
     assert line.startswith("search: 4 of 4 trials, 2 without result; best mig ")
     best = max((trial for trial in trials if trial.value is not None), key=lambda t: t.value or 0)
     assert line.endswith(f"{best.value:.4g}: {BETA} {best.point[BETA]:g}")
+
+
+def test_a_trial_that_lacks_the_score_of_a_seed_has_no_value(folder: StudyFolder) -> None:
+    class Lacking(Units):
+        def _end(self, run: Path, stage: str) -> Outcome:
+            outcome = super()._end(run, stage)
+            if [started for _, started in self.started].count("score") == 2 and stage == "score":
+                (run / "scores.json").write_text(json.dumps({"test": {"scores": {"mig": None}}}))
+            return outcome
+
+    schedule = work(folder, BASE + AXES + "seeds: 2\n" + SEARCH.replace("4", "2"), Lacking())
+    assert schedule.search is not None
+    trials = Searcher(folder).trials(schedule, schedule.search.spaces[0])
+    assert [trial.has_ended for trial in trials] == [True, True]
+    assert [trial.value is None for trial in trials] == [True, False]
 
 
 def test_each_combination_of_other_axes_has_a_search_of_its_own(folder: StudyFolder) -> None:
