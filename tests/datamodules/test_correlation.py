@@ -1,12 +1,20 @@
 """Correlations of several pairs, and of one factor with others."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 
 from dislab.base import Dataset
-from dislab.datamodules import PairedData, SingleData
+from dislab.datamodules import (
+    ClampedData,
+    CompositionData,
+    PairedData,
+    SingleData,
+    SymbolData,
+    TransitionData,
+)
 from dislab.errors import InputError
 from dislab.plans.correlation import likelihoods
 
@@ -83,6 +91,32 @@ def test_pairs_of_images_follow_several_correlations(tiny: Dataset) -> None:
     shape, angle, place = (tiny.factors.positions(drawn[0]) / [2, 4, 19]).T
     assert np.corrcoef(place, angle)[0, 1] > 0.6
     assert np.corrcoef(place, shape)[0, 1] > 0.3
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        SingleData,
+        PairedData,
+        partial(PairedData, scheme="laplace"),
+        CompositionData,
+        TransitionData,
+        SymbolData,
+        partial(ClampedData, groups={"what": ["shape"], "where": ["place"]}),
+    ],
+)
+@pytest.mark.parametrize("split", ["validation", "test"])
+def test_evaluation_images_are_those_without_correlation(
+    kind: Any, split: str, tiny: Dataset
+) -> None:
+    """Losses of runs on correlated and on other data are comparable."""
+    drawn = []
+    for correlation in (None, ONE):
+        data = kind(tiny, validation=0.2, test=0.2, eval_batch_size=8, correlation=correlation)
+        loader = data.val_dataloader() if split == "validation" else data.test_dataloader()
+        drawn.append(np.concatenate([batch.states.numpy() for batch in loader], axis=-1))
+    assert drawn[0].size
+    assert np.array_equal(*drawn)
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 import yaml
+from torch.distributions import Normal, kl_divergence
 
 from dislab.base import ImageBatch, TransitionBatch
 from dislab.codes.bank import checked
@@ -15,6 +16,7 @@ from dislab.datasets import GaussianBlob
 from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
 from dislab.errors import InputError
+from dislab.functional.streams import Stream
 from dislab.metrics import MCC
 from dislab.testing import check_datamodule, check_declared, check_objective
 from dislab_identify import (
@@ -27,6 +29,7 @@ from dislab_identify import (
     StepBatch,
     StepData,
 )
+from dislab_identify.ivae import combined
 from dislab_identify.step_data import StepPlan
 
 CONFIGS = Path(__file__).parents[1] / "src/dislab_identify/configs"
@@ -60,6 +63,26 @@ def test_methods_conform(name: str) -> None:
 def test_slowvae_conforms_in_the_form_of_the_code() -> None:
     build, batch = BUILDERS["SlowVAE"]
     check_objective(partial(build, latent_dim=3, form="code"), batch)
+
+
+def test_the_loss_of_ivae_is_its_bound() -> None:
+    """By torch's distributions, where the priors of the segments differ."""
+    build, batch = BUILDERS["IVAE"]
+    torch.manual_seed(0)
+    model = build(latent_dim=3)
+    with torch.no_grad():
+        model.prior_log_var.normal_()
+    draws = model.draw(6, Stream(0))
+    loss, log = model.losses(batch, draws, torch.tensor(0))
+    prior = model.prior_log_var[batch.factors[:, 1]]
+    mean, log_var = combined(model.encode(batch.image), prior)
+    posterior = Normal(mean, (0.5 * log_var).exp())
+    prior_scale = (0.5 * prior).exp()
+    kl = kl_divergence(posterior, Normal(torch.zeros_like(prior), prior_scale)).sum(1).mean()
+    output = model.decoder(mean + posterior.stddev * draws["noise"])
+    density = Normal(output, 0.1).log_prob(batch.image).flatten(1).sum(1).mean()
+    torch.testing.assert_close(log["kl"], kl)
+    torch.testing.assert_close(loss, kl - density)
 
 
 def test_they_are_declared() -> None:
