@@ -9,6 +9,7 @@ import torch
 from dislab.base import Posterior
 from dislab.errors import InputError
 from dislab.regularizers import LabelFit
+from dislab.regularizers.label_fit import label_covariance
 
 LABELS = torch.rand(8, 3, generator=torch.Generator().manual_seed(2))
 
@@ -38,6 +39,18 @@ def test_losses_equal_numpy(posterior: Posterior) -> None:
         out = loss_of(posterior, gamma=3.0, loss=loss)
         assert out["loss"] == pytest.approx(value, rel=1e-4)
         assert out["penalty"] == pytest.approx(3 * value, rel=1e-4)
+
+
+def test_the_covariance_with_a_factor_is_that_of_the_images_with_its_value() -> None:
+    generator = torch.Generator().manual_seed(4)
+    mean, labels = torch.randn(9, 3, generator=generator), torch.rand(9, 2, generator=generator)
+    labels[:4, 0], labels[7, 1] = torch.nan, torch.nan
+    expected = 0.0
+    for latent, factor in ((1, 0), (2, 0), (0, 1), (2, 1)):
+        has = ~labels[:, factor].isnan()
+        pair = torch.stack([mean[has, latent], labels[has, factor]]).double()
+        expected += np.cov(pair.numpy(), bias=True)[0, 1] ** 2
+    assert label_covariance(mean, labels).item() == pytest.approx(expected)
 
 
 def test_the_covariance_of_two_processes_is_that_of_one(
