@@ -13,6 +13,7 @@ from dislab.codes.information import (
     joint_counts,
     mutual_information,
 )
+from dislab.codes.latent_order import order_by_kl, order_by_spread, own_latents
 from dislab.metrics.dcimig import exclusive_gaps
 from dislab.metrics.info_mec import concentration_ratio
 from dislab.metrics.jemmig import bin_entropies, joint_entropy_excess
@@ -175,3 +176,35 @@ def test_entropies_of_bins() -> None:
 def test_a_single_bin_has_no_entropy_at_all() -> None:
     traces = {n: bin_entropies(torch.zeros(n, 1).long(), 4).item() for n in range(1, 300)}
     assert set(traces.values()) == {0.0}
+
+
+@pytest.mark.parametrize(
+    ("information", "own"),
+    [
+        ([[1.0, 0.0], [0.9, 0.0], [0.0, 0.5]], [0, 2]),  # more than half of the information
+        ([[1.0, 0.0], [0.9, 0.0], [0.2, 0.5]], [None, 2]),  # less than half
+        ([[0.1, 0.0], [0.0, 0.5]], [None, 1]),  # no more than chance may be
+        ([[1.0, 1.0], [0.0, 0.0]], [None, None]),  # one latent for two factors
+    ],
+)
+def test_own_latents_by_hand(information: list[list[float]], own: list[int | None]) -> None:
+    assert own_latents(torch.tensor(information)) == own
+
+
+def test_chance_is_no_information_of_ordered_latents() -> None:
+    """Noise shares three quarters of a nat with a factor of 40 values in 500 images."""
+    generator = torch.Generator().manual_seed(0)
+    positions = torch.randint(40, (500, 1), generator=generator)
+    codes = torch.cat([torch.randn(500, 1, generator=generator), positions], dim=1).double()
+    assert information_gaps(codes, positions, 20).mutual_information[0, 0] > 0.5
+    for order in (
+        order_by_kl(codes, torch.tensor([2.0, 1.0]), positions),
+        order_by_spread(codes, positions),
+    ):
+        noise, copy = order.carried
+        assert noise is None or noise.nats < 0.15
+        assert copy is not None
+        assert copy.is_own
+        assert copy.nats > 1
+    assert order_by_kl(codes, torch.tensor([2.0, 1.0]), positions).latents == [0, 1]
+    assert order_by_kl(codes, torch.tensor([1.0, 2.0]), positions).latents == [1, 0]

@@ -116,7 +116,7 @@ def test_evaluation_images_are_those_without_correlation(
         loader = data.val_dataloader() if split == "validation" else data.test_dataloader()
         drawn.append(np.concatenate([batch.states.numpy() for batch in loader], axis=-1))
     assert drawn[0].size
-    assert np.array_equal(*drawn)
+    assert np.array_equal(drawn[0], drawn[1])
 
 
 @pytest.mark.parametrize(

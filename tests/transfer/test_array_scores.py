@@ -10,7 +10,7 @@ import torch
 
 from dislab.errors import InputError
 from dislab.factors import Factor, FactorSpace
-from dislab.predictors import Ridge
+from dislab.predictors import NearestNeighbors, Ridge
 from dislab.transfer import (
     Domain,
     Scenario,
@@ -18,6 +18,7 @@ from dislab.transfer import (
     transfer_scores,
     transfer_scores_of_runs,
 )
+from dislab.transfer.images import Sizes, scenario_images
 
 # with settings in dictionaries, which mypy cannot follow
 score: Callable[..., Transfer] = transfer_scores
@@ -89,6 +90,25 @@ def test_the_seed_decides_the_images(images: Any) -> None:
     ]
     assert found[0] == found[1]
     assert found[0] != found[2]
+
+
+def test_the_seed_draws_images_to_learn_from_to_hold_back_and_to_test_on() -> None:
+    states = np.arange(1000)
+    first, again, other = (
+        scenario_images(SHIFT, states[:500], states[500:], Sizes(100, 50, seed))
+        for seed in (0, 0, 1)
+    )
+    for part in ("train", "held_back", "test"):
+        assert np.array_equal(getattr(first, part), getattr(again, part))
+        assert not np.array_equal(getattr(first, part), getattr(other, part)), part
+
+
+def test_in_distribution_errors_are_those_of_images_held_back(images: Any) -> None:
+    """A predictor that knows its own images by heart errs on others."""
+    noisy = images.codes + np.random.default_rng(1).normal(size=images.codes.shape)
+    nearest = functools.partial(NearestNeighbors, k=1)
+    found = score(noisy, *images[1:], [SHIFT], {"nearest": nearest}, **SMALL)
+    assert found.parts["shift"]["nearest"]["in_distribution"]["x"] > 0.1
 
 
 def test_too_few_images_are_used_and_it_is_said(images: Any, means: Any) -> None:

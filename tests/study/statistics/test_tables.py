@@ -276,6 +276,18 @@ def test_rank_correlations_are_those_of_scipy_with_ties_and_missing_values() -> 
     assert found["p_holm"].tolist() == holm(found["p"].to_numpy())
 
 
+def test_the_interval_of_a_rank_correlation_leaves_out_equal_tails() -> None:
+    a = noise(25)
+    table = study(1, 25, a=a, b=a + 1.5 * np.asarray(noise(25, 1)))
+    (row,) = rank_correlations(table, confidence=0.8, draws=4000).to_dict("records")
+    values = table[["score.a", "score.b"]].to_numpy()
+    rows = np.random.default_rng(7).integers(25, size=(4000, 25))
+    ranks = stats.rankdata(values[rows], axis=1)
+    centred = ranks - ranks.mean(1, keepdims=True)
+    rho = centred.prod(2).sum(1) / np.sqrt((centred**2).sum(1).prod(1))
+    assert [row["low"], row["high"]] == pytest.approx(np.quantile(rho, [0.1, 0.9]), abs=0.025)
+
+
 def test_the_p_value_of_few_runs_counts_all_their_orders() -> None:
     table = study(1, 5, a=[1, 2, 3, 4, 5], b=[1, 2, 3, 5, 4])
     (row,) = rank_correlations(table).to_dict("records")
