@@ -278,7 +278,7 @@ def test_rank_correlations_are_those_of_scipy_with_ties_and_missing_values() -> 
 
 def test_the_interval_of_a_rank_correlation_leaves_out_equal_tails() -> None:
     a = noise(25)
-    table = study(1, 25, a=a, b=a + 1.5 * np.asarray(noise(25, 1)))
+    table = study(1, 25, a=a, b=(np.asarray(a) + 1.5 * np.asarray(noise(25, 1))).tolist())
     (row,) = rank_correlations(table, confidence=0.8, draws=4000).to_dict("records")
     values = table[["score.a", "score.b"]].to_numpy()
     rows = np.random.default_rng(7).integers(25, size=(4000, 25))
