@@ -2,6 +2,8 @@
 
 import errno
 import re
+import sys
+import warnings
 from collections.abc import Iterable
 from difflib import get_close_matches
 from importlib.metadata import PackageNotFoundError, version
@@ -27,6 +29,11 @@ _CONTROL: Final = re.compile(
     r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]|\r(?!\n)"
 )
 """Characters that move a terminal's cursor, change its state or reverse the order of a text."""
+
+_INNER: Final = frozenset(
+    ("dislab", "lightning", "torch", "torchmetrics", "jsonargparse", "jaxtyping", "beartype")
+)
+"""Packages between the line of a user's program and a warning of dislab."""
 
 
 class InputError(ValueError):
@@ -87,6 +94,21 @@ def suggestion(name: str, names: Iterable[str]) -> str:
     by_lower = {candidate.lower(): candidate for candidate in names}
     matches = get_close_matches(name.lower(), list(by_lower), n=1)
     return f" (did you mean {by_lower[matches[0]]}?)" if matches else ""
+
+
+def warn(message: str, category: type[Warning]) -> None:
+    """Warns at the line of the user's program that led here, which Python shows with the message.
+
+    Args:
+        message: The fault, its consequence, and a remedy.
+        category: The class of the warning.
+    """
+    frame = sys._getframe(1)
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in _INNER:
+        frame = frame.f_back
+    registry = frame.f_globals.setdefault("__warningregistry__", {})
+    file, name = frame.f_code.co_filename, frame.f_globals.get("__name__")
+    warnings.warn_explicit(message, category, file, frame.f_lineno, name, registry)
 
 
 def one_line(message: object) -> str:

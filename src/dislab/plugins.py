@@ -13,7 +13,6 @@ import importlib.util
 import os
 import re
 import sys
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from importlib.machinery import ModuleSpec
@@ -22,7 +21,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from dislab.errors import InputError, one_line, suggestion
+from dislab.errors import InputError, one_line, suggestion, warn
 
 PARTS: Final = (
     "encoders",
@@ -267,11 +266,10 @@ def configurations() -> dict[str, list[Configuration]]:
     for plugin in _Installed().plugins(CONFIGURATIONS):
         folder = _folder(plugin.value)
         if folder is None:
-            warnings.warn(
+            warn(
                 f"{_where(plugin)} was left out: {plugin.value!r} is no folder of an installed "
                 "package; its value is a dotted name, such as my_package.configs",
                 PluginWarning,
-                stacklevel=2,
             )
         else:
             folders.setdefault(folder, plugin.distribution)
@@ -332,8 +330,9 @@ def load_all(groups: Iterable[str] = GROUPS) -> dict[str, dict[str, type]]:
     for (distribution, error), (first, *others) in failures.items():
         more = f"{len(others)} more part{'s' if len(others) > 1 else ''} of {distribution}"
         further = f"; so were {more}, which `dislab plugins` lists" if others else ""
-        warnings.warn(
-            f"{_where(first)} was left out: {error}{further}", PluginWarning, stacklevel=2
+        warn(
+            f"{_where(first)} was left out: {error}{further}",
+            PluginWarning,
         )
     return {
         group: {plugin.name: _load(plugin) for plugin in plugins if plugin not in errors}
@@ -455,11 +454,10 @@ def _readable() -> Iterator[EntryPoint]:
         except (TypeError, ValueError, AttributeError):
             text = distribution.read_text("entry_points.txt") or ""
             line = next(filter(_WITHOUT_VALUE.fullmatch, text.splitlines()), "")
-            warnings.warn(
+            warn(
                 f"{name} {distribution.version} was left out: {line.strip()!r} in its "
                 "entry_points.txt has no '='; an entry point is Name = module:Class",
                 PluginWarning,
-                stacklevel=5,
             )
 
 

@@ -3,13 +3,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from lightning.pytorch.plugins import Precision
 from tests.small_runs import small_config
 
 from dislab.cli import main
 from dislab.datamodules import SingleData
 from dislab.datasets import GaussianBlob
+from dislab.decoders import MLPDecoder
+from dislab.encoders import MLPEncoder
 from dislab.errors import InputError
-from dislab.runs import open_run
+from dislab.objectives import VAE
+from dislab.regularizers import KL
+from dislab.runs import OpenRun, open_run, write_scores
 
 CONFIG = small_config("blob", "{then_test: false, pictures: false, trainer: {max_steps: 2}}")
 
@@ -56,3 +61,19 @@ def test_a_run_is_opened_with_its_data(tmp_path: Path, monkeypatch: pytest.Monke
     (folder / "config.yaml").unlink()
     with pytest.raises(InputError, match=r"is no run: .*open_run\(run, data=…\)"):
         open_run(folder)
+
+
+def test_its_text_names_method_data_checkpoint_and_scores(tmp_path: Path) -> None:
+    data = SingleData(GaussianBlob(), batch_size=8, resize=8)
+    model = VAE((1, 8, 8), 100, 2, MLPEncoder, MLPDecoder, {"kl": KL})
+    checkpoint = tmp_path / "checkpoints/last.ckpt"
+    config = {"name": "mine", "method": "FactorVAE"}
+    run = OpenRun(model, data, Precision(), checkpoint, config)
+    states = len(data.indices("train"))
+    first = f"OpenRun of FactorVAE on GaussianBlob, {states} training images of 1×8×8"
+    assert repr(run).splitlines() == [first, f"checkpoint: {checkpoint}"]
+    assert repr(run._replace(config={})).startswith("OpenRun of VAE on GaussianBlob, ")
+    names = ["mig", "sap_r2", "dci_d", "dci_c", "dci_i", "irs", "mcc"]
+    write_scores(tmp_path, "test", {"scores": dict.fromkeys(names, 0.5)})
+    last = "scores of test: mig, sap_r2, dci_d, dci_c, dci_i and 2 more"
+    assert repr(run).splitlines()[2:] == [last]

@@ -1,7 +1,6 @@
 """Checks of pixels that users bring: their type, their range, and images that show nothing."""
 
 import math
-import warnings
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
@@ -10,7 +9,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from dislab.errors import InputError
+from dislab.errors import InputError, warn
 
 _MARGIN: Final = 0.01
 """Tolerance for fractions outside [0, 1], such as after rounding in a resize."""
@@ -117,7 +116,7 @@ def check_contents(images: str, blocks: Iterable[npt.NDArray[np.uint8]]) -> None
         )
     else:
         return
-    warnings.warn(message, PixelWarning, stacklevel=3)
+    warn(message, PixelWarning)
 
 
 def blocks_of(images: npt.NDArray[Any]) -> Iterator[npt.NDArray[Any]]:

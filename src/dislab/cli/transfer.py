@@ -228,7 +228,7 @@ def _scored(folder: Path, options: argparse.Namespace) -> "Transfer | None":
     check_count("batch_size", options.batch_size, 1)
     check_count("reconstructions", options.reconstructions, 0, most=100)
     check_predictors(predictors)
-    model, data, precision = made_ready(checkpoint, model, data, config)
+    model, data, precision, *_ = made_ready(checkpoint, model, data, config)
     names = ", ".join(scenario.name for scenario in scenarios)
     print(f"Scoring {folder} by {', '.join(predictors)} in {names} …", file=sys.stderr)
     transfer, path = score_run(

@@ -1,6 +1,5 @@
 """Checks of codes and factors before they are scored."""
 
-import warnings
 from collections.abc import Sequence
 from typing import Final
 
@@ -8,7 +7,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from dislab.errors import InputError
+from dislab.errors import InputError, warn
 from dislab.factors import FactorSpace
 from dislab.functional.checks import check_count
 
@@ -111,11 +110,10 @@ def varied_factors(
             f"{_images(len(factors))}; score images whose factors vary"
         )
     if constant:
-        warnings.warn(
+        warn(
             f"{', '.join(constant)} took one value only in {_images(len(factors))} and was "
             "left out of the score",
             ConstantFactorWarning,
-            stacklevel=4,
         )
     return varied
 

@@ -1,13 +1,12 @@
 """Division of the images into training and test images of a score."""
 
-import warnings
 from typing import Final
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from dislab.errors import InputError
+from dislab.errors import InputError, warn
 
 TEST_FRACTION: Final = 1 / 3
 """Default share of test images, which are the last ones."""
@@ -56,11 +55,10 @@ def check_labels(
         return
     new = set(torch.unique(labels[train:]).tolist()) - set(torch.unique(labels[:train]).tolist())
     if new:
-        warnings.warn(
+        warn(
             f"{len(new)} values of factor {name} occur in the images to test on but not in "
             f"those to learn from; {unseen_values}",
             UnseenValueWarning,
-            stacklevel=5,
         )
 
 

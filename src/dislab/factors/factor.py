@@ -1,7 +1,6 @@
 """One factor of variation: its name, values, unit and kind; recognition of measured ones."""
 
 import math
-import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from typing import Any, Final, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from dislab.errors import InputError, suggestion
+from dislab.errors import InputError, suggestion, warn
 
 Kind = Literal["ordinal", "categorical", "circular", "continuous"]
 """Structure of a factor's values: ordered, unordered, circular, or measured numbers that rarely
@@ -246,11 +245,10 @@ def warn_of_measured(counts: Mapping[str, int], images: int, alternative: str = 
     """
     if not counts:
         return
-    warnings.warn(
+    warn(
         f"{counted(counts, 'continuous', 'numbers')} in {images} images; if each is a value of its "
         f"own, name another kind in kinds, such as {next(iter(counts))}: {alternative}",
         ContinuousFactorWarning,
-        stacklevel=2,
     )
 
 

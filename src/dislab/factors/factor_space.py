@@ -164,7 +164,7 @@ class FactorSpace:
             )
         return self.names.index(name)
 
-    def positions(self, index: npt.ArrayLike) -> Indices:
+    def positions(self, index: "npt.ArrayLike") -> Indices:
         """Positions of state numbers of any shape, shape (*index, factors); -1 for no value.
 
         Raises:
@@ -184,7 +184,7 @@ class FactorSpace:
             index = quotient
         return positions
 
-    def index(self, positions: npt.ArrayLike) -> Indices:
+    def index(self, positions: "npt.ArrayLike") -> Indices:
         """State numbers of positions, shape of `positions` without its last axis.
 
         Args:
@@ -207,7 +207,7 @@ class FactorSpace:
             raise InputError("this combination of factor values is not in the data set")
         return states
 
-    def find(self, positions: npt.ArrayLike) -> Indices:
+    def find(self, positions: "npt.ArrayLike") -> Indices:
         """State numbers of value numbers in range; -1 for positions that are not in the table."""
         queries = self._keys(np.asarray(positions, dtype=np.int64))
         if self.table is None:
@@ -216,14 +216,14 @@ class FactorSpace:
         rows = np.minimum(np.searchsorted(keys, queries), len(keys) - 1)
         return np.where(keys[rows] == queries, order[rows], -1)
 
-    def values(self, positions: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    def values(self, positions: "npt.ArrayLike") -> npt.NDArray[np.float64]:
         """Values in their units, shape of `positions`; categorical ones as value numbers.
 
         No value is NaN.
         """
         return self._looked_up([factor.numbers for factor in self.factors], positions)
 
-    def places(self, positions: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    def places(self, positions: "npt.ArrayLike") -> npt.NDArray[np.float64]:
         """Values scaled from 0, a factor's first value, to 1, its last one; see `Factor.places`.
 
         No value is NaN.

@@ -1,13 +1,12 @@
 """Scores of two plain arrays, and the default set of scores."""
 
 import functools
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 from dislab import plugins
 from dislab.base import MetricBuilder
-from dislab.errors import InputError
+from dislab.errors import InputError, warn
 from dislab.factors import FactorSpace, Kind
 from dislab.functional.checks import check_count
 from dislab.metrics._arrays import Array, Groups, bank_of
@@ -39,9 +38,9 @@ class SkippedScoreWarning(UserWarning):
 
 
 def evaluate(
-    codes: Array,
-    factors: Array,
-    metrics: Choices = None,
+    codes: "Array",
+    factors: "Array",
+    metrics: "Choices" = None,
     names: Sequence[str] | None = None,
     space: FactorSpace | None = None,
     bootstrap: int = 0,
@@ -111,9 +110,9 @@ def evaluate(
 
 
 def evaluate_fully(
-    codes: Array,
-    factors: Array,
-    metrics: Choices = None,
+    codes: "Array",
+    factors: "Array",
+    metrics: "Choices" = None,
     names: Sequence[str] | None = None,
     space: FactorSpace | None = None,
     bootstrap: int = 0,
@@ -141,7 +140,7 @@ def evaluate_fully(
         chosen, space, bank, resampling, optional=metrics is None, chance=chance
     )
     for name, reason in evaluation.skipped.items():
-        warnings.warn(f"{name} was not taken: {reason}", SkippedScoreWarning, stacklevel=2)
+        warn(f"{name} was not taken: {reason}", SkippedScoreWarning)
     sampling: dict[str, Any] = {"seed": seed, "shuffled": shuffle}
     if groups is not None:
         sampling["groups"] = [list(group) for group in groups]

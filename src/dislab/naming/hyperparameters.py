@@ -1,14 +1,13 @@
 """Constructor arguments as plain data, from which a checkpoint rebuilds a model."""
 
 import functools
-import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 from torch import nn
 
-from dislab.errors import InputError
+from dislab.errors import InputError, warn
 
 
 class LostPartWarning(UserWarning):
@@ -104,12 +103,11 @@ def warn_of_lost(cls: type, hparams: Mapping[str, Any]) -> None:
     lost = [f"objective={cls.__name__}"] if _is_lost(_path(cls)) else []
     lost += _lost(hparams, "")
     if lost:
-        warnings.warn(
+        warn(
             "a checkpoint of this model cannot be loaded by itself, because a class defined in a "
             "function, notebook or script cannot be imported later; put it in an importable file, "
             f"or pass it: load_run(run, {', '.join(lost)})",
             LostPartWarning,
-            stacklevel=4,
         )
 
 

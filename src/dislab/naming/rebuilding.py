@@ -15,7 +15,7 @@ from lightning.pytorch import LightningModule
 from lightning.pytorch.utilities import rank_zero_only
 from torch import nn
 
-from dislab.errors import InputError
+from dislab.errors import InputError, warn
 from dislab.naming.classes import ForeignNameError, find_class, find_object
 from dislab.naming.hyperparameters import LostPartWarning, handed_over
 from dislab.naming.type_hints import (
@@ -133,11 +133,10 @@ def warn_of_replaced(module: LightningModule, module_classes: Mapping[str, type]
     else:
         reason, parts = "parts were replaced after construction", _differing(module, copy)
     if parts:
-        warnings.warn(
+        warn(
             f"a checkpoint of this {type(module).__name__} cannot be loaded by itself: {reason}; "
             f"pass them: load_run(run, {', '.join(parts)})",
             LostPartWarning,
-            stacklevel=3,
         )
 
 

@@ -46,7 +46,7 @@ class Moved(NamedTuple):
 def traversals(
     model: Objective,
     images: npt.NDArray[np.floating] | npt.NDArray[np.uint8] | Tensor,
-    factors: npt.ArrayLike | None = None,
+    factors: "npt.ArrayLike | None" = None,
     names: Sequence[str] = (),
     blocks: int = 1,
     steps: int = 9,

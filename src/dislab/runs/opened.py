@@ -1,6 +1,7 @@
 """Opens finished runs with their data, and encodes whole sets of images."""
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -15,13 +16,14 @@ from dislab.base.inference import precision_of
 from dislab.errors import InputError, one_line
 from dislab.factors import Indices
 from dislab.functional.checks import check_count
-from dislab.naming.classes import ForeignNameError
+from dislab.naming.classes import ForeignNameError, method_of
 from dislab.naming.rebuilding import built_part
 from dislab.runs.checkpoints import read_checkpoint
 from dislab.runs.codes import Encoded, encoded
 from dislab.runs.exported import is_exported
 from dislab.runs.folders import CONFIG, checkpoint_of
 from dislab.runs.models import load_run
+from dislab.runs.records import read_scores
 from dislab.yaml_files import read_mapping
 
 
@@ -32,11 +34,32 @@ class OpenRun(NamedTuple):
         model: The model, in evaluation mode.
         data: The prepared data module, with the splits used in training.
         precision: Lightning's plugin for the precision used in training.
+        checkpoint: The file, or the folder of an exported model, from which the model was loaded.
+        config: The configuration of the run; empty for a run from Python.
     """
 
     model: Objective
     data: DataModule
     precision: Precision
+    checkpoint: Path
+    config: Mapping[str, Any]
+
+    def __repr__(self) -> str:
+        """Method, data, file and scores at hand, in three short lines."""
+        method = method_of(self.config) if self.config else type(self.model).__name__
+        states, shape = len(self.data.indices("train")), self.data.image_shape
+        lines = [
+            f"OpenRun of {method} on {type(self.data.dataset).__name__}, {states:,} training "
+            f"images of {'×'.join(map(str, shape))}",
+            f"checkpoint: {self.checkpoint}",
+        ]
+        folder = self.checkpoint if is_exported(self.checkpoint) else self.checkpoint.parent.parent
+        with suppress(InputError):  # no scores, or damaged ones, of which other calls tell
+            for stage, record in read_scores(folder).items():
+                names = list(record.get("scores", {}))
+                more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+                lines.append(f"scores of {stage}: {', '.join(names[:5])}{more}")
+        return "\n".join(lines)
 
     def encode(
         self,
@@ -156,4 +179,4 @@ def made_ready(
         model.load_state_dict(read_checkpoint(checkpoint)["state_dict"])
     data.prepare_data()
     data.setup("test")
-    return OpenRun(model, data, precision)
+    return OpenRun(model, data, precision, checkpoint, config)

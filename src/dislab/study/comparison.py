@@ -1,12 +1,11 @@
 """Tables of run folders that belong to no study."""
 
 import os
-import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from dislab.errors import InputError
+from dislab.errors import InputError, warn
 from dislab.naming.classes import method_of
 from dislab.plugins import STAGES, declared
 from dislab.study.results import RecordWarning
@@ -102,7 +101,7 @@ def _records(folder: Path) -> dict[str, Any]:
     try:
         return read_scores(folder) if (folder / _SCORES).is_file() else {}
     except InputError as error:
-        warnings.warn(str(error), RecordWarning, stacklevel=2)
+        warn(str(error), RecordWarning)
         return {}
 
 
@@ -123,7 +122,7 @@ def _stage_scores(folder: Path) -> dict[str, float | None]:
         try:
             stage_scores = load_stage(stage).scores(folder)
         except InputError as error:
-            warnings.warn(str(error), RecordWarning, stacklevel=2)
+            warn(str(error), RecordWarning)
             continue
         scores |= {f"{stage}.{name}": value for name, value in stage_scores.items()}
     return scores

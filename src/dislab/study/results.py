@@ -1,12 +1,11 @@
 """The state of each stage of a study's runs: done, diverged, failed, or not started."""
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal, TypeVar
 
-from dislab.errors import InputError
+from dislab.errors import InputError, warn
 from dislab.storage import atomic, check_inside, json_text, read_json, record_of
 from dislab.study.schedule import Schedule, ScheduledRun
 
@@ -118,7 +117,7 @@ class StudyFolder:
                 return None
             return record_of(cls, record, str(path))
         except InputError as error:
-            warnings.warn(str(error), RecordWarning, stacklevel=2)
+            warn(str(error), RecordWarning)
             return None
 
     def write_done(self, run: ScheduledRun, stage: str, done: Done) -> None:

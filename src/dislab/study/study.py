@@ -1,12 +1,11 @@
 """A study: tables and state of many runs in one folder."""
 
 import statistics
-import warnings
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, final
 
-from dislab.errors import InputError
+from dislab.errors import InputError, warn
 from dislab.functional.checks import check_count
 from dislab.study.claims import Claims
 from dislab.study.results import Failed, RecordWarning, StudyFolder, is_given_up
@@ -104,7 +103,7 @@ class Study:
 
         runs = [self._status(run, frozenset()) for run in self.schedule.runs]
         if different := mixed_versions(runs):
-            warnings.warn(different, StudyWarning, stacklevel=2)
+            warn(different, StudyWarning)
         names = dict.fromkeys(
             (stage, name)
             for stage in self.schedule.stages
@@ -270,7 +269,7 @@ class Study:
             try:
                 primary = metrics(self.folder.run(run.id))
             except InputError as error:  # another run of the group may have a whole file
-                warnings.warn(str(error), RecordWarning, stacklevel=2)
+                warn(str(error), RecordWarning)
                 continue
             seen.add(run.group.read)
             for name, end in primary.items():

@@ -34,7 +34,7 @@ def transfer_of(
     model: Objective,
     data: DataModule,
     scenarios: Scenarios,
-    predictors: Choices = None,
+    predictors: "Choices" = None,
     labels: int = 10_000,
     tested: int = 5_000,
     batch_size: int = 256,

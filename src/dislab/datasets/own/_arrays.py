@@ -1,6 +1,5 @@
 """Users' arrays: layout, conversion of pixels to bytes, and columns of factor values."""
 
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple, cast
 
@@ -13,7 +12,7 @@ from dislab.base import ImageShape
 from dislab.base.pixels import blocks_of, check_pixels
 from dislab.datasets.bank.bank import bank_rows
 from dislab.datasets.own._columns import Column, Gapped, Gaps, listing, missing, name_hint
-from dislab.errors import InputError
+from dislab.errors import InputError, warn
 from dislab.factors import FactorWarning, Kind, column_names
 
 Layout = Literal["auto", "NCHW", "NHWC"]
@@ -185,7 +184,7 @@ def _column(name: str, values: npt.NDArray[Any], kind: Kind | None, gaps: Gaps) 
         )
     if hint:
         effect = "gaps: keep takes them for missing"
-        warnings.warn(f"{complaint}; {effect}{hint}", FactorWarning, stacklevel=2)
+        warn(f"{complaint}; {effect}{hint}", FactorWarning)
     present = iter(_values(name, np.delete(values, rows)))
     lacking = set(rows)
     return cast("Gapped", [None if row in lacking else next(present) for row in range(len(values))])

@@ -1,7 +1,6 @@
 """Factors from columns of values, for any set of combinations; texts in the place of values."""
 
 import re
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple
 
@@ -9,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dislab.datasets.bank.labels import INSTANCE, instance_factor, occurrences
-from dislab.errors import InputError, suggestion
+from dislab.errors import InputError, suggestion, warn
 from dislab.factors import (
     MISSING,
     UNLABELLED,
@@ -139,10 +138,9 @@ def listing(names: Sequence[str]) -> str:
 def warn_left_out(source: str, names: Iterable[object]) -> None:
     """Warns about columns or parts of items that are not used as factors, being no labels."""
     if listed := ", ".join(map(str, names)):
-        warnings.warn(
+        warn(
             f"the factors do not include {listed} of {source}; to use them, list them in factors",
             FactorWarning,
-            stacklevel=2,
         )
 
 
@@ -158,11 +156,10 @@ def _warn_of_texts(factors: Iterable[Factor], images: int) -> None:
     for remedy, names in examples.items():
         first, text = next(iter(names.items()))
         summary = counted({name: counts[name] for name in names}, "categorical", "texts")
-        warnings.warn(
+        warn(
             f"{summary} in {images} images, such as {text!r}; {remedy}; if each is a class, say so "
             f"in kinds, such as {first}: categorical",
             FactorWarning,
-            stacklevel=3,
         )
 
 

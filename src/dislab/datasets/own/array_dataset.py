@@ -72,8 +72,8 @@ class ArrayDataset(Dataset):
 
     def __init__(
         self,
-        images: npt.ArrayLike,
-        factors: npt.ArrayLike | Mapping[str, npt.ArrayLike] | None = None,
+        images: "npt.ArrayLike",
+        factors: "npt.ArrayLike | Mapping[str, npt.ArrayLike] | None" = None,
         names: Sequence[str] | None = None,
         kinds: Mapping[str, Kind] | None = None,
         units: Mapping[str, str] | None = None,

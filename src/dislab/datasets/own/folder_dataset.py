@@ -2,7 +2,6 @@
 
 import hashlib
 import os
-import warnings
 from collections.abc import Sequence
 from functools import cached_property, partial
 from pathlib import Path
@@ -22,7 +21,7 @@ from dislab.datasets.files.image_files import (
 )
 from dislab.datasets.own import _factor_table as table_files
 from dislab.datasets.own._columns import Traits, labelled, listing, unlabelled
-from dislab.errors import InputError
+from dislab.errors import InputError, warn
 from dislab.factors import FactorSpace, FactorWarning, Indices, Kind
 from dislab.functional.checks import check_choice
 
@@ -178,7 +177,7 @@ class FolderDataset(BankedDataset):
         self._refuse(lines, complaint, _KEEP + hint)
         if hint:
             effect = "keep takes them for missing" if keeps else "drop leaves these rows out"
-            warnings.warn(f"{complaint}; gaps: {effect}{hint}", FactorWarning, stacklevel=2)
+            warn(f"{complaint}; gaps: {effect}{hint}", FactorWarning)
         dropped = {line for line, empty in lacking.items() if not keeps or self.file in empty}
         rows = [row for row in rows if row.line not in dropped]
         if twice := table_files.named_twice(rows):
