@@ -241,7 +241,10 @@ def test_the_dot_is_where_its_factors_say() -> None:
     assert image[0, int(x), int(y)] == 0
 """,
         "$Class()",
-        config={"trained": "A VAE", "dataset": "$Class"},
+        config={
+            "trained": "A VAE",
+            "dataset": "$Class, validation: 0.1, test: 0.1, batch_size: 16",
+        },
     ),
 }
 
