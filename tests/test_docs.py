@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from dislab import base, plans
+from dislab import base, metrics, plans
 from dislab.plugins import GROUPS, PARTS, available
 
 ROOT = Path(__file__).parents[1]
@@ -298,6 +298,11 @@ def documented() -> list[object]:
         names = members.split(", ") if members else getattr(module, "__all__", defined(module))
         found += [getattr(module, one) for one in names if not one.startswith("_")]
     return found
+
+
+def test_the_page_of_scores_lists_every_name() -> None:
+    listed = dict(LISTED.findall((ROOT / "docs/api/scores.md").read_text()))
+    assert sorted(listed["dislab.metrics"].split(", ")) == sorted(metrics.__all__)
 
 
 def defined(module: ModuleType) -> list[str]:

@@ -10,6 +10,7 @@ import pytest
 from matplotlib.collections import PatchCollection
 from matplotlib.figure import Figure
 
+from dislab.codes.checks import ConstantFactorWarning
 from dislab.errors import InputError
 from dislab.metrics import evaluate_fully
 from dislab.metrics.sheet import sheet
@@ -120,3 +121,14 @@ def test_the_sheet_of_a_model_with_posteriors_says_whose_information_it_shows(
     parts = {f"{prefix}{name}": part for name, part in full.parts.items()}
     figure = sheet(full._replace(parts=parts | {"kl_per_latent": [0.05, 2.0]}))
     assert title in {axes.get_title(loc="left") for axes in figure.axes}
+
+
+def test_a_factor_with_one_value_has_no_row_in_the_sheet() -> None:
+    generator = np.random.default_rng(0)
+    factors = generator.integers(3, size=(90, 3)) * (1, 0, 1)
+    codes = factors + 0.1 * generator.normal(size=(90, 3))
+    with pytest.warns(ConstantFactorWarning):
+        full = evaluate_fully(codes, factors, ["MIG", "DCI"], names=["p", "q", "r"])
+    rows = [[label.get_text() for label in axes.get_yticklabels()] for axes in sheet(full).axes]
+    assert rows.count(["p", "r"]) == 2
+    assert np.shape(full.parts["mutual_information"]) == (3, 3)

@@ -32,38 +32,50 @@ def sheet_of(
     If there are several matrices of importances, or of mutual information, the first is drawn;
     missing ones are left out.
     """
-    importance, information, kl, about = parts_of(parts)
-    return score_sheet(
-        values, intervals, factors, importance, information, kl, title, chance, about
-    )
+    names, importance, information, kl, about = parts_of(parts, factors)
+    return score_sheet(values, intervals, names, importance, information, kl, title, chance, about)
 
 
 class Parts(NamedTuple):
     """Matrices of latents and factors; None for those that are missing.
 
     Attributes:
+        names: Names of the factors that are drawn.
         importance: Importance of each latent for predicting each factor.
         information: Mutual information of latents and factors, in nats.
         kl: KL of each latent's posterior from the prior, in nats.
         about: Title of the information.
     """
 
+    names: list[str]
     importance: npt.NDArray[np.float64] | None
     information: npt.NDArray[np.float64] | None
     kl: npt.NDArray[np.float64] | None
     about: str
 
 
-def parts_of(parts: Mapping[str, Any]) -> Parts:
+def parts_of(parts: Mapping[str, Any], factors: Sequence[str]) -> Parts:
     """The parts of an evaluation that are drawn: the first of each kind.
+
+    Factors that no score has a number for, because they took one value only, are left out.
 
     Args:
         parts: Parts of scores by name.
+        factors: Names of the factors, one for each column of a matrix.
     """
     about = "information in the mean" if _of_means(parts) else "mutual information"
     names = ("importance", "mutual_information", "kl_per_latent")
     importance, information, kl = (_first(parts, name) for name in names)
-    return Parts(importance, information, kl, about)
+    each = [np.asarray(part, float) for name, part in parts.items() if name.endswith("_per_factor")]
+    if each and all(part.shape == (len(factors),) for part in each):
+        kept = np.isfinite(each).any(0)
+        if kept.any():
+            factors = [name for name, keep in zip(factors, kept, strict=True) if keep]
+            importance, information = (
+                matrix if matrix is None or matrix.shape[1:] != kept.shape else matrix[:, kept]
+                for matrix in (importance, information)
+            )
+    return Parts(list(factors), importance, information, kl, about)
 
 
 def _of_means(parts: Mapping[str, Any]) -> bool:

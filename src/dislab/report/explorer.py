@@ -33,7 +33,7 @@ REACH: Final = 3.0
 """Range of a slider to each side in standard deviations; extended to include all starting codes."""
 
 _BATCH: Final = 256
-_WIDTH: Final = 3.6
+_WIDTH: Final = 4.6
 """Width in inches of the picture of traversals, which fits a phone."""
 _LETTERS: Final = 20
 """Letters of the label of a row in that picture."""

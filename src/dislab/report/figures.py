@@ -106,8 +106,9 @@ def part_figures(record: Mapping[str, Any]) -> Iterator[tuple[str, Figure]]:
         record: A record of `scores.json`, written by `test` or `validate`, or by hand.
     """
     try:
-        factors = list(record["data"]["factors"])
-        importance, information, kl, about = parts_of(record.get("parts", {}))
+        factors, importance, information, kl, about = parts_of(
+            record.get("parts", {}), list(record["data"]["factors"])
+        )
         if importance is not None:
             title = "importance for predicting a factor"
             yield title, hinton(importance, factors, title)
