@@ -68,7 +68,7 @@ def parts_of(parts: Mapping[str, Any], factors: Sequence[str]) -> Parts:
     importance, information, kl = (_first(parts, name) for name in names)
     each = [np.asarray(part, float) for name, part in parts.items() if name.endswith("_per_factor")]
     if each and all(part.shape == (len(factors),) for part in each):
-        kept = np.isfinite(each).any(0)
+        kept = np.isfinite(np.stack(each)).any(axis=0)
         if kept.any():
             factors = [name for name, keep in zip(factors, kept, strict=True) if keep]
             importance, information = (
