@@ -83,6 +83,22 @@ def test_images_and_codes_of_another_shape(build: Any, tmp_path: Path) -> None:
         model.decode(torch.rand(2, latents + 1))
 
 
+@pytest.mark.parametrize(
+    ("shape", "remedy"),
+    [
+        ((2, 8, 8, 3), "put the channels first: images.transpose"),
+        ((3, 8, 8), r"images\[None\] makes a batch"),
+        ((2, 4, 8, 8), "channels, height, width$"),
+    ],
+)
+def test_images_in_another_order_are_refused_with_a_remedy(
+    shape: tuple[int, ...], remedy: str
+) -> None:
+    model = VAE((3, 8, 8), 100, 2, MLPEncoder, MLPDecoder, {"kl": KL})
+    with pytest.raises(InputError, match=remedy):
+        checked_images(model, torch.rand(shape), (3, 8, 8))
+
+
 @pytest.mark.parametrize("build", WITH_BOTH)
 def test_no_images_have_no_codes_and_no_codes_no_images(build: Any, tmp_path: Path) -> None:
     model = cases.ready(build, tmp_path)()

@@ -34,10 +34,15 @@ _LOG_SCALE: Final = -3.0
 def checked_images(owner: Objective, image: Tensor, shape: Sequence[int]) -> Tensor:
     """The images; refuses other shapes than (batch, *shape) and other dtypes than the weights'."""
     if image.ndim != 4 or image.shape[1:] != tuple(shape):
-        size = "×".join(map(str, shape))
+        size, (channels, *sides) = "×".join(map(str, shape)), shape
+        remedies = {
+            (*sides, channels): "; put the channels first: images.transpose(0, 3, 1, 2) in NumPy",
+            tuple(shape): "; images[None] makes a batch of a single image",
+        }
+        remedy = remedies.get(tuple(image.shape[-3:]), "")
         raise InputError(
             f"images have shape {tuple(image.shape)}; {type(owner).__name__} was made for a batch "
-            f"of {size}: channels, height, width"
+            f"of {size}: channels, height, width{remedy}"
         )
     _check_kind(owner, "images", image, "pixels in [0, 1]")
     return image
