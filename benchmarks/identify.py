@@ -3,7 +3,7 @@
 python benchmarks/identify.py [--parts panels inversion normals]
 
 Where dislab-identify is installed. Runs that benchmarks/results/identify.json has are kept, so that
-a stopped study goes on; `--table` writes the tables without training. Most steps are fewer than
+a stopped study goes on; `--table` writes the tables without training. Some steps are fewer than
 published: see STEPS. The study icebeem.yaml of the plug-in trains the panels too; here are what no
 score of a run can be: protocols that choose codes by the true sources, ICA after TCL, linear codes.
 """
@@ -372,8 +372,13 @@ def main() -> None:
             start = time.process_time()
             scores = made()
             seconds = round(time.process_time() - start)
-            record["runs"][part][name] = {"scores": scores, "seconds": seconds}
-            record |= {"hardware": f"{processor()}, one thread", "versions": versions()}
+            hardware = f"{processor()}, one thread"
+            record["runs"][part][name] = {
+                "scores": scores,
+                "seconds": seconds,
+                "hardware": hardware,
+            }
+            record["versions"] = versions()
             save(record)
             print(part, name, seconds, {k: round(v, 3) for k, v in scores.items()}, flush=True)
     record = kept()
