@@ -121,7 +121,8 @@ def test_mean_pairwise_mi(graded: Any) -> None:
 
 def test_info_mec(graded: Any, information: Any) -> None:
     codes = graded.codes.clone()
-    codes[:, 3] = codes[:, 3] * 1e-3  # its range is below a twentieth of the largest
+    span = codes.amax(0) - codes.amin(0)
+    codes[:, 3] *= 0.049 * span[:3].max() / span[3]  # its range is below a twentieth of the largest
     metric = InfoMEC(graded.space, estimator="bins")
     metric.update(codes, graded.factors)
     result = metric.compute()
@@ -131,6 +132,10 @@ def test_info_mec(graded: Any, information: Any) -> None:
     assert result["infomec_num_active"].item() == 3
     assert result["infom_bins"].item() == pytest.approx(infom.mean(), abs=1e-6)
     assert result["infoc_bins"].item() == pytest.approx(infoc.mean(), abs=1e-6)
+    codes[:, 3] *= 51 / 49
+    wider = InfoMEC(graded.space, estimator="bins")
+    wider.update(codes, graded.factors)
+    assert wider.compute()["infomec_num_active"].item() == 4
 
 
 def test_what_a_linear_classifier_extracts(graded: Any) -> None:

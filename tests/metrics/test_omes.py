@@ -39,9 +39,11 @@ def test_known_answers(pooling: Any) -> None:
             "perfect": factors,
             "idle": np.c_[factors, 0.001 * factors.sum(1)],
             "copies": factors.repeat(2, axis=1),
+            "copies and idle": np.c_[factors.repeat(2, axis=1), 0.001 * factors.sum(1)],
         }
         scores = {name: evaluate(z, factors, metric)["omes"] for name, z in codes.items()}
-        assert scores == pytest.approx({"perfect": 1.0, "idle": 1.0, "copies": copies})
+        expected = {"perfect": 1.0, "idle": 1.0, "copies": copies, "copies and idle": copies}
+        assert scores == pytest.approx(expected)
         noise = np.random.default_rng(0).normal(size=(20_000, 1))
         score = evaluate(noise, factors.repeat(2000, axis=0), metric)["omes"]
         assert score == pytest.approx(merged, abs=0.02)  # one latent that counts as both factors

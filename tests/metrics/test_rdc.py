@@ -24,11 +24,13 @@ def published(left: Any, right: Any, weights: tuple[Any, Any]) -> float:
     return float(np.linalg.svd(bases[0].T @ bases[1])[1][0])
 
 
-def test_equals_the_published_procedure(graded: Any) -> None:
-    metric = RDC(graded.space, seed=3)
+@pytest.mark.parametrize("waves", [20, 2])
+def test_equals_the_published_procedure(waves: int, graded: Any) -> None:
+    """Few waves tell those of the latents from those of the factors."""
+    metric = RDC(graded.space, waves=waves, seed=3)
     metric.update(graded.codes, graded.factors)
     result = metric.compute()
-    weights = [host_generator(3, stream).normal(size=(2, 20)) for stream in (0, 1)]
+    weights = [host_generator(3, stream).normal(size=(2, waves)) for stream in (0, 1)]
     table = [
         [published(latent, factor, (weights[0], weights[1])) for factor in graded.factors.T.numpy()]
         for latent in graded.codes.T.numpy()

@@ -25,7 +25,7 @@ def batch() -> ImageBatch:
 
 
 def test_the_loss_by_hand() -> None:
-    model = make(gamma=10.0, start=0.5, capacity=2.5, steps=8).double()
+    model = make(gamma=10.0, start=0.5, capacity=8.5, steps=8).double()
     with torch.no_grad():
         model.scale.copy_(torch.tensor([2.0, 1.0]))
         model.shift.copy_(torch.tensor([-1.0, 0.5]))
@@ -38,11 +38,13 @@ def test_the_loss_by_hand() -> None:
     log4, log9 = torch.tensor([4.0, 9.0], dtype=torch.float64).log()
     x = 0.5 * (0.5 * (1 + 0) + 4 - log4 - 1)
     y = 0.5 * (0.5 * (2.25 + 0.5625) + 9 - log9 - 1)
-    loss, log = model.losses(batch(), {"noise": noise}, torch.tensor(2))
-    torch.testing.assert_close(log["kl/x"], x, rtol=1e-6, atol=0)
-    torch.testing.assert_close(log["kl/y"], y, rtol=1e-6, atol=0)
-    assert log["capacity"].item() == 1.0
-    torch.testing.assert_close(loss, pixels + 10 * (x + y - 1).abs(), rtol=1e-6, atol=0)
+    for step, capacity, distance in ((2, 2.5, x + y - 2.5), (8, 8.5, 8.5 - x - y)):
+        loss, log = model.losses(batch(), {"noise": noise}, torch.tensor(step))
+        torch.testing.assert_close(log["kl/x"], x, rtol=1e-6, atol=0)
+        torch.testing.assert_close(log["kl/y"], y, rtol=1e-6, atol=0)
+        assert log["capacity"].item() == capacity
+        assert distance > 0
+        torch.testing.assert_close(loss, pixels + 10 * distance, rtol=1e-6, atol=0)
 
 
 def test_the_distance_is_of_the_mean_kl_not_of_each_image() -> None:

@@ -29,6 +29,8 @@ def test_capacity_takes_the_distance_of_the_batch_mean() -> None:
     penalty, _, terms = regularizer(posterior, posterior.mean, {}, torch.tensor(50))
     assert terms["capacity"].item() == pytest.approx(3.0)
     assert penalty.item() == pytest.approx(0.0, abs=1e-5)
+    before, _, _ = regularizer(posterior, posterior.mean, {}, torch.tensor(0))
+    assert before.item() == pytest.approx(30.0, rel=1e-5)  # 3 nats above a capacity of 0
     later, _, _ = regularizer(posterior, posterior.mean, {}, torch.tensor(1000))
     assert later.item() == pytest.approx(30.0, rel=1e-5)
 

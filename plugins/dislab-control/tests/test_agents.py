@@ -13,7 +13,7 @@ from dislab_control.agents import fit_agent, resume_agent
 TINY: dict[str, dict[str, Any]] = {
     "PPO": {"n_steps": 16, "batch_size": 32, "n_epochs": 2},
     "A2C": {"n_steps": 8},
-    "DQN": {"learning_starts": 32, "buffer_size": 96, "batch_size": 16},
+    "DQN": {"learning_starts": 32, "buffer_size": 80, "batch_size": 16},
 }
 
 

@@ -22,7 +22,7 @@ from dislab_control import (
     measured_control,
 )
 from dislab_control.control_callback import mean_steps
-from dislab_control.control_scores import matched, shuffled
+from dislab_control.control_scores import ControlTable, matched, shuffled
 
 
 @pytest.fixture(autouse=True)
@@ -57,6 +57,12 @@ def test_perfect_features_and_policies_score_one_in_any_order_and_scale() -> Non
             "controlled_factors": 1,
         }
     )
+
+
+def test_a_share_that_is_the_threshold_counts() -> None:
+    moves = torch.tensor([[0.8, 0.2], [0.3, 0.7]], dtype=torch.float64)
+    scores = control_scores(ControlTable(torch.eye(2).double(), torch.eye(2).double(), moves), 0.8)
+    assert (scores["single_factor"], scores["controlled_factors"]) == (0.5, 0.5)
 
 
 def test_two_policies_of_one_factor_lose_the_other() -> None:

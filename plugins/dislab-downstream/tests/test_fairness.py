@@ -12,6 +12,7 @@ from dislab.base import Predictor
 from dislab.errors import InputError
 from dislab.predictors import GradientBoosting
 from dislab_downstream import of_arrays, total_variation, unfairness
+from dislab_downstream.fairness import _intervened
 
 SIZES = (4, 3, 5, 6)
 GRID = np.stack([column.ravel() for column in np.indices(SIZES)], 1)
@@ -43,6 +44,18 @@ def test_total_variation_by_hand() -> None:
     # p(ŷ = 1) is 1/4 and 3/4 under the two interventions, and 1/2 in the mean
     assert total_variation(np.array([[0, 0, 0, 1], [1, 1, 1, 0]])) == 0.25
     assert total_variation(np.array([[7, 7], [7, 7], [7, 7]])) == 0
+
+
+def test_the_seed_draws_the_images_of_an_intervention() -> None:
+    """The same ones for every value, all other factors equal."""
+    space = of_arrays(GRID.astype(float), GRID).space
+    first, again, other = (_intervened(space, 2, 20, seed) for seed in (0, 0, 1))
+    assert np.array_equal(first, again)
+    assert not np.array_equal(first, other)
+    positions = space.positions(first)
+    assert first.shape == (5, 20)
+    assert (positions[..., 2] == np.arange(5)[:, None]).all()
+    assert (np.delete(positions, 2, 2) == np.delete(positions[:1], 2, 2)).all()
 
 
 @pytest.mark.parametrize("count", [2, 3, 10])

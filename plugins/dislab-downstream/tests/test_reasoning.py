@@ -105,6 +105,13 @@ def test_pixels_that_show_the_factors_are_learnt() -> None:
     assert reasoning(shown, source="pixels", **settings)[2000] > 0.4
 
 
+def test_accuracy_is_that_of_other_matrices() -> None:
+    """A network that knows ten matrices by heart guesses on others."""
+    noise = np.random.default_rng(0).normal(size=GRID.shape)
+    accuracy = reasoning(of_arrays(noise, GRID), [10], test=300, steps=60)[10]
+    assert accuracy == pytest.approx(1 / 6, abs=0.12)
+
+
 def test_the_seed_decides() -> None:
     observations = of_arrays(GRID.astype(float), GRID)
     settings: Any = {"samples": [50, 20], "test": 100, "steps": 5}
