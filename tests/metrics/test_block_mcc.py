@@ -89,6 +89,18 @@ def test_blocks_of_latents_are_matched() -> None:
     assert sorted(fewer.gt(0.0).tolist()) == [False, True, True]
 
 
+def test_blocks_are_matched_by_the_mean_of_correlations() -> None:
+    """Of two factors known to 0.6, or one known fully: the first, though the second has more R²."""
+    a, b = (FACTORS[:, column].double() for column in (1, 2))
+    a, b = ((column - column.mean()) / column.std() for column in (a, b))
+    hazy = [0.6 * factor + 0.8 * NOISE[:, row] for row, factor in enumerate((a, b))]
+    codes = torch.stack([b, *hazy], dim=1)
+    blocks: dict[str, Any] = {"latent_blocks": [[0], [1, 2]], "factor_blocks": [["b", "c"], ["a"]]}
+    chosen = scored(codes, **blocks)["block_r2_linear_per_factor"]
+    assert chosen[1:].tolist() == pytest.approx(published(codes[:, 1:].numpy(), [1, 2], False))
+    assert chosen[2] < 0.9
+
+
 def test_a_kernel_sees_what_a_line_does_not() -> None:
     codes = ((FACTORS.double() - FACTORS.double().mean(0)) ** 3 + FACTORS) @ torch.randn(
         3, 3, generator=torch.Generator().manual_seed(4), dtype=torch.float64

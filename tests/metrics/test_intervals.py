@@ -7,7 +7,7 @@ import torch
 from dislab.codes.bank import CodeBank
 from dislab.codes.information import bin_numbers, gaps_of_counts, information_gaps, joint_counts
 from dislab.metrics import _intervals as module
-from dislab.metrics._intervals import resamples
+from dislab.metrics._intervals import _percentiles, resamples
 
 SIZES = (3, 6, 8)
 
@@ -88,3 +88,11 @@ def test_draws_are_uniform_with_replacement_and_repeat_by_seed() -> None:
     torch.testing.assert_close(means.mean(0), bank.codes.mean(0), rtol=0, atol=0.1)
     expected = bank.codes.std(0, correction=0) / 50**0.5
     torch.testing.assert_close(means.std(0), expected, rtol=0.15, atol=0)
+
+
+def test_an_interval_has_equal_tails_around_the_value_of_the_images() -> None:
+    """Resamples are shifted: their median, here 0.5, is biased."""
+    drawn = np.random.default_rng(0).permutation(np.append(np.arange(101) / 100, np.nan))
+    assert _percentiles(0.7, drawn, 0.9) == pytest.approx((0.25, 1.15))
+    assert _percentiles(0.7, drawn, 0.5) == pytest.approx((0.45, 0.95))
+    assert np.isnan(_percentiles(0.7, np.array([0.1, 0.2, np.nan, np.nan]), 0.9)).all()
