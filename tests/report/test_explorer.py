@@ -16,7 +16,7 @@ from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
 from dislab.errors import InputError
 from dislab.objectives import DenoisingAutoencoder, GroundTruthDecoder, InfoGAN
-from dislab.report.explorer import STARTS, STRIP_STEPS, explorer_of
+from dislab.report.explorer import STARTS, STRIP_STARTS, STRIP_STEPS, explorer_of
 
 SIZE = 12
 
@@ -72,6 +72,19 @@ def test_a_slider_names_a_factor_as_the_verdict_of_the_run_does(data: SingleData
     assert all(name.startswith("partly ") for z, name in names.items() if name and z != latent)
 
 
+def check_starts(found: Any, module: Any, data: SingleData, count: int) -> None:
+    """After the middle of the codes come test images, each with its own code."""
+    states = draw_states(data, "test", 2000, 0)[:count]
+    assert set(states) <= set(data.indices("test"))
+    images = data.images(torch.from_numpy(states))
+    with torch.inference_mode():
+        codes = module.codes(images)
+    assert len(found["starts"]) == 1 + count
+    for start, image, code in zip(found["starts"][1:], images, codes, strict=True):
+        np.testing.assert_allclose(start["code"], code, atol=1e-4)
+        np.testing.assert_array_equal(image_of(start["image"]), (image[0] * 255).round())
+
+
 @pytest.mark.parametrize("scale", [1, 100])
 def test_starts_are_test_images_with_their_codes(scale: int, data: SingleData) -> None:
     """Sliders reach them all, also codes that are many deviations from the middle."""
@@ -81,16 +94,8 @@ def test_starts_are_test_images_with_their_codes(scale: int, data: SingleData) -
         last.weight[:3] *= scale
         last.bias[:3] *= scale
     found = explorer_of(module, data)
-    assert len(found["starts"]) == 1 + STARTS
     assert found["starts"][0]["code"] == [0, 0, 0]
-    states = draw_states(data, "test", 2000, 0)[:STARTS]
-    assert set(states) <= set(data.indices("test"))
-    images = data.images(torch.from_numpy(states))
-    with torch.inference_mode():
-        codes = module.codes(images)
-    for start, image, code in zip(found["starts"][1:], images, codes, strict=True):
-        np.testing.assert_allclose(start["code"], code, atol=1e-4)
-        np.testing.assert_array_equal(image_of(start["image"]), (image[0] * 255).round())
+    check_starts(found, module, data, STARTS)
     reach = np.abs([start["code"] for start in found["starts"]]).max(axis=0)
     assert bool(reach.max() > 3) is (scale > 1)
     assert len(found["sliders"]) == 3
@@ -115,6 +120,7 @@ def test_other_decoders_become_strips(data: SingleData) -> None:
     found = explorer_of(module, data)
     assert "network" not in found
     assert found["reason"] == "the page cannot compute Own"
+    check_starts(found, module, data, STRIP_STARTS)
     slider = found["sliders"][1]
     assert len(slider["values"]) == STRIP_STEPS
     per_start = 1 + 3 * STRIP_STEPS
