@@ -1,5 +1,7 @@
 """Checks of codes and factors before they are scored."""
 
+import math
+
 import pytest
 import torch
 from torch import Tensor
@@ -29,6 +31,21 @@ def test_batches_are_joined_in_order_and_widened() -> None:
     assert torch.equal(bank.codes, CODES.double())
     assert torch.equal(bank.factors, FACTORS)
     assert bank.varied.tolist() == [True, True]
+
+
+@pytest.mark.parametrize("order", [(20, 4), (4, 20)])
+def test_what_was_computed_belongs_to_the_bins_of_a_continuous_factor(
+    order: tuple[int, int],
+) -> None:
+    space = FactorSpace((Factor("x", tuple(map(float, range(400))), "continuous"),))
+    positions = torch.arange(400)[:, None]
+    bank = checked([positions.float() ** 2], [positions], space, least=2)
+    for bins in (*order, *order):
+        rebinned = bank.with_factor_bins(bins)
+        entropy = rebinned.information(20).entropy
+        assert entropy.item() == pytest.approx(math.log(bins))
+        assert rebinned.counts(20)[0].shape == (1, 20, bins)
+        assert len(rebinned.value_rows(0).size) == bins
 
 
 def test_codes_with_a_gradient_are_detached() -> None:

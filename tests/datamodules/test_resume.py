@@ -161,6 +161,8 @@ def test_a_step_that_failed_is_done_again(
     with pytest.raises(KeyError, match="on demand"):
         run(3, fail_at=8)
     (checkpoint,) = (tmp_path / "seed=3").iterdir()
+    stored = torch.load(checkpoint, weights_only=True)
+    assert stored["SingleData"] == {"seed": 3, "step": 8}
     resumed = run(99, checkpoint)
     assert resumed.seen["train"] == expected(tiny, 3, 17)[8:]
 

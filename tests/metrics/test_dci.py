@@ -1,11 +1,14 @@
 """Disentanglement, completeness and informativeness with boosted trees."""
 
 import warnings
+from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from sklearn.ensemble import GradientBoostingClassifier
+from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import Lasso
 from torch import Tensor
 
@@ -243,13 +246,21 @@ def test_bad_fractions_are_named(fraction: float) -> None:
         DCI(SPACE, test_fraction=fraction)
 
 
-def test_exact_boosting_is_scikit_learns() -> None:
+@pytest.mark.parametrize(
+    ("learner", "build"),
+    [
+        ("gbt", partial(GradientBoostingClassifier, random_state=0)),
+        ("rf", partial(RandomForestClassifier, min_samples_leaf=5, random_state=0)),
+    ],
+)
+def test_trees_are_scikit_learns(learner: Learner, build: Callable[[], Any]) -> None:
+    """A hundred of them; the forest's have at least five images in a leaf."""
     factors = draw_factors(90)
     codes = factors + 0.4 * noise(90, 3)
-    result = score(codes, factors, "gbt")
+    result = score(codes, factors, learner)
     columns, accuracies, errors = [], [], []
     for column in factors.numpy().T:
-        model = GradientBoostingClassifier(random_state=0).fit(codes[:60].double(), column[:60])
+        model = build().fit(codes[:60].double(), column[:60])
         columns.append(model.feature_importances_)
         accuracies.append(model.score(codes[60:].double(), column[60:]))
         apart = model.predict(codes[60:].double()) - column[60:]

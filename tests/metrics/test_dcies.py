@@ -14,7 +14,7 @@ from dislab.errors import InputError
 from dislab.factors import Factor, FactorSpace
 from dislab.functional.random import host_generator
 from dislab.metrics import DCIES, evaluate_fully
-from dislab.metrics.dcies import explicitness
+from dislab.metrics.dcies import _Probed, explicitness
 
 SHAPE = Factor("shape", ("square", "ellipse", "heart"), "categorical")
 SPACE = FactorSpace((SHAPE, Factor("x", tuple(map(float, range(6))))))
@@ -74,6 +74,16 @@ def test_forests_are_those_of_the_published_code() -> None:
     np.testing.assert_allclose(result["dcies_rf_importance"].numpy(), importances[best], atol=1e-9)
     assert result["dcies_rf_size"].item() == pytest.approx(2 / 3)
     assert result["dcies_rf_disentanglement"].item() > 0.5
+
+
+def test_importances_are_those_of_the_capacity_with_the_smallest_mean_loss() -> None:
+    metric = DCIES(SPACE, capacities=(1, 2, 4))
+    matrices = torch.tensor([[[1.0, 0.0]], [[0.0, 1.0]], [[1.0, 1.0]]]).repeat(1, 2, 1).double()
+    losses = torch.tensor([[0.5, 0.4], [0.3, 0.2], [0.1, 0.6]]).double()
+    probed = [_Probed(losses[:, factor], matrices[:, factor], 1.0) for factor in (0, 1)]
+    result = metric._results([0, 1], probed)
+    assert result["dcies_rf_informativeness"].item() == pytest.approx(0.75)
+    assert result["dcies_rf_importance"][:, :2].tolist() == [[0.0, 0.0], [1.0, 1.0]]
 
 
 def test_fourier_features_are_solved_exactly() -> None:

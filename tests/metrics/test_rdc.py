@@ -1,5 +1,6 @@
 """Randomised dependence coefficient."""
 
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -12,33 +13,36 @@ from dislab.functional.random import host_generator
 from dislab.metrics import RDC, evaluate
 
 
-def published(left: Any, right: Any, weights: tuple[Any, Any]) -> float:
+def published(left: Any, right: Any, weights: tuple[Any, Any], scale: float) -> float:
     """The published R code: sine features of ranks and a constant, `cancor` by QR at rank 1e-7."""
     bases = []
     for column, drawn in zip((left, right), weights, strict=True):
         ranks = np.stack([stats.rankdata(column) / len(column), np.ones(len(column))], axis=1)
-        features = np.sin(1 / 6 / 2 * ranks @ drawn)
+        features = np.sin(scale / 2 * ranks @ drawn)
         basis, triangle, _ = linalg.qr(features - features.mean(0), mode="economic", pivoting=True)
         diagonal = np.abs(np.diag(triangle))
         bases.append(basis[:, diagonal > 1e-7 * np.linalg.norm(features, axis=0).max()])
     return float(np.linalg.svd(bases[0].T @ bases[1])[1][0])
 
 
-@pytest.mark.parametrize("waves", [20, 2])
-def test_equals_the_published_procedure(waves: int, graded: Any) -> None:
-    """Few waves tell those of the latents from those of the factors."""
-    metric = RDC(graded.space, waves=waves, seed=3)
+@pytest.mark.parametrize(("waves", "scale"), [(20, 1 / 6), (2, 20.0)])
+def test_equals_the_published_procedure(waves: int, scale: float, graded: Any) -> None:
+    """Few and short waves tell those of the latents from those of the factors."""
+    metric = RDC(graded.space, waves, scale, seed=3)
     metric.update(graded.codes, graded.factors)
     result = metric.compute()
     weights = [host_generator(3, stream).normal(size=(2, waves)) for stream in (0, 1)]
     table = [
-        [published(latent, factor, (weights[0], weights[1])) for factor in graded.factors.T.numpy()]
+        [
+            published(latent, factor, (weights[0], weights[1]), scale)
+            for factor in graded.factors.T.numpy()
+        ]
         for latent in graded.codes.T.numpy()
     ]
     np.testing.assert_allclose(result["rdc_dependence"].numpy(), table, atol=0.01)
     best = max(
         np.mean([table[latent][factor] for factor, latent in enumerate(order)])
-        for order in ((0, 1, 2), (0, 3, 2), (3, 1, 2), (0, 1, 3))
+        for order in permutations(range(4), 3)
     )
     assert result["rdc"].item() == pytest.approx(best, abs=0.01)
 
