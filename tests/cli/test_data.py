@@ -170,7 +170,10 @@ def test_a_sheet_shows_the_images_themselves() -> None:
     ("args", "message"),
     [
         (["lst"], "dislab data has no action 'lst' (did you mean list?); it has list, prepare"),
-        (["list", "--jsn"], "unrecognized arguments: --jsn; see dislab data list --help"),
+        (
+            ["list", "--jsn"],
+            "no option is named --jsn (did you mean --json?); see dislab data list --help",
+        ),
         (["prepare", "DSprits"], "no data set is named 'DSprits' (did you mean DSprites?); the"),
         (["prepare", "--out"], "dislab data prepare takes the name of a data set before --out"),
         (

@@ -1,3 +1,4 @@
+import contextlib
 import json
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import torch
 
 from dislab import cli
 from dislab.cli import COMMANDS, main
+from dislab.cli.study import VERBS
 from dislab.errors import InputError
 from dislab.plugins import Plugin, available, commands
 
@@ -33,6 +35,68 @@ def without_heavy_imports(*args: str) -> str:
 def test_help_names_every_command_without_torch(args: list[str]) -> None:
     text = without_heavy_imports(*args)
     assert all(f"  {command} " in text for command in COMMANDS)
+
+
+COMMANDS_AND_VERBS = [
+    *([name] for name in COMMANDS),
+    *(["study", verb] for verb in VERBS),
+    *(["configs", verb] for verb in ("list", "show", "copy", "new")),
+    ["data", "list"],
+    ["data", "check"],
+    ["plugins", "new"],
+]
+
+
+@pytest.mark.parametrize("words", COMMANDS_AND_VERBS, ids=" ".join)
+def test_every_help_fits_the_terminal_and_ends_with_an_example(
+    words: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pages = []
+    for width in (72, 200):
+        monkeypatch.setenv("COLUMNS", str(width))
+        with contextlib.suppress(SystemExit):
+            assert main([*words, "--help"]) == 0
+        *lines, example = capsys.readouterr().out.splitlines()
+        assert lines[0].startswith(f"usage: dislab {' '.join(words)} ")
+        assert example.startswith(f"Example:  dislab {' '.join(words)}")
+        assert max(map(len, lines)) <= min(width, 100)
+        pages.append(lines)
+    assert len(pages[1]) < 45
+
+
+def test_the_help_gives_choices_and_defaults(capsys: pytest.CaptureFixture[str]) -> None:
+    with contextlib.suppress(SystemExit):
+        main(["encode", "--help"])
+    text = " ".join(capsys.readouterr().out.split())
+    assert "--split SPLIT where they are drawn from; one of train, validation, test, all" in text
+    assert "--batch_size N images encoded at a time (default: 256)" in text
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (
+            ["score", "codes.npz", "--seed", "x"],
+            "--seed is 'x'; it must be a whole number; see",
+        ),
+        (
+            ["score", "codes.npz", "--seed", "-1"],
+            "--seed is -1; it must be a whole number of at",
+        ),
+        (["score", "codes.npz", "more"], "nothing takes more; leave it out; see dislab score"),
+        (["configs", "shw"], "VERB is 'shw' (did you mean show?); choose one of list, show, copy"),
+        (["--hlep"], "no command is named '--hlep' (did you mean --help?)"),
+        (["help"], "no command is named 'help' (did you mean dislab --help?)"),
+        (["fit", "--config"], "argument --config/-c: expected one argument; see dislab fit --help"),
+    ],
+)
+def test_a_wrong_argument_is_one_message(
+    args: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(args) == 2
+    error = capsys.readouterr().err
+    assert error.startswith(f"dislab: error: {message}")
+    assert error.count("\n") == 1
 
 
 @pytest.mark.parametrize("stage", ["validate", "test"])
@@ -138,7 +202,7 @@ def test_no_command_takes_abbreviated_options(
     assert main(args) == 2
     error = capsys.readouterr().err
     option = next(arg for arg in args[::-1] if arg.startswith("--"))
-    assert f"unrecognized arguments: {option}" in error or "has no setting 'imag'" in error
+    assert f"no option is named {option}" in error or "has no setting 'imag'" in error
 
 
 @pytest.mark.parametrize(
@@ -187,7 +251,10 @@ def test_plugins_as_json(capsys: pytest.CaptureFixture[str]) -> None:
             ["plugins", "encodrs"],
             "no plugin group is named 'encodrs' (did you mean encoders?); the groups are encoders",
         ),
-        (["plugins", "--jsn"], "unrecognized arguments: --jsn; see dislab plugins --help"),
+        (
+            ["plugins", "--jsn"],
+            "no option is named --jsn (did you mean --json?); see dislab plugins --help",
+        ),
     ],
 )
 def test_mistakes_end_with_one_line_and_status_two(

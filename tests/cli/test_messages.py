@@ -210,6 +210,15 @@ START = "no class is named; start from a file that names it, such as --config be
             "trainer.max_steps is no option; options begin with --, such as --trainer.max_steps 30",
         ),
         (
+            "unrecognized arguments: quick",
+            "quick has no option before it; give each configuration by an option of its own, as in "
+            "--config betavae --config quick",
+        ),
+        (
+            "unrecognized arguments: more",
+            "more has no option before it; write --SETTING more, or leave it out",
+        ),
+        (
             NESTED.format(reason="Expected a dot import path string: Adamm").replace(
                 "regularizers", "optimizer"
             ),

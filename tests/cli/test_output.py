@@ -156,7 +156,7 @@ def test_the_help_begins_with_common_options_that_exist(capsys: pytest.CaptureFi
         main(["fit", "--help", "all"])
     full = capsys.readouterr().out
     short = help_text("fit", "Train.", full, "")
-    assert len(short.splitlines()) < 70
+    assert len(short.splitlines()) < 45
     named = [option.split()[0] for group in COMMON.values() for option in group]
     known = set(re.findall(r"--([\w.]+)", full))
     inside = ("model.", "data.")  # settings of classes, which the class decides

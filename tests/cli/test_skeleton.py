@@ -161,7 +161,7 @@ def test_the_groups_it_writes_exist() -> None:
         (["own", "--class", "KL"], "there is a KL among the regularizers already; choose another"),
         (["own", "--class", "Tensor"], "'Tensor' is a name that the package imports; choose anot"),
         (["own", "--class", "Posterior"], "'Posterior' is a name that the package imports"),
-        (["own", "--group", "encoder"], "invalid choice: 'encoder'"),
+        (["own", "--group", "encoder"], "--group is 'encoder' (did you mean encoders?)"),
         ([], "the following arguments are required: name"),
     ],
 )

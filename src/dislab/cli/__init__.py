@@ -60,6 +60,8 @@ _OTHER_NAMES: Final = {
     "datasets": "data list",
     "sweep": "study",
     "grid": "study",
+    "help": "--help",
+    "-v": "--version",
 }
 """dislab's equivalents of command names in other programs."""
 
@@ -72,19 +74,10 @@ _REINSTALL: Final = (
     "pip install -e . in its folder"
 )
 
-_HELP: Final = """usage: dislab COMMAND [options]
-
-Train, score and document models of disentangled representation learning.
-
-commands:
-{commands}
-
-options:
-  -h, --help     show this text; `dislab COMMAND --help` explains a command
-  --version      show the version
-
-A first run:  dislab fit --config factorvae --config quick
-"""
+_OPTIONS: Final = (
+    ("-h, --help", "show this text; `dislab COMMAND --help` explains a command"),
+    ("--version", "show the version"),
+)
 
 
 def main(args: Sequence[str] | None = None) -> int:
@@ -187,7 +180,12 @@ def dispatch(command: str, args: list[str], folder: Path | None = None) -> int:
     `folder` is the run folder that a study has chosen for a new run.
     """
     if command in ("-h", "--help"):
-        print(_HELP.format(commands="\n".join(_rows())), end="")
+        from dislab.cli.arguments import help_page
+
+        groups = {"Commands": _rows(), "Options": _OPTIONS}
+        text = "Train, score and document models of disentangled representation learning."
+        example = "dislab fit --config factorvae --config quick"
+        print(help_page("dislab COMMAND [options]", text, groups, example), end="")
         return 0
     if command == "--version":
         print(f"dislab {version('dislab')}")
@@ -229,11 +227,9 @@ def _summary(plugin: Plugin) -> str:
     return f"{plugin.summary} ({plugin.distribution} {plugin.version})".lstrip()
 
 
-def _rows() -> list[str]:
-    """One line per command."""
-    from dislab.storage import text_table
-
-    return text_table((f"  {name} ", _summary(plugin)) for name, plugin in _declared().items())
+def _rows() -> list[tuple[str, str]]:
+    """Name and summary of each command."""
+    return [(name, _summary(plugin)) for name, plugin in _declared().items()]
 
 
 def _unknown(command: str) -> InputError:
@@ -241,5 +237,9 @@ def _unknown(command: str) -> InputError:
     if install := remedy(COMMAND_GROUP, command):
         return InputError(f"no command is named {command!r}{install}")
     equivalent = _OTHER_NAMES.get(command.lower())
-    hint = f" (did you mean dislab {equivalent}?)" if equivalent else suggestion(command, names)
+    hint = (
+        f" (did you mean dislab {equivalent}?)"
+        if equivalent
+        else suggestion(command, [*names, "--help", "--version"])
+    )
     return InputError(f"no command is named {command!r}{hint}; the commands are {', '.join(names)}")

@@ -1,19 +1,108 @@
-"""The parser of commands, and the option that many of them share."""
+"""The parser of commands, the form of their help, and the option that many of them share."""
 
 import argparse
 import os
+import re
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from shutil import get_terminal_size
+from textwrap import wrap
+from typing import Any, Final, NoReturn
 
-from dislab.errors import InputError
+from dislab.errors import InputError, suggestion
+
+_WIDEST: Final = 100
+_NARROWEST: Final = 40
+_COLUMN: Final = 0.4
+"""Largest share of the width that names of options take; texts of longer ones begin below them."""
+
+Rows = Sequence[tuple[str, str]]
+"""Names of options with their explanations."""
+
+
+def help_width() -> int:
+    """Width of help texts: that of the terminal, or of COLUMNS, up to 100."""
+    return max(_NARROWEST, min(_WIDEST, get_terminal_size((_WIDEST, 24)).columns))
+
+
+def help_page(
+    usage: str, description: str, groups: Mapping[str, Rows], example: str, end: str = ""
+) -> str:
+    """The help of a command: usage, description, options in groups, an example.
+
+    Args:
+        usage: The command with its arguments.
+        description: Paragraphs; lines that begin with a space stay as they are.
+        groups: Options by heading.
+        example: A command to try.
+        end: A paragraph before the example.
+    """
+    width, rows = help_width(), [row for group in groups.values() for row in group]
+    longest = max((len(name) for name, _ in rows), default=0)
+    column = min(longest, int(width * _COLUMN)) + 4
+    blocks = ["\n".join(wrap(f"usage: {usage}", width, subsequent_indent="  "))]
+    blocks += [_paragraph(text, width) for text in description.split("\n\n")]
+    for title, group in groups.items():
+        lines = [line for row in group for line in _row(*row, column, width)]
+        blocks.append("\n".join([f"{title}:", *lines]))
+    blocks += [_paragraph(end, width), f"Example:  {example}" if example else ""]
+    return "\n\n".join(filter(None, blocks)) + "\n"
+
+
+def _paragraph(text: str, width: int) -> str:
+    lines = text.strip("\n").split("\n")
+    if any(line.startswith(" ") for line in lines):
+        return "\n".join(lines)
+    return "\n".join(wrap(" ".join(lines), width, break_on_hyphens=False))
+
+
+def _row(name: str, text: str, column: int, width: int) -> list[str]:
+    lines = [f"{'':{column}}{line}" for line in wrap(text, width - column, break_on_hyphens=False)]
+    if len(name) + 4 > column or not lines:
+        return [f"  {name}", *lines]
+    return [f"  {name:{column - 2}}{lines[0].lstrip()}", *lines[1:]]
+
+
+_CHOICE: Final = re.compile(r"argument (.+?): invalid choice: '(.*)' \(choose from (.*)\)")
+_NUMBER: Final = re.compile(r"argument (.+?): invalid (int|float) value: '(.*)'")
+_UNKNOWN: Final = re.compile(r"unrecognized arguments: (-\S+)")
+_SUPERFLUOUS: Final = re.compile(r"unrecognized arguments: (.*)")
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that takes whole options only, and reports an error without the usage text."""
+    """A parser that takes whole options only, and reports an error without the usage text.
 
-    def __init__(self, *args: Any, **settings: Any) -> None:
+    Args:
+        args: Arguments of argparse's parser.
+        example: A command to try, for the end of the help.
+        settings: Further arguments of argparse's parser.
+    """
+
+    def __init__(self, *args: Any, example: str = "", **settings: Any) -> None:
         super().__init__(*args, **{"allow_abbrev": False, **settings})
+        self.example = example
+
+    def format_help(self) -> str:
+        """Formats the help: arguments and options in groups, and an example."""
+        verbs = any(isinstance(action, argparse._SubParsersAction) for action in self._actions)
+        titles = {"positional arguments": "Verbs" if verbs else "Arguments", "options": "Options"}
+        groups = {
+            titles.get(str(group.title), str(group.title)): [
+                row for action in group._group_actions for row in _rows(action)
+            ]
+            for group in self._action_groups
+        }
+        usage = [self.prog]
+        usage += [_named(action) for action in self._actions if not action.option_strings]
+        usage += [_named(action) for action in self._actions if _is_needed(action)]
+        return help_page(
+            " ".join([*usage, "[options]"]),
+            self.description or "",
+            {title: rows for title, rows in groups.items() if rows},
+            self.example,
+            self.epilog or "",
+        )
 
     def error(self, message: str) -> NoReturn:
         """Raises the error as an `InputError`.
@@ -24,16 +113,63 @@ class Parser(argparse.ArgumentParser):
         Raises:
             InputError: Always.
         """
+        if match := _CHOICE.match(message):
+            names = match[3].replace("'", "").split(", ")
+            message = (
+                f"{match[1]} is {match[2]!r}{suggestion(match[2], names)}; choose one of "
+                f"{', '.join(names)}"
+            )
+        elif match := _NUMBER.match(message):
+            kind = "a whole number" if match[2] == "int" else "a number"
+            message = f"{match[1]} is {match[3]!r}; it must be {kind}"
+        elif match := _UNKNOWN.match(message):
+            hint = suggestion(match[1].partition("=")[0], self._option_string_actions)
+            message = f"no option is named {match[1]}{hint}"
+        elif match := _SUPERFLUOUS.match(message):
+            message = f"nothing takes {match[1]}; leave it out"
         raise InputError(f"{message}; see {self.prog} --help")
 
 
-def add_checkpoint(parser: argparse.ArgumentParser) -> None:
+def _is_needed(action: argparse.Action) -> bool:
+    return bool(action.option_strings) and action.required
+
+
+def _rows(action: argparse.Action) -> Rows:
+    """The rows of an argument in the help: those of its commands, if it has any."""
+    if isinstance(action, argparse._SubParsersAction):
+        return [(str(command.dest), command.help or "") for command in action._choices_actions]
+    if action.help == argparse.SUPPRESS or isinstance(action, argparse._HelpAction):
+        return []
+    text = (action.help or "") % {**vars(action), "prog": ""}
+    choices = [str(choice) for choice in action.choices or ()]
+    if choices and not all(choice in text for choice in choices):
+        text += f"; one of {', '.join(choices)}"
+    default = action.default if isinstance(action.default, list) else [action.default]
+    shown = " ".join(f"{value:g}" if isinstance(value, float) else str(value) for value in default)
+    if shown not in ("", "None", "True", "False"):
+        text += "" if shown in text.replace(",", "") else f" (default: {shown})"
+    return [(_named(action), text)]
+
+
+def _named(action: argparse.Action) -> str:
+    """An argument as it is written, with the name of its value."""
+    if isinstance(action, argparse._SubParsersAction):
+        return "VERB"
+    metavar = action.metavar or action.dest.upper()
+    value = " ".join(metavar) if isinstance(metavar, tuple) else str(metavar)
+    value += {"+": " …", "*": " …"}.get(str(action.nargs), "")
+    if not action.option_strings:
+        return f"[{value}]" if action.nargs in ("*", "?") else value
+    return action.option_strings[0] if action.nargs == 0 else f"{action.option_strings[0]} {value}"
+
+
+def add_checkpoint(parser: argparse._ActionsContainer) -> None:
     """Adds the option `--checkpoint` of commands that read the model of a run."""
     parser.add_argument(
         "--checkpoint",
-        metavar="best|last|FILE",
-        help="which checkpoint of the run: best, the one that checkpoint.monitor chose; last; or "
-        "a .ckpt file. Unless given, the best one of a run with a monitor, else the last one",
+        metavar="WHICH",
+        help="best, last or a .ckpt file of the run; unless given, the best by checkpoint.monitor, "
+        "else the last",
     )
 
 

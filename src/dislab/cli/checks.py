@@ -20,7 +20,7 @@ from lightning.pytorch.callbacks import Timer
 
 from dislab.base import DataModule, Objective
 from dislab.callbacks import Checkpoints
-from dislab.errors import InputError, suggestion
+from dislab.errors import InputError, one_line, suggestion
 from dislab.runs import last_checkpoint
 
 _LARGEST: Final = 2**31 - 1
@@ -240,10 +240,13 @@ def _check_machine(trainer: Mapping[str, Any]) -> None:
                 f"trainer.accelerator is {kind!r}{suggestion(kind, names)}; choose one of "
                 f"{', '.join(names)}"
             )
-        if kind.lower() not in ("auto", "gpu") and not _is_there(kind.lower()):
+        gpus = [name for name in ("cuda", "mps") if _is_there(name)]
+        if kind.lower() != "auto" and not (
+            gpus if kind.lower() == "gpu" else _is_there(kind.lower())
+        ):
             raise InputError(
-                f"trainer.accelerator is {kind!r}, and this machine has none that can be used; "
-                "choose auto, which takes the best that is there"
+                f"trainer.accelerator is {kind!r}, and this machine has none that can be used, "
+                f"only {_machine()}; choose auto, which takes the best that is there"
             )
     for index in _numbers(devices):
         if not -1 <= index <= _MOST_DEVICES:
@@ -266,6 +269,42 @@ def _check_machine(trainer: Mapping[str, Any]) -> None:
 _ALLOWED_DEVICES: Final = (
     "it must be auto, how many (from 1, or -1 for all), or a list of the devices' numbers"
 )
+
+
+_OF_THE_MACHINE: Final = ("accelerator", "devices", "num_nodes", "strategy", "precision", "plugins")
+"""Settings of the trainer that a machine may be unable to serve."""
+
+
+def refused(trainer: Mapping[str, Any], error: Exception) -> InputError:
+    """The error for settings that the trainer refuses, with the devices of this machine.
+
+    Args:
+        trainer: The settings of the trainer.
+        error: The error that it raised.
+    """
+    chosen = [
+        f"{name} {trainer[name]!r}"
+        for name in _OF_THE_MACHINE
+        if trainer.get(name) not in (None, "auto", 1)
+    ]
+    reason = one_line(error)
+    if not chosen:
+        return InputError(reason)
+    return InputError(
+        f"the trainer does not take {', '.join(chosen)}: {reason[:300]}; this machine has "
+        f"{_machine()}"
+    )
+
+
+def _machine() -> str:
+    """The devices of this machine."""
+    names = [name for name in AcceleratorRegistry.available_accelerators() if _is_there(name)]
+    counts = {name: AcceleratorRegistry.get(name).auto_device_count() for name in names}
+    counts["cpu"] = os.cpu_count() or 1
+    return ", ".join(
+        f"{name} ({count} {'cores' if name == 'cpu' else 'devices'})"
+        for name, count in counts.items()
+    )
 
 
 def _is_there(accelerator: str) -> bool:

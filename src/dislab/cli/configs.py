@@ -39,7 +39,6 @@ _NETWORKS: Final = {
     for name, cls in (("encoder", "MLPEncoder"), ("decoder", "MLPDecoder"))
 }
 _CONVOLUTIONS: Final = {"encoder": "ConvEncoder64", "decoder": "ConvDecoder64"}
-ACTIONS: Final = ("list", "show", "copy", "new")
 
 
 def run(args: list[str]) -> int:
@@ -48,18 +47,30 @@ def run(args: list[str]) -> int:
     Raises:
         InputError: No configuration has the name, or the copy cannot be written.
     """
-    parser = Parser("dislab configs", description="The configurations of dislab and plugins.")
-    commands = parser.add_subparsers(dest="command", required=True, metavar=" | ".join(ACTIONS))
-    commands.add_parser("list", help="their names and first sentences")
-    show = commands.add_parser("show", help="print one")
+    parser = Parser(
+        "dislab configs",
+        description="List, show and copy the configurations of dislab and plugins, or write one.",
+        example="dislab configs show factorvae",
+    )
+    commands = parser.add_subparsers(dest="command", required=True, metavar="VERB")
+
+    def add(verb: str, text: str, example: str) -> Parser:
+        description = f"{text[:1].upper()}{text[1:]}."
+        example = f"dislab configs {verb} {example}".rstrip()
+        return commands.add_parser(verb, help=text, description=description, example=example)
+
+    add("list", "list the names and first sentences of all", "")
+    show = add("show", "print a configuration", "factorvae")
     show.add_argument("name", help="such as factorvae, or studies/quick")
-    copy = commands.add_parser("copy", help="write one, or all, as files of your own")
+    copy = add("copy", "write one, or all, as files of your own", "factorvae")
     copy.add_argument("name", help="such as factorvae; all for all of dislab")
     copy.add_argument("folder", nargs="?", type=Path, default=Path(), help="where they go")
-    new = commands.add_parser("new", help="write one for images of your own")
-    new.add_argument("--data", type=Path, required=True, help="their folder, or their table")
+    new = add("new", "write one for images of your own", "--data my_images --method factorvae")
+    new.add_argument("--data", type=Path, required=True, help="folder of images, or their table")
     new.add_argument("--method", default="factorvae", help="a configuration, such as factorvae")
-    new.add_argument("--out", type=Path, help="the new file; unless given, DATA_METHOD.yaml")
+    new.add_argument(
+        "--out", type=Path, metavar="FILE", help="the new file; unless given, DATA_METHOD.yaml"
+    )
     own_images(new)
     options = parser.parse_args(args or ["--help"])
     if options.command == "new":
@@ -76,21 +87,31 @@ def run(args: list[str]) -> int:
 def resolved(args: Sequence[str]) -> list[str]:
     """The arguments with names of configurations after `--config` replaced by their paths.
 
-    Existing files and folders stay unchanged.
+    Existing files stay unchanged.
 
     Raises:
-        InputError: Nothing has the name.
+        InputError: Nothing has the name, or a folder has it.
     """
     arguments: list[str] = []
     for before, arg in zip(["", *args], args, strict=False):
         flag, equals, value = arg.partition("=")
         if before in _FLAGS:
-            arguments.append(str(_path_of_name(arg, required=True) or arg))
+            arguments.append(_file_of(arg))
         elif equals and flag in _FLAGS:
-            arguments.append(f"{flag}={_path_of_name(value, required=True) or value}")
+            arguments.append(f"{flag}={_file_of(value)}")
         else:
             arguments.append(arg)
     return arguments
+
+
+def _file_of(name: str) -> str:
+    """The file that an option `--config` names."""
+    path = _path_of_name(name, required=True)
+    if path is None and not name.startswith(("{", "-")) and Path(name).is_dir():
+        raise InputError(
+            f"--config is {name}, which is a folder; name a file, or a run by --resume or --run"
+        )
+    return str(path or name)
 
 
 def find_study(name: str) -> Path:

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
-from dislab.cli.arguments import Parser
+from dislab.cli.arguments import Parser, help_page
 from dislab.errors import InputError, suggestion
 from dislab.plugins import Plugin, available, load_all
 from dislab.storage import cache_path, text_table, unreadable
@@ -18,30 +18,26 @@ from dislab.yaml_files import yaml_text
 if TYPE_CHECKING:
     from dislab.base import Dataset
 
-ACTIONS: Final = ("list", "prepare", "show", "check")
+ACTIONS: Final = {
+    "list": "name, contents and licence of each data set",
+    "prepare NAME": "make or fetch the files of a data set",
+    "show NAME": "draw pictures of its images and factors",
+    "check PATH": "look at a folder of your own images",
+}
 _SHOW: Final = "data show"
-
-_HELP: Final = """usage: dislab data list [--json]
-       dislab data prepare NAME [--SETTING VALUE ...]
-       dislab data show NAME [--out DIR] [--images COUNT] [--SETTING VALUE ...]
-       dislab data check PATH [--table FILE] [--file COLUMN]
-
-List the data sets, make or fetch one's files, draw pictures of its images and factors, or look at
-a folder of your own images.
-`dislab data prepare NAME --help` explains the settings of a data set.
-"""
 
 
 def run(args: list[str]) -> int:
     """List, prepare and show data sets; check images of your own."""
     action, *arguments = args or ["--help"]
     if action in ("-h", "--help"):
-        print(_HELP, end="")
+        print(_help(), end="")
         return 0
-    if action not in ACTIONS:
+    actions = [words.split()[0] for words in ACTIONS]
+    if action not in actions:
         raise InputError(
-            f"dislab data has no action {action!r}{suggestion(action, ACTIONS)}; it has "
-            f"{', '.join(ACTIONS)}"
+            f"dislab data has no action {action!r}{suggestion(action, actions)}; it has "
+            f"{', '.join(actions)}"
         )
     if action == "list":
         return _list(arguments)
@@ -51,13 +47,25 @@ def run(args: list[str]) -> int:
     if name.startswith("-"):
         if name not in ("-h", "--help"):
             raise InputError(f"dislab data {action} takes the name of a data set before {name}")
-        print(_HELP, end="")
+        print(_help(), end="")
         return 0
     return _prepare(name, settings) if action == "prepare" else _show(name, settings)
 
 
+def _help() -> str:
+    return help_page(
+        "dislab data VERB [options]",
+        "List, prepare and show data sets; check images of your own.",
+        {"Verbs": list(ACTIONS.items())},
+        "dislab data show Shapes3D --images 20",
+        "`dislab data prepare NAME --help` explains the settings of a data set.",
+    )
+
+
 def _list(args: list[str]) -> int:
-    parser = Parser("dislab data list", description="List the data sets.")
+    parser = Parser(
+        "dislab data list", description="List the data sets.", example="dislab data list"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     entries = _catalogue()
     print(_as_json(entries) if parser.parse_args(args).json else _as_table(entries))
@@ -102,7 +110,11 @@ def own_images(parser: Parser) -> None:
 
 
 def _check(args: list[str]) -> int:
-    parser = Parser("dislab data check", description="Look at a folder of images and its table.")
+    parser = Parser(
+        "dislab data check",
+        description="Look at a folder of images and its table: sizes, factors, faults.",
+        example="dislab data check my_images --table labels.csv",
+    )
     parser.add_argument("path", type=Path, help="the folder, or a table that names the images")
     own_images(parser)
     options = parser.parse_args(args)

@@ -42,11 +42,7 @@ _WIDTH: Final = 6.75
 _NARROWEST: Final = 2.5
 _DESCRIPTION: Final = """\
 Draw one figure of a finished run, at the size at which it is printed: text has 8 points, and is
-text in a PDF and outlines in an SVG.
-
-  dislab draw RUN traversals --out fig.pdf --width 3.25 --latents 3 0 5
-  dislab draw RUN reconstructions --out fig.svg --images 8
-  dislab draw RUN scores --out fig.pdf --show mig dci_hgbt_disentanglement"""
+text in a PDF and outlines in an SVG."""
 
 
 def run(args: list[str]) -> int:
@@ -72,7 +68,7 @@ def _parser() -> Parser:
     parser = Parser(
         "dislab draw",
         description=_DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        example="dislab draw runs/factorvae/version_0 traversals --out fig.pdf --width 3.25",
     )
     parser.add_argument("run", metavar="RUN", help="folder of a finished run")
     parser.add_argument("kind", choices=tuple(_OPTIONS), help="what to draw")
@@ -89,12 +85,12 @@ def _parser() -> Parser:
         metavar="INCHES",
         help=f"total width; {_WIDTH} unless given, 3.25 for one of two columns",
     )
-    _add_settings_of_kinds(parser)
     add_checkpoint(parser)
+    _add_settings_of_kinds(parser.add_argument_group("Of some kinds"))
     return parser
 
 
-def _add_settings_of_kinds(parser: Parser) -> None:
+def _add_settings_of_kinds(parser: argparse._ActionsContainer) -> None:
     """Adds the options that some kinds of figures take; see `_OPTIONS`."""
     parser.add_argument(
         "--rows", type=int, metavar="N", help="latents, rows of samples or pairs, at most"
@@ -116,7 +112,9 @@ def _add_settings_of_kinds(parser: Parser) -> None:
         choices=("shifted", "absolute"),
         help="move latents from the code of the image, or from 0",
     )
-    parser.add_argument("--split", choices=("train", "validation", "test", "all"))
+    parser.add_argument(
+        "--split", choices=("train", "validation", "test", "all"), help="of the images"
+    )
     parser.add_argument("--seed", type=int, metavar="N", help="of the choice of images")
     parser.add_argument(
         "--labels",

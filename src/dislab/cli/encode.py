@@ -1,6 +1,5 @@
 """`dislab encode`: writes a model's codes of images that are the same for every run."""
 
-import argparse
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -93,7 +92,7 @@ def _parser() -> Parser:
     parser = Parser(
         "dislab encode",
         description=_DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        example="dislab encode runs/factorvae/version_0 --images 10000 --split test",
     )
     parser.add_argument("run", metavar="RUN", help="folder of a finished run")
     add_checkpoint(parser)

@@ -1,6 +1,5 @@
 """`dislab export`, `push` and `pull`: models for other programs, and at the Hugging Face Hub."""
 
-import argparse
 from pathlib import Path
 from typing import Final
 
@@ -8,10 +7,6 @@ from dislab.cli.arguments import Parser, add_checkpoint, chosen
 
 _DESCRIPTION: Final = """\
 Write the model of a run for other programs, with a model card (README.md).
-
-safetensors   weights and settings; load_run(FOLDER) of dislab makes the model, and no code is read
-onnx          encoder.onnx and decoder.onnx, for onnxruntime and other programs
-torch-export  encoder.pt2 and decoder.pt2, for torch without dislab
 
 The encoder takes images with pixels in [0, 1] and returns codes, and means and log-variances of
 methods with posteriors; the decoder takes latents and returns images. Each file is loaded again and
@@ -32,7 +27,11 @@ torch, lightning and installed plugins only. `load_run(FOLDER)` makes the model 
 
 def run(args: list[str]) -> int:
     """Write a model for other programs: safetensors, ONNX, torch."""
-    parser = _parser("dislab export", _DESCRIPTION)
+    parser = Parser(
+        "dislab export",
+        description=_DESCRIPTION,
+        example="dislab export runs/factorvae/version_0 --to safetensors onnx --out model",
+    )
     parser.add_argument("run", metavar="RUN", help="folder of a finished run, or a checkpoint file")
     add_checkpoint(parser)
     parser.add_argument(
@@ -40,7 +39,8 @@ def run(args: list[str]) -> int:
         nargs="+",
         required=True,
         choices=("safetensors", "onnx", "torch-export"),
-        help="one format or several",
+        help="safetensors: weights and settings, for load_run(FOLDER) of dislab; onnx: "
+        "encoder and decoder for onnxruntime; torch-export: the same for torch without dislab",
     )
     parser.add_argument("--out", required=True, metavar="FOLDER", help="a new folder")
     parser.add_argument(
@@ -61,7 +61,11 @@ def run(args: list[str]) -> int:
 
 def push(args: list[str]) -> int:
     """Upload a model to the Hugging Face Hub."""
-    parser = _parser("dislab push", _PUSH)
+    parser = Parser(
+        "dislab push",
+        description=_PUSH,
+        example="dislab push runs/factorvae/version_0 me/factorvae",
+    )
     parser.add_argument(
         "run", metavar="RUN", help="folder of a finished run, or of an export in safetensors"
     )
@@ -81,7 +85,7 @@ def push(args: list[str]) -> int:
 
 def pull(args: list[str]) -> int:
     """Download a model from the Hugging Face Hub."""
-    parser = _parser("dislab pull", _PULL)
+    parser = Parser("dislab pull", description=_PULL, example="dislab pull me/factorvae")
     parser.add_argument("repository", metavar="REPO", help="user/name on the Hub")
     parser.add_argument(
         "--out", metavar="FOLDER", help="a new folder; the name of the repository unless given"
@@ -95,9 +99,3 @@ def pull(args: list[str]) -> int:
     out = Path(options.out or options.repository.rpartition("/")[2])
     print(exports.pull(options.repository, out, options.revision))
     return 0
-
-
-def _parser(name: str, description: str) -> Parser:
-    return Parser(
-        name, description=description, formatter_class=argparse.RawDescriptionHelpFormatter
-    )

@@ -107,6 +107,15 @@ def explain(message: str, top_level: Sequence[str] = ()) -> str:
         section = setting.partition(".")[0]
         return f"{section}: expected settings, or a file that holds them; got {match[1]!r}"
     if (match := _NO_OPTION.match(message)) and not match[1].startswith("-"):
+        if (word := match[1].removesuffix(".yaml")) in configurations():
+            return (
+                f"{match[1]} has no option before it; give each configuration by an option of its "
+                f"own, as in --config betavae --config {word}"
+            )
+        if "." not in match[1] and match[1] not in top_level and "=" not in message:
+            return (
+                f"{match[1]} has no option before it; write --SETTING {match[1]}, or leave it out"
+            )
         text = f" {match[2]}" if match[2] else ""
         return f"{match[1]} is no option; options begin with --, such as --{match[1]}{text}"
     if match := _UNKNOWN_KEY.search(message) or _UNRECOGNIZED.search(message):
@@ -341,7 +350,8 @@ def _unknown_key(written: str, top_level: Sequence[str]) -> str:
     if elsewhere := _elsewhere(section, top_level):
         options = " or ".join(f"--{key}{setting and '.'}{setting}" for key in elsewhere)
         return f"{fault}; use {options}"
-    return f"{fault}{suggestion(section, sections)}; the settings are {', '.join(sections)}"
+    nearest = suggestion(section, [*sections, "config", "print_config", "help"])
+    return f"{fault}{nearest}; the settings are {', '.join(sections)}"
 
 
 def _elsewhere(name: str, top_level: Sequence[str]) -> list[str]:

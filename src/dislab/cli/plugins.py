@@ -41,6 +41,7 @@ def run(args: list[str]) -> int:
         "dislab plugins",
         description="List the parts that a configuration can name.",
         epilog="`dislab plugins new NAME` writes a package of your own; see its --help.",
+        example="dislab plugins metrics",
     )
     parser.add_argument("group", nargs="*", help=f"show these groups only: {', '.join(GROUPS)}")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
@@ -271,7 +272,9 @@ $package = "$package.configs"
 def _new(args: list[str]) -> int:
     """Writes a package and returns the exit status."""
     parser = Parser(
-        "dislab plugins new", description="Write a package with one part, its test and a README."
+        "dislab plugins new",
+        description="Write a package with one part, its test and a README.",
+        example="dislab plugins new sparse --group regularizers",
     )
     parser.add_argument("name", help="of the package, such as sparse or my-penalties")
     parser.add_argument(

@@ -88,7 +88,9 @@ def _study(path: Path, folder: str | None, out: Path | None, target: str | None)
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = Parser("dislab report", description=_DESCRIPTION)
+    parser = Parser(
+        "dislab report", description=_DESCRIPTION, example="dislab report runs/factorvae/version_0"
+    )
     parser.add_argument(
         "paths",
         nargs="+",
@@ -142,6 +144,7 @@ def cite(args: list[str]) -> int:
         "dislab cite",
         description="Print BibTeX of dislab and of the papers behind the methods, data sets and "
         "scores of runs or of a study.",
+        example="dislab cite runs/factorvae/version_0",
     )
     parser.add_argument(
         "paths",

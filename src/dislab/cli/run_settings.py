@@ -29,7 +29,7 @@ from dislab.callbacks import (
     Traversals,
 )
 from dislab.callbacks._trainer import run_folder
-from dislab.cli.arguments import chosen
+from dislab.cli.arguments import Parser, chosen
 from dislab.cli.messages import print_warning
 from dislab.errors import InputError
 from dislab.runs import CONFIG, checkpoint_of
@@ -175,7 +175,7 @@ def _check_no_choice(args: Sequence[str], resumes: bool) -> None:
 
 
 def _choice(args: Sequence[str]) -> tuple[str | None, list[str]]:
-    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser = Parser("dislab fit", add_help=False)
     parser.add_argument("--checkpoint", nargs="?", const="")
     options, others = parser.parse_known_args(list(args))
     return options.checkpoint, others
@@ -183,7 +183,7 @@ def _choice(args: Sequence[str]) -> tuple[str | None, list[str]]:
 
 def _file_options(args: Sequence[str]) -> argparse.Namespace:
     """The options that name files and folders."""
-    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser = Parser("dislab fit", add_help=False)
     parser.add_argument("--run", "--resume", type=Path, dest="folder")
     parser.add_argument("--config", "-c", type=Path, action="append", default=[])
     return parser.parse_known_args(args)[0]

@@ -35,9 +35,11 @@ def run(args: list[str]) -> int:
     """Score the codes in a file of any program."""
     options = _parser().parse_args(args)
     from dislab.cli.arrays import measured_factors, names_of, read_arrays, write_record
+    from dislab.functional.checks import check_count
     from dislab.metrics import evaluate_fully
     from dislab.metrics.score_table import score_table
 
+    check_count("--seed", options.seed, 0)
     path = _file(Path(options.codes), options.checkpoint)
     _check_outputs(options)
     chosen = None if options.metrics is None else score_choices(options.metrics)
@@ -74,11 +76,14 @@ def _parser() -> Parser:
     parser = Parser(
         "dislab score",
         description=_DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        example="dislab score codes.npz --metrics MIG DCI.learner=gbt --sheet scores.png",
     )
-    parser.add_argument("codes", help="an .npz file, or a run folder")
-    add_checkpoint(parser)
-    parser.add_argument(
+    codes, scores, files = (
+        parser.add_argument_group(name) for name in ("Codes and factors", "Scores", "Files")
+    )
+    codes.add_argument("codes", help="an .npz file, or a run folder")
+    add_checkpoint(codes)
+    scores.add_argument(
         "--metrics",
         nargs="+",
         metavar="NAME",
@@ -86,10 +91,10 @@ def _parser() -> Parser:
         "DCI.learner=gbt, or a .yaml file of the form of evaluate.metrics; the default set unless "
         "given",
     )
-    _add_settings_of_arrays(parser)
-    _add_estimates(parser)
-    parser.add_argument("--json", metavar="OUT", help="write scores, parts and provenance there")
-    parser.add_argument(
+    _add_settings_of_arrays(codes)
+    _add_estimates(scores)
+    files.add_argument("--json", metavar="OUT", help="write scores, parts and provenance there")
+    files.add_argument(
         "--sheet",
         metavar="OUT.png",
         help="draw scores, importances and mutual information as one page there",
@@ -97,7 +102,7 @@ def _parser() -> Parser:
     return parser
 
 
-def _add_settings_of_arrays(parser: Parser) -> None:
+def _add_settings_of_arrays(parser: argparse._ActionsContainer) -> None:
     parser.add_argument("--names", nargs="+", metavar="NAME", help="names of the factors")
     parser.add_argument(
         "--kinds",
@@ -115,7 +120,7 @@ def _add_settings_of_arrays(parser: Parser) -> None:
     )
 
 
-def _add_estimates(parser: Parser) -> None:
+def _add_estimates(parser: argparse._ActionsContainer) -> None:
     """Adds the options of intervals, order and chance."""
     parser.add_argument(
         "--bootstrap",

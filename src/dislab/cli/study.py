@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from dislab.cli.arguments import Parser
+from dislab.cli.arguments import Parser, help_page
 from dislab.cli.configs import find_study
 from dislab.cli.messages import print_warning
 from dislab.cli.tables import (
@@ -49,15 +49,14 @@ VERBS: Final = {
     "table": "show one row a run, or write it as CSV, Markdown, LaTeX or Parquet",
     "summary": "write all tables and pictures of the results into a folder",
 }
-_HELP: Final = """usage: dislab study VERB [options]
-
-Make many runs from one file, and see them together.
-
-verbs:
-{verbs}
-
-A first study:  dislab study run studies/quick
-"""
+_EXAMPLES: Final = {
+    "plan": "quick",
+    "run": "quick --workers 2",
+    "work": "studies/quick",
+    "status": "quick",
+    "table": "quick --out runs.csv",
+    "summary": "quick --out summary",
+}
 
 
 def run(args: list[str]) -> int:
@@ -69,13 +68,19 @@ def run(args: list[str]) -> int:
     """
     verb, *arguments = args or ["--help"]
     if verb in ("-h", "--help"):
-        print(_HELP.format(verbs="\n".join(f"  {k:<8} {v}" for k, v in VERBS.items())), end="")
+        text = "Make many runs from one file, and see them together."
+        groups, example = {"Verbs": list(VERBS.items())}, "dislab study run quick"
+        print(help_page("dislab study VERB [options]", text, groups, example), end="")
         return 0
     if verb not in VERBS:
         raise InputError(
             f"dislab study has no {verb!r}{suggestion(verb, VERBS)}; it has {', '.join(VERBS)}"
         )
-    parser = Parser(f"dislab study {verb}", description=f"{VERBS[verb].capitalize()}.")
+    parser = Parser(
+        f"dislab study {verb}",
+        description=f"{VERBS[verb][:1].upper()}{VERBS[verb][1:]}.",
+        example=f"dislab study {verb} {_EXAMPLES[verb]}",
+    )
     return _RUN[verb](parser, arguments)
 
 
@@ -127,10 +132,12 @@ def _groups(schedule: Schedule) -> Iterator[str]:
 def _run(parser: Parser, args: list[str]) -> int:
     _add_study(parser)
     parser.add_argument(
-        "--launcher", default="processes", help="what starts workers: processes, ray or slurm"
+        "--launcher",
+        default="processes",
+        help="what starts workers: processes, ray, slurm",
     )
     parser.add_argument(
-        "--workers", type=_count, metavar="N", help="how many; as many as fit unless given"
+        "--workers", type=_count, metavar="N", help="how many workers; as many as fit unless given"
     )
     parser.add_argument(
         "--retry_failed", action="store_true", help="try stages again that have failed"
@@ -275,7 +282,7 @@ def _summary(parser: Parser, args: list[str]) -> int:
         help="the score that pictures and the tables of summary.md are about, such as score.mig",
     )
     parser.add_argument(
-        "--pictures", choices=PICTURES, default="svg", help="format of the pictures (svg)"
+        "--pictures", choices=PICTURES, default="svg", help="format of the pictures"
     )
     options = parser.parse_args(args)
     study = Study(options.study, options.folder)
@@ -315,7 +322,9 @@ _RUN: Final[Mapping[str, Callable[[Parser, list[str]], int]]] = {
 
 def _add_study(parser: Parser) -> None:
     parser.add_argument("study", type=_path_of, help="a study file, or the folder of a study")
-    parser.add_argument("--folder", type=Path, help=f"of the study; {STUDIES}/NAME unless given")
+    parser.add_argument(
+        "--folder", type=Path, help=f"folder of the study; {STUDIES}/NAME unless given"
+    )
 
 
 def _path_of(text: str) -> Path:

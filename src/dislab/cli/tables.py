@@ -66,7 +66,11 @@ def put_table(table: "pd.DataFrame", options: argparse.Namespace) -> None:
 
 def compare(args: list[str]) -> int:
     """Show runs side by side, one row a run."""
-    parser = Parser("dislab compare", description="Show runs side by side, one row a run.")
+    parser = Parser(
+        "dislab compare",
+        description="Show runs side by side, one row a run.",
+        example="dislab compare runs/betavae/version_0 runs/factorvae/version_0 --out runs.csv",
+    )
     parser.add_argument("runs", nargs="+", metavar="RUN", help="run folders")
     add_table_options(parser)
     options = parser.parse_args(args)

@@ -39,6 +39,7 @@ from dislab.cli.checks import (
     check_optimizer,
     check_trainer_settings,
     paths_outside,
+    refused,
     several,
 )
 from dislab.cli.messages import built
@@ -297,12 +298,17 @@ class TrainingCLI(LightningCLI):
         plugins = several(settings.get("plugins"))
         if not any(isinstance(plugin, CheckpointIO) for plugin in plugins):
             kwargs["plugins"] = [*plugins, CheckpointFiles()]
-        if settings.get("fast_dev_run"):
+        if not (is_rehearsal := settings.get("fast_dev_run")):
+            kwargs["logger"] = False
+        try:
             trainer = super().instantiate_trainer(**kwargs)
-            _show(trainer, shows_bar, own_bar)
-            return trainer
-        trainer = super().instantiate_trainer(**kwargs | {"logger": False})
+        except InputError:
+            raise
+        except (MisconfigurationException, ImportError, ValueError, RuntimeError) as error:
+            raise refused(settings.as_dict(), error) from error
         _show(trainer, shows_bar, own_bar)
+        if is_rehearsal:
+            return trainer
         pictures = self.config[self.subcommand]["pictures"]
         callbacks = trainer.callbacks  # type: ignore[attr-defined]  # set by name
         for picture in [plugin for plugin in callbacks if isinstance(plugin, Picture)]:

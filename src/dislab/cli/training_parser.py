@@ -4,7 +4,6 @@ import inspect
 import re
 from argparse import HelpFormatter
 from collections.abc import Callable, Iterable, Sequence
-from itertools import islice
 from textwrap import fill
 from types import FunctionType
 from typing import Any, Final, Literal, NoReturn
@@ -26,6 +25,7 @@ from dislab.callbacks import (
     Traversals,
 )
 from dislab.cli import TRAINING
+from dislab.cli.arguments import help_page, help_width
 from dislab.cli.messages import LINKED, TYPE_NAMES, explain
 from dislab.cli.run_settings import CALLBACKS, header
 from dislab.cli.yaml_input import merged, removals
@@ -41,7 +41,7 @@ ALL: Final = "all"
 
 COMMON: Final = {
     "Configuration": {
-        "config FILE": "a configuration; give it again for files that override earlier ones",
+        "config FILE": "a configuration; several may be given, later ones override",
         "print_config": "print the complete configuration and end",
         "model.help CLASS": "the settings of a method, such as VAE",
         "data.help CLASS": "the settings of a data module, such as SingleData",
@@ -50,13 +50,13 @@ COMMON: Final = {
         "name NAME": "of the run's folder, RUNS/NAME/version_N",
         "runs RUNS": "folder of all runs",
         "seed_everything SEED": "seed of weights, batches and noise",
-        "resume RUN": "go on training in the folder of a run (fit)",
-        "run RUN": "use the settings and the last checkpoint of a run (validate, test, predict)",
+        "resume RUN": "go on training in the folder of a run",
+        "run RUN": "use the settings and the last checkpoint of a run",
     },
     "Method and data": {
-        "model CLASS": "the method, or one of its settings, as in --model.latent_dim 10",
-        "model.regularizers.NAME.SETTING VALUE": "a weight, as in --model.regularizers.kl.beta 4",
-        "data CLASS": "the data module, or one of its settings, as in --data.batch_size 64",
+        "model CLASS": "the method; --model.latent_dim 10 sets one of its settings",
+        "model.regularizers.kl.beta VALUE": "a weight: NAME.SETTING of a regularizer",
+        "data CLASS": "the data module; --data.batch_size 64 sets one of its settings",
         "data.dataset CLASS": "the data set, as in --data.dataset Shapes3D",
     },
     "Training": {
@@ -65,9 +65,7 @@ COMMON: Final = {
         "trainer.accelerator NAME": "auto, cpu or gpu",
         "trainer.devices NUMBER": "how many of them",
         "trainer.precision NAME": "32-true or bf16-mixed, for example",
-        "trainer.log_every_n_steps STEPS": "between two rows of the log",
         "trainer.val_check_interval STEPS": "between two validations",
-        "progress.steps STEPS": "between two lines of progress, where no bar is shown",
         "checkpoint.every_n_train_steps STEPS": "between two checkpoints",
     },
     "Results": {
@@ -88,7 +86,6 @@ _TYPE: Final = re.compile(
 )
 _BASE: Final = re.compile(r"^Help for --(\S+)\.help=dislab\.base\.(\w+)$", re.MULTILINE)
 _INDENT: Final = 24
-_WIDTH: Final = 100
 _HEADING: Final = re.compile(r"^(\S.*):$", re.MULTILINE)
 
 
@@ -122,7 +119,7 @@ def help_text(command: str, description: str, full: str, section: str) -> str:
         return full
     sections = _sections(full)
     if not section:
-        return _common(command, description, {name: title for name, (title, _) in sections.items()})
+        return _common(command, description, sections)
     if section not in sections:
         names = [*sections, ALL]
         raise InputError(
@@ -139,25 +136,32 @@ def _sections(full: str) -> dict[str, tuple[str, str]]:
     sections: dict[str, tuple[str, str]] = {}
     for title, text in zip(pieces[::2], pieces[1::2], strict=True):
         first = re.search(r"^ +--(\w+)[. ]", text, re.MULTILINE)
-        if first and title not in ("options", "Linked arguments") and first[1] not in sections:
+        hidden = title in ("options", "Linked arguments") or (first and first[1] == "ckpt_path")
+        if first and not hidden and first[1] not in sections:
             sections[first[1]] = (title, text.strip("\n"))
     return sections
 
 
-def _common(command: str, description: str, titles: dict[str, str]) -> str:
-    lines = [f"usage: dislab {command} --config FILE [--config FILE …] [--SETTING VALUE …]"]
-    lines += ["", description, ""]
-    common = [pair for options in COMMON.values() for pair in options.items()]
-    rows = iter(text_table((f"  --{option}", text) for option, text in common))
-    for heading, options in COMMON.items():
-        lines += [f"{heading}:", *islice(rows, len(options)), ""]
-    lines.append("Sections with all their settings:")
-    lines += text_table((f"  {name}", title) for name, title in titles.items())
-    lines += [
-        "",
-        f"`dislab {command} --help SECTION` shows one of them, `--help {ALL}` every setting.",
-    ]
-    return "\n".join(lines) + "\n"
+def _common(command: str, description: str, sections: Iterable[str]) -> str:
+    fits = command == "fit"
+    other = "run RUN" if fits else "resume RUN"
+    groups = {
+        heading: [(f"--{option}", text) for option, text in options.items() if option != other]
+        for heading, options in COMMON.items()
+    }
+    example = (
+        "--config factorvae --config quick"
+        if command == "fit"
+        else "--run runs/factorvae/version_0"
+    )
+    return help_page(
+        f"dislab {command} --config FILE [--config FILE …] [--SETTING VALUE …]",
+        description,
+        groups,
+        f"dislab {command} {example}",
+        f"Sections of the settings: {', '.join(sections)}. `dislab {command} --help SECTION` lists "
+        f"the settings of one, `--help {ALL}` every setting.",
+    )
 
 
 def _settings_text(full: str) -> str:
@@ -190,7 +194,7 @@ def _entry_without_types(entry: str) -> str:
     summary = "; ".join(filter(None, notes))
     explained = f"{text[: match.start()]} ({summary})" if summary else text[: match.start()]
     indent = " " * _INDENT
-    lines = fill(explained.strip(), _WIDTH, initial_indent=indent, subsequent_indent=indent)
+    lines = fill(explained.strip(), help_width(), initial_indent=indent, subsequent_indent=indent)
     return f"  {option}\n{lines}\n"
 
 

@@ -73,10 +73,13 @@ def _parser() -> Parser:
     parser = Parser(
         "dislab transfer",
         description=_DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        example="dislab transfer runs/dittadi/version_0 --scenarios finger_ood1_a",
     )
     parser.add_argument("runs", nargs="*", metavar="RUN", help="folders of finished runs")
-    add_checkpoint(parser)
+    of_runs, of_codes = (
+        parser.add_argument_group(name) for name in ("Of runs only", "With --codes only")
+    )
+    add_checkpoint(of_runs)
     parser.add_argument("--codes", metavar="FILE.npz", help="score the codes in a file instead")
     parser.add_argument(
         "--scenarios",
@@ -100,45 +103,43 @@ def _parser() -> Parser:
         "--tested", type=int, default=5_000, metavar="N", help="images of each test"
     )
     parser.add_argument("--seed", type=int, default=0, help="seed of everything that is drawn")
-    _add_settings_of_runs(parser)
-    _add_settings_of_codes(parser)
+    _add_settings_of_runs(of_runs)
+    _add_settings_of_codes(of_codes)
     return parser
 
 
-def _add_settings_of_runs(parser: Parser) -> None:
+def _add_settings_of_runs(parser: argparse._ActionsContainer) -> None:
     parser.add_argument(
         "--batch_size",
         type=int,
         metavar="N",
-        help=f"of runs only: images encoded at a time ({_OF_RUNS['batch_size']})",
+        help=f"images encoded at a time ({_OF_RUNS['batch_size']})",
     )
     parser.add_argument(
         "--reconstructions",
         type=int,
         metavar="N",
-        help="of runs only: images of each distribution that are drawn with their "
+        help="images of each distribution that are drawn with their "
         f"reconstructions ({_OF_RUNS['reconstructions']}); 0 for none",
     )
     parser.add_argument(
         "--baselines",
         nargs="+",
         choices=("untrained", "pixels", "pca"),
-        help="of runs only: baseline codes for comparison: a copy with fresh weights, grey pixels "
+        help="baseline codes for comparison: a copy with fresh weights, grey pixels "
         "averaged over a grid of 8×8, principal components; none unless given",
     )
 
 
-def _add_settings_of_codes(parser: Parser) -> None:
+def _add_settings_of_codes(parser: argparse._ActionsContainer) -> None:
     parser.add_argument(
         "--other",
         action="append",
         default=[],
         metavar="SCENARIO=FILE.npz",
-        help="with --codes: codes of the other data set that a scenario tests on",
+        help="codes of the other data set that a scenario tests on",
     )
-    parser.add_argument(
-        "--json", metavar="OUT", help="with --codes: write scores, parts and provenance there"
-    )
+    parser.add_argument("--json", metavar="OUT", help="write scores, parts and provenance there")
 
 
 def _score_file(options: argparse.Namespace) -> int:

@@ -54,10 +54,16 @@ def _check_libraries() -> None:
 
 
 def _parser() -> Parser:
-    parser = Parser("dislab act", description=_DESCRIPTION)
+    parser = Parser(
+        "dislab act", description=_DESCRIPTION, example="dislab act fit --observations pixels"
+    )
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="fit|test")
-    raw = argparse.RawDescriptionHelpFormatter
-    fit = verbs.add_parser("fit", help="train agents", description=_FIT, formatter_class=raw)
+    fit = verbs.add_parser(
+        "fit",
+        help="train agents",
+        description=_FIT,
+        example="dislab act fit --encoder runs/darla/version_0 --agent PPO A2C",
+    )
     fit.add_argument("--encoder", metavar="RUN", help="run folder of the model that encodes")
     fit.add_argument("--env", default="dislab/SeekAvoid-v0", help="the environment (%(default)s)")
     fit.add_argument(
@@ -97,7 +103,12 @@ def _parser() -> Parser:
         help="resume this agent; its folder has all settings, so no other option is needed",
     )
     _add_device(fit)
-    test = verbs.add_parser("test", help="test agents", description=_TEST, formatter_class=raw)
+    test = verbs.add_parser(
+        "test",
+        help="test agents",
+        description=_TEST,
+        example="dislab act test agents --episodes 100",
+    )
     test.add_argument("folders", nargs="+", metavar="FOLDER", help="agents, or folders of agents")
     test.add_argument(
         "--domains", nargs="+", metavar="NAME", help="domains of the environment; all unless given"

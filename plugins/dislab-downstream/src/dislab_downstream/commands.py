@@ -1,6 +1,5 @@
 """The commands `dislab fairness` and `dislab reasoning`."""
 
-import argparse
 from pathlib import Path
 from typing import Any, Final
 
@@ -133,7 +132,7 @@ def _parser(name: str, description: str) -> Parser:
     parser = Parser(
         f"dislab {name}",
         description=description,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        example=f"dislab {name} runs/factorvae/version_0",
     )
     parser.add_argument("run", metavar="RUN", help="folder of a finished run")
     parser.add_argument("--seed", type=int, default=0, help="seed of all draws (%(default)s)")

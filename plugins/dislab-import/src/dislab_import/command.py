@@ -17,6 +17,7 @@ def run(args: list[str]) -> int:
         "dislab import",
         description="Read results of disentanglement_lib into a table, one row a model, with the "
         "names of dislab's scores.",
+        example="dislab import results --out runs.csv",
     )
     parser.add_argument(
         "path",

@@ -10,7 +10,11 @@ from dislab_zoo.models import names, path
 
 def run(args: list[str]) -> int:
     """Lists trained models, or copies one to a new folder."""
-    parser = Parser("dislab zoo", description="List trained models, or copy one.")
+    parser = Parser(
+        "dislab zoo",
+        description="List trained models, or copy one.",
+        example="dislab zoo adagvae-shapes3d --out model",
+    )
     parser.add_argument("name", nargs="?", help="name of a model; lists all models unless given")
     parser.add_argument("--out", type=Path, help="new folder to copy the model to")
     options = parser.parse_args(args)
