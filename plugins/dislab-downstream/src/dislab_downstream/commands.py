@@ -1,5 +1,6 @@
 """The commands `dislab fairness` and `dislab reasoning`."""
 
+import argparse
 from pathlib import Path
 from typing import Any, Final
 
