@@ -81,6 +81,19 @@ def test_a_decoder_goes_into_a_page(module: Callable[[], Objective], kinds: list
     assert 0 < found.rounding < 1e-2
 
 
+@pytest.mark.parametrize("bias", [0.1, 0.3])
+def test_pixels_that_rounding_darkens_count_like_those_it_brightens(bias: float) -> None:
+    made = vae(partial(MLPDecoder, hidden=(5,)), (1, 4, 4))
+    *_, last = (part for part in made.decoder.modules() if isinstance(part, nn.Linear))
+    with torch.no_grad():
+        last.weight.zero_()
+        last.bias.fill_(bias)
+        exact, rounded = last.bias.sigmoid(), last.bias.half().float().sigmoid()
+    found = network_of(made)
+    assert not isinstance(found, str)
+    assert found.rounding == pytest.approx((exact - rounded).abs().max().item(), rel=1e-3)
+
+
 def enlarged() -> Objective:
     made = vae(partial(MLPDecoder, hidden=(5,)), (1, 4, 4))
     with torch.no_grad():

@@ -83,6 +83,14 @@ def same(one: Objective, other: Objective) -> bool:
     return mine.keys() == others.keys() and all(mine[key].equal(others[key]) for key in mine)
 
 
+def test_saving_a_model_leaves_the_random_state_alone(tmp_path: Path) -> None:
+    """It is built again meanwhile, to find parts that were replaced."""
+    module = vae(partial(MLPEncoder, hidden=(4,)))
+    before = torch.get_rng_state()
+    saved(module, tmp_path / "last.ckpt")
+    assert torch.equal(torch.get_rng_state(), before)
+
+
 @pytest.mark.parametrize("bound", [False, True])
 def test_a_class_of_a_function_is_announced_once(bound: bool, tmp_path: Path) -> None:
     own: Any = own_encoder()

@@ -43,6 +43,7 @@ class Light(Objective):
         self.modes.append(self.training)
         noise = draws["noise"].mean()
         log = {self.name: light + noise, "noise": noise, "order": draws["order"].mean()}
+        log["place"] = batch.factors[:, 0].float().mean()
         return Terms(light + self.weight, log)
 
     def codes(self, image: Tensor) -> Tensor:
@@ -103,6 +104,9 @@ def test_both_splits_are_compared(
     assert (compared[:20, 2] == 0).all()
     assert (compared[20:, 2] == 1).all()
     assert len(torch.unique(compared, dim=0)) == 20
+    places = compared[:, 0].float().view(2, 20).mean(1)  # over images: the last batch is smaller
+    assert losses["mean"]["train"]["place"] == pytest.approx(places[0].item())
+    assert losses["mean"]["test"]["place"] == pytest.approx(places[1].item())
     assert not any(module.modes)
 
 
