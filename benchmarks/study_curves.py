@@ -139,11 +139,13 @@ def _compared(table: pd.DataFrame, curves: Curves, scores: Sequence[str]) -> dic
             sign = 1 if row.first == other else -1
             low, high = sorted((sign * row.low, sign * row.high))
             digits = DIGITS.get(row.score, 2)
+            ends = f"[{low:+.{digits}f}, {high:+.{digits}f}]"
             rows.append(
                 [
                     f"{TITLES[other]} − {TITLES[last]}",
                     LABELS[row.score],
-                    f"{sign * row.difference:+.{digits}f} [{low:+.{digits}f}, {high:+.{digits}f}]",
+                    f"{sign * row.difference:+.{digits}f} "
+                    f"{'(one seed: no interval)' if np.isnan(low) else ends}",
                     f"{row.p:.3f}",
                     f"{row.p_holm:.3f}",
                     str(row.seeds),

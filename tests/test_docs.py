@@ -207,6 +207,44 @@ def test_findings_stand_on_the_intervals_of_the_pages() -> None:
         assert [one for one in intervals if " ".join(one.split()) not in stored] == []
 
 
+RESULTS = [p for p in sorted((ROOT / "docs/results").glob("*.md")) if p.stem != "what_comes_out"]
+
+
+@pytest.mark.parametrize("path", RESULTS, ids=lambda path: path.stem)
+def test_a_page_of_results_has_its_finding_then_the_conditions_then_tables(path: Path) -> None:
+    text = path.read_text()
+    blocks = [block.strip() for block in text.split("\n\n") if block.strip()]
+    finding = blocks[1]
+    assert finding.startswith("**")
+    assert finding.endswith(".**")
+    sentences = re.split(r"(?<=[.:])\s+(?=[A-Z])", re.sub(r"\bet al\.", "et al", finding))
+    assert len(sentences) <= 2
+    assert re.search(r"\d", finding)
+    before, setup, after = text.partition("\n## Setup\n")
+    assert setup
+    assert "\n|" not in before
+    assert "\n## " not in before
+    assert "\n## " in after
+    for picture in re.findall(r"!\[([^]]*)\]\(([^)]+)\)", text):
+        assert picture[0]
+        assert (path.parent / picture[1]).is_file()
+
+
+def test_every_picture_of_the_rooms_has_the_numbers_of_its_table() -> None:
+    script = runpy.run_path(str(ROOT / "benchmarks/study_figures.py"))
+    pages = "".join(path.read_text() for path in RESULTS)
+    for name in script["FIGURES"]:
+        picture = f"images/results/{name}_rooms.svg"
+        behind = f"{name} is behind: python benchmarks/study_figures.py"
+        assert script["origin"](name) in (ROOT / "docs" / picture).read_text(), behind
+        assert f"](../{picture})" in pages
+    left, right = script["FIGURES"]["labels"]().axes
+    rows = script["tables_of"]("labels")["labels"][1:-1]
+    dots = {line.get_xdata()[0] for line in left.lines}
+    assert dots == {float(row[3].split()[0]) for row in rows}
+    assert right.get_xlabel().startswith("ρ with DCI D")
+
+
 def test_every_data_set_is_in_the_table_of_its_page() -> None:
     before, _, after = (ROOT / "docs/datasets.md").read_text().partition("\n\nThe number after")
     assert after

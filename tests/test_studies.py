@@ -87,6 +87,8 @@ def test_its_runs_can_be_built_and_keep_their_names(name: str) -> None:
     assert built.keys() <= {run.group.read for run in plan.runs}
     names = " ".join(run.id for run in plan.runs)
     assert hashlib.sha256(names.encode()).hexdigest()[:12] == IDS[name]
+    methods = {run.group.axes["method"] for run in plan.runs if "method" in run.group.axes}
+    assert set(plan.method_names().get("method", {})) == methods  # tables show names of methods
 
 
 def test_the_command_plans_it(

@@ -55,13 +55,14 @@ def test_main_scores_come_first_and_bounds_never() -> None:
             2,
             8,
             0.3,
-            r"^MIG: m1 is 0\.300 above m0 \(.* 8 seeds; supported, corrected p 0\.0078\)\.$",
+            r"^MIG, averaged over strength: m1 is 0\.300 above m0 "
+            r"\(.* 8 seeds; supported, corrected p 0\.0078\)\.$",
         ),
-        (3, 8, 0.3, r"MIG: m2 is 0\.600 above m0, the largest of 3 differences .*; supported"),
+        (3, 8, 0.3, r"strength: m2 is 0\.600 above m0, the largest of 3 differences .*; supported"),
         (2, 3, 0.3, "3 seeds; not supported: too few seeds"),
         (2, 6, 0.3, r"6 seeds; supported, corrected p 0\.031"),
         (3, 6, 0.3, "of 3 differences .* 6 seeds; not supported: too few seeds"),
-        (2, 1, 0.3, "1 seed; not supported: too few seeds"),
+        (2, 1, 0.3, r"above m0 \(one seed: no interval; not supported: too few seeds\)\.$"),
         (1, 8, 0.3, "Nothing to compare: no axis has two values"),
     ],
 )
@@ -71,6 +72,17 @@ def test_a_verdict_claims_what_the_corrected_p_supports(
     axes = ["method"] if methods == 1 else ["method", "strength"]
     said = verdict(runs(methods, seeds, effect), axes, SCORES)
     assert re.search(sentence, said), said
+
+
+def test_a_verdict_has_the_range_over_conditions_that_all_methods_share() -> None:
+    table = runs(2, 2, 0.3).assign(strength=[1.0, 1.0, 2.0, 2.0] * 2)
+    table["score.mig"] += 0.1 * (table["strength"] == 2) * (table["method"] == "m1")
+    said = verdict(table, ["method", "strength"], SCORES)
+    assert said.startswith("MIG, averaged over strength: m1 is 0.350 above m0 (95 % interval")
+    ends = " By strength it ranges from 0.300 (1.0) to 0.400 (2.0)."
+    assert said.endswith(ends)
+    table["score.mig"] *= -1
+    assert verdict(table, ["method", "strength"], SCORES).endswith(ends)
 
 
 def test_a_difference_within_noise_is_not_supported() -> None:

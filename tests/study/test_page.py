@@ -206,6 +206,15 @@ def test_the_best_run_of_the_means_links_to_its_page(
     assert all(address == name for address, name in links)
 
 
+def test_the_best_run_without_a_page_links_to_its_row(make: Make, tmp_path: Path) -> None:
+    study = make(mig=MIG)
+    head = study_page_of(study, tmp_path).partition("</header>")[0]
+    links = re.findall(r'<a href="#run-(\w+)">(\w+)</a>', head)
+    assert links
+    assert all(address == name for address, name in links)
+    assert "config.yaml" not in head
+
+
 def test_the_same_bytes_from_the_same_study(
     make: Make, folder: StudyFolder, tmp_path: Path
 ) -> None:

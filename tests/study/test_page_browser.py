@@ -117,6 +117,32 @@ def test_no_column_of_the_means_is_hidden_on_a_phone(browser: Browser, page: Pat
     assert head == '"runs"'
 
 
+def test_no_column_of_the_runs_is_hidden_on_a_phone_and_a_choice_sorts_them(
+    browser: Browser, page: Path
+) -> None:
+    opened(browser, page, 390)
+    size = "const box = document.querySelector('#runs .wide'); return box.scrollWidth"
+    assert browser.execute_script(size) <= 390
+    Select(browser.find_element(By.ID, "runs-order")).select_by_visible_text("seed")
+    seeds = browser.execute_script(
+        "return [...document.querySelectorAll('.runs td[data-head=seed]')].map(c => c.textContent)"
+    )
+    assert len(seeds) == 25
+    assert seeds == sorted(seeds, key=int)
+    assert seeds[0] == "0"
+
+
+def test_the_best_run_links_to_its_unfolded_row(browser: Browser, page: Path) -> None:
+    opened(browser, page)
+    links = browser.find_elements(By.CSS_SELECTOR, "header a[href^='#run-']")
+    assert links
+    browser.execute_script("arguments[0].click()", links[0])
+    settle(browser)
+    row = browser.find_element(By.ID, f"run-{links[0].text}")
+    assert row.find_element(By.CSS_SELECTOR, "button").get_attribute("aria-expanded") == "true"
+    assert 0 <= browser.execute_script("return arguments[0].getBoundingClientRect().top", row) < 100
+
+
 def test_heads_sort_by_keyboard_and_missing_scores_stay_last(browser: Browser, page: Path) -> None:
     opened(browser, page)
     assert column(browser, "MIG")[:2] == ["0.996", "0.992"]

@@ -137,6 +137,19 @@ def test_means_have_the_chance_of_scores_where_it_was_measured() -> None:
     assert "chance" not in without.tables["means"].table
 
 
+def test_a_method_without_a_score_has_no_empty_row() -> None:
+    ratio = "generalisation.mean_ratio"
+    runs = table(**{name: rising() for name in ("score.a", "score.b", "score.c", ratio)})
+    scores = [name for name in runs if str(name).startswith("score.")]
+    runs.loc[runs["method"] == "factorvae", scores] = np.nan
+    tables = summarize(runs, "mine", ("method", "strength", "noise"), target="score.mig").tables
+    first, second = tables["means"].excerpts
+    assert "factorvae" not in set(first["method"])
+    assert "factorvae" in set(second["method"])
+    (compared,) = tables["comparisons_method"].excerpts
+    assert list(compared["difference of MIG"]) == ["betavae − annealedvae"]
+
+
 def test_every_table_of_a_study() -> None:
     udr = {"agreement.udr_lasso_pooled": rising(), "agreement.informative": 3.0}
     udr["elsewhere.gap"] = rising()  # of a plugin's stage

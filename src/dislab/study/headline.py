@@ -10,7 +10,7 @@ from dislab.errors import InputError
 from dislab.storage import WIDTH, text_table
 from dislab.study.stages.score import CHANCE
 from dislab.study.statistics import comparisons, latex
-from dislab.study.statistics._frames import AGREEMENT, is_chance
+from dislab.study.statistics._frames import AGREEMENT, is_chance, keyed
 from dislab.study.statistics.selection import Best
 from dislab.study.status import MAIN
 from dislab.study.summary import is_bound, label, labels, nested
@@ -189,10 +189,12 @@ def _best(scores: "pd.Series[float]", measures: Mapping[str, Best]) -> str:
 
 
 def verdict(runs: pd.DataFrame, axes: Sequence[str], measures: Mapping[str, Best]) -> str:
-    """Says in one sentence which two values of the first axis differ most, and by how much.
+    """Says which two values of the first axis differ most, in which score, and by how much.
 
-    A difference is supported if its p value, of a permutation test that pairs runs by seed and
-    corrected for all pairs of values by Holm, is below 0.05.
+    The difference is averaged over the other axes; where runs of both values share the values of
+    these, a second sentence has its range over them. A difference is supported if its p value, of a
+    permutation test that pairs runs by seed and corrected for all pairs of values by Holm, is below
+    0.05.
 
     Args:
         runs: Result of `Study.table`.
@@ -214,7 +216,28 @@ def verdict(runs: pd.DataFrame, axes: Sequence[str], measures: Mapping[str, Best
     if not rows:
         return f"Nothing to compare: no two values of {label(axis)} have runs of one seed."
     largest = max(rows, key=lambda row: abs(row["difference"]))
-    return _sentence(largest, label(axis), label(target), len(rows))
+    over = f", averaged over {' and '.join(map(label, others))}" if others else ""
+    sentence = _sentence(largest, label(axis), f"{label(target)}{over}", len(rows))
+    return sentence + _range_of(runs, largest, axis, [n for n in others if n not in inner], target)
+
+
+def _range_of(
+    runs: pd.DataFrame, row: Mapping[Any, Any], axis: str, crossed: list[str], target: str
+) -> str:
+    """Sentence with the least and the largest difference over the values of the other axes."""
+    if not crossed:
+        return ""
+    values, sign = [row["first"], row["second"]], math.copysign(1, row["difference"])
+    pair = runs[keyed(runs, [axis])[axis].isin(values)]
+    parts = comparisons(pair[[axis, *crossed, "seed", target]], axis, [target])
+    parts = parts.assign(above=sign * parts["difference"]).dropna(subset="above")
+    if len(parts) < 2:
+        return ""
+    ends = (parts.loc[parts["above"].idxmin()], parts.loc[parts["above"].idxmax()])
+    least, most = (
+        f"{end['above']:.3f} ({', '.join(str(end[name]) for name in crossed)})" for end in ends
+    )
+    return f" By {' and '.join(map(label, crossed))} it ranges from {least} to {most}."
 
 
 def _sentence(row: Mapping[Any, Any], axis: str, target: str, count: int) -> str:
@@ -223,7 +246,10 @@ def _sentence(row: Mapping[Any, Any], axis: str, target: str, count: int) -> str
     if difference < 0:
         first, second, difference, low, high = second, first, -difference, -high, -low
     largest = f", the largest of {count} differences" if count > 1 else ""
-    p, seeds = row["p_holm"], f"{row['seeds']} seed{'s' * (row['seeds'] != 1)}"
+    p = row["p_holm"]
+    ends = f"95 % interval {low:.3f} to {high:.3f}, {row['seeds']} seeds"
+    if math.isnan(low):
+        ends = "one seed: no interval"
     if p < LEVEL:
         support = f"supported, corrected p {p:.2g}"
     elif row["least_p"] * count >= LEVEL:
@@ -231,10 +257,7 @@ def _sentence(row: Mapping[Any, Any], axis: str, target: str, count: int) -> str
     else:
         support = f"not supported, corrected p {p:.2g}"
     subject = first if axis == "method" else f"{axis} {first}"
-    return (
-        f"{target}: {subject} is {difference:.3f} above {second}{largest} "
-        f"(95 % interval {low:.3f} to {high:.3f}, {seeds}; {support})."
-    )
+    return f"{target}: {subject} is {difference:.3f} above {second}{largest} ({ends}; {support})."
 
 
 def _varying(runs: pd.DataFrame, axes: Sequence[str]) -> list[str]:

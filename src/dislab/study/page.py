@@ -50,6 +50,7 @@ _NOT_SHOWN: Final = ("seed_everything", "name", "report")
 """Settings left out of comparisons: equal by design, or with a column of their own."""
 _PLAIN: Final = str.maketrans("", "", "`*")
 """Removes Markdown markup from a sentence."""
+_PAGE: Final = "page of the run"
 _STATES: Final = ("finished", "diverged", "failed", "waiting")
 
 
@@ -165,7 +166,7 @@ def _described(study: Study, table: pd.DataFrame) -> str:
     for axis in study.schedule.axes:
         values = list(dict.fromkeys(map(str, table[axis].dropna())))
         text = ", ".join(values) if len(values) <= 8 else f"{len(values)} values"
-        parts.append(f"{axis}: {text}")
+        parts.append(f"{label(axis)}: {text}")
     return "; ".join([*parts, f"{seeds} seed{'s' * (seeds != 1)}"])
 
 
@@ -181,9 +182,9 @@ def _verdict(summary: StudySummary) -> str:
 
 
 def _pages(study: Study, folder: Path) -> dict[str, str]:
-    """Address of the page of each run, or of its folder if it has none."""
-    links = {run.id: _links(study.folder.run(run.id), folder) for run in study.schedule.runs}
-    return {run: pages[0][1] for run, pages in links.items() if pages}
+    """Address of the page of each run, or of its row in the table of runs if it has none."""
+    links = {run.id: dict(_links(study.folder.run(run.id), folder)) for run in study.schedule.runs}
+    return {run: addresses.get(_PAGE, f"#run-{run}") for run, addresses in links.items()}
 
 
 def _means(summary: StudySummary, pages: Mapping[str, str]) -> Table:
@@ -327,7 +328,7 @@ def _facts(status: RunStatus) -> Iterator[tuple[str, str]]:
 def _links(run: Path, folder: Path) -> list[tuple[str, str]]:
     """Labels and links of the run's own page and of its settings, where they exist."""
     links = []
-    for name, file in (("page of the run", PAGE), ("its settings", CONFIG)):
+    for name, file in ((_PAGE, PAGE), ("its settings", CONFIG)):
         if (run / file).is_file():
             try:
                 address = os.path.relpath(run / file, folder)
@@ -416,8 +417,9 @@ def _caption(table: NamedTable, index: int, axes: Sequence[str]) -> str:
         return table.title
     if excerpt.index.name is not None:
         return f"{table.title}: {excerpt.index.name}"
-    names = [str(name) for name in excerpt if name not in (*axes, "runs")]
-    are_means = any(axis in excerpt for axis in axes)
+    settings = {*axes, *labels(axes).values()}
+    names = [str(name) for name in excerpt if name not in settings | {"runs"}]
+    are_means = any(name in excerpt for name in settings)
     return f"{table.title}: {', '.join(names if are_means else names[:1])}"
 
 

@@ -314,6 +314,7 @@ def _means(runs: pd.DataFrame, axes: list[str], measures: Mapping[str, Best]) ->
     excerpts = []
     for start in range(0, len(names), _COLUMNS):
         part = means[means["score"].isin(names[start : start + _COLUMNS])]
+        part = _with_scores(part, means, axes)
         excerpts.append(summary_table(part).rename(columns=labels([*axes, *names])))
     return NamedTable(
         "Means over seeds",
@@ -323,6 +324,17 @@ def _means(runs: pd.DataFrame, axes: list[str], measures: Mapping[str, Best]) ->
         means,
         tuple(excerpts),
     )
+
+
+def _with_scores(part: pd.DataFrame, means: pd.DataFrame, axes: list[str]) -> pd.DataFrame:
+    """Rows of settings with any of the part's scores; settings without any result stay too."""
+    if not axes:
+        return part
+    counts, every = (
+        rows.groupby(axes, sort=False, dropna=False)["runs"].transform("max")
+        for rows in (part, means)
+    )
+    return part[(counts > 0) | (every[part.index] == 0)]
 
 
 def _compared(
@@ -337,7 +349,7 @@ def _compared(
     if target not in scores:
         scores = [target, *scores]
     differences = comparisons(runs.drop(columns=inner), axis, scores, within=outer, detect=_DETECT)
-    part = differences[differences["score"] == target]
+    part = differences[(differences["score"] == target) & differences["difference"].notna()]
     excerpt = part[outer].copy()
     excerpt[f"difference of {label(target)}"] = [
         f"{first} − {second}" for first, second in zip(part["first"], part["second"], strict=True)
@@ -351,9 +363,9 @@ def _compared(
         "seeds needed": "seeds_needed",
     }.items():
         excerpt[name] = part[column]
-    averaged = f", averaged over {', '.join(inner)}" if inner else ""
+    averaged = f", averaged over {', '.join(map(label, inner))}" if inner else ""
     return NamedTable(
-        f"Comparisons of {axis}",
+        f"Comparisons of {label(axis)}",
         f"Differences paired by seed{averaged}; p by permutation, corrected by Holm for all "
         f"{len(differences)} rows of the table, of {len(scores)} scores. "
         "`seeds needed` is the number for which a paired t test would detect a difference of "

@@ -12,7 +12,7 @@ from dislab.storage import markdown_text, new_folder
 from dislab.study.headline import headline_measures
 from dislab.study.statistics import correlation_table, markdown
 from dislab.study.statistics._frames import groups, numbers
-from dislab.study.summary import UDR, StudySummary, label, slugs
+from dislab.study.summary import UDR, StudySummary, label, labels, slugs
 from dislab.study.tables import PICTURES, PictureFormat, is_table, write_table
 
 _WIDE: Final = 40
@@ -73,7 +73,10 @@ def pictures(summary: StudySummary, most: int | None = None) -> Iterator[StudyPi
             "settings",
             f"The settings of every run beside its {label(target)}; one line is one run.",
             parallel_settings(
-                {axis: [_or_dash(value) for value in runs[axis]] for axis in varying},
+                {
+                    name: [_or_dash(value) for value in runs[axis]]
+                    for axis, name in labels(varying).items()
+                },
                 values[target],
                 label(target),
             ),

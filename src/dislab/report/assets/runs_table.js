@@ -78,6 +78,9 @@
     });
     return [{ select, box: element("div", {}, element("label", { for: select.id, textContent: column.label }), select) }];
   });
+  const order = element("select", { id: "runs-order" },
+    ...columns.map((column, number) => element("option", { value: `${number}`, textContent: column.label })));
+  order.addEventListener("change", () => sortBy(Number(order.value)));
   const clear = element("button", { type: "button", textContent: "Clear filters" });
   clear.addEventListener("click", () => {
     search.value = "";
@@ -101,18 +104,21 @@
   const count = element("p", { className: "count", role: "status" });
   const controls = element("div", { className: "filters" },
     element("div", { className: "search" }, element("label", { for: search.id, textContent: "Search settings" }), search),
-    ...selects.map((one) => one.box), clear);
+    ...selects.map((one) => one.box),
+    element("div", { className: "order" }, element("label", { for: order.id, textContent: "Sort by" }), order), clear);
 
   /* ---- the table ---- */
 
+  function sortBy(number) {
+    const column = columns[number];
+    state.descending = state.column === number ? !state.descending : column.kind === "result" && !column.lower;
+    state.column = number;
+    refresh();
+  }
+
   const heads = columns.map((column, number) => {
     const button = element("button", { type: "button" }, element("span", { textContent: column.label }), element("i", { "aria-hidden": "true" }));
-    button.addEventListener("click", () => {
-      const again = state.column === number;
-      state.descending = again ? !state.descending : column.kind === "result" && !column.lower;
-      state.column = number;
-      refresh();
-    });
+    button.addEventListener("click", () => sortBy(number));
     return element("th", { scope: "col", className: isNumeric[number] ? "number" : "" }, button);
   });
   const headRow = element("tr");
@@ -135,11 +141,12 @@
     const run = rows[number];
     const isOpen = state.open.has(number);
     const button = element("button", { type: "button", className: "fold", "aria-expanded": `${isOpen}`, textContent: run[0] });
-    const made = element("tr", {}, element("th", { scope: "row" }, button));
+    const made = element("tr", { id: `run-${run[0]}` }, element("th", { scope: "row" }, button));
     for (const column of shown) {
       const value = run[column];
       const cell = document.createElement("td");
       cell.textContent = text(value, columns[column]);
+      cell.dataset.head = columns[column].label;
       if (isNumeric[column]) cell.className = "number";
       if (columns[column].kind === "state") cell.className = `state ${value}`;
       made.append(cell);
@@ -187,6 +194,7 @@
       if (number === state.column) head.setAttribute("aria-sort", state.descending ? "descending" : "ascending");
       else head.removeAttribute("aria-sort");
     });
+    order.value = `${state.column ?? 0}`;
     body.replaceChildren(...state.order.slice(0, state.limit).flatMap((number) => rowOf(number, shown)));
     const left = state.order.length - state.limit;
     const [found, whole] = [state.order.length, rows.length].map((one) => one.toLocaleString("en"));
@@ -201,7 +209,20 @@
     draw();
   }
 
+  /* A link to a run unfolds its row, whatever the filters hide. */
+  function follow() {
+    const number = rows.findIndex((row) => `#run-${row[0]}` === location.hash);
+    if (number < 0) return;
+    state.open.add(number);
+    clear.click();
+    state.limit = Math.max(state.limit, state.order.indexOf(number) + 1);
+    draw();
+    document.getElementById(`run-${rows[number][0]}`).scrollIntoView();
+  }
+
   root.append(controls, chooser, count,
-    element("div", { className: "wide", tabIndex: 0, role: "region", "aria-label": "Runs" }, table), pager);
+    element("div", { className: "wide stacks", tabIndex: 0, role: "region", "aria-label": "Runs" }, table), pager);
   refresh();
+  addEventListener("hashchange", follow);
+  follow();
 })();

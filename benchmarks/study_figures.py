@@ -1,0 +1,203 @@
+"""Pictures of the studies of the rooms, from the tables in benchmarks/results.
+
+python benchmarks/study_figures.py
+
+Writes docs/images/results/NAME_rooms.svg, so that no run is needed; `study_claims.py` writes the
+tables. Dots are means or rank correlations, lines their ranges or intervals, as in the tables.
+"""
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from dislab.plots import save
+
+ROOT: Final = Path(__file__).parents[1]
+COLOURS: Final = ("#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7")
+MARKERS: Final = ("o", "s", "^", "D", "v")
+CHANCE: Final = "0.9"
+NUMBER: Final = re.compile(r"-?\d+\.\d+")
+
+Rows = list[list[str]]
+
+
+def tables_of(name: str) -> dict[str, Rows]:
+    """The rows of each table of a study, with the heading first."""
+    path = ROOT / "benchmarks" / "results" / f"{name}_rooms.json"
+    tables = json.loads(path.read_text(encoding="utf-8"))["tables"]
+    return {key: [table["header"], *table["rows"]] for key, table in tables.items()}
+
+
+def column(rows: Rows, title: str) -> list[str]:
+    """The cells under a heading."""
+    place = rows[0].index(title)
+    return [row[place] for row in rows[1:]]
+
+
+def locatello() -> Figure:
+    """Shares of variance of each score, and the rank correlation of each selector with it."""
+    tables = tables_of("locatello")
+    figure, (left, right) = _panels((1, 1.25))
+    *shares, _ = tables["shares"][1:]
+    scores = [row[0] for row in shares]
+    ends = np.zeros(len(scores))
+    for k, kind in enumerate(tables["shares"][0][1:]):
+        widths = np.array([_numbers(row[k + 1])[0] for row in shares])
+        left.barh(scores, widths, left=ends, color=COLOURS[k], label=kind, height=0.7)
+        ends += widths
+    left.set(xlabel="share of variance", xlim=(0, 1), ylim=(len(scores) - 0.5, -0.5))
+    left.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3, frameon=False)
+    choices = [*tables["selection"][1:], *tables["labels"][1:]]
+    selectors = list(dict.fromkeys(row[1] for row in choices))
+    chance = _numbers(tables["agreement"][-1][1])[0]
+    right.axvspan(-chance, chance, color=CHANCE, linewidth=0)
+    series = {name: [row[2] for row in choices if row[1] == name] for name in selectors}
+    _dots(right, series, scores, "ρ with the score; grey: by chance", hidden=True)
+    return figure
+
+
+def montero() -> Figure:
+    """The ratio of losses of each method in each condition, and ρ of DCI D with it."""
+    tables = tables_of("montero")
+    figure, (left, right) = _panels((1.6, 1))
+    ratios = tables["ratios"]
+    conditions = ratios[0][2:]
+    methods = [
+        f"{name} ({d.split()[0]})"
+        for name, d in zip(column(ratios, ratios[0][0]), column(ratios, "DCI D"), strict=True)
+    ]
+    _dots(
+        left,
+        {name: column(ratios, name) for name in conditions},
+        methods,
+        "loss, held out / training; DCI D in brackets",
+    )
+    rows = {row[0]: row[1] for row in tables["correlations"][1:]}
+    found = re.search(r"by chance below (\S+)", tables["claims"][1][2])
+    chance = float(found[1]) if found else 0.0
+    right.axvspan(-chance, chance, color=CHANCE, linewidth=0)
+    series = {
+        "all methods": [rows[name] for name in conditions],
+        "without DIP-VAE-II": [rows[f"{name}, without DIP-VAE-II"] for name in conditions],
+    }
+    _dots(right, series, conditions, "ρ of DCI D with the ratio; grey: by chance")
+    return figure
+
+
+def correlated() -> Figure:
+    """The importance that two hues share, and MIG, of each method under each correlation."""
+    rows = tables_of("correlated")["shared"]
+    figure, panels = _panels((1, 1))
+    methods = list(dict.fromkeys(column(rows, "method")))
+    kinds = list(dict.fromkeys(column(rows, "correlation")))
+    for axes, title in zip(panels, (rows[0][2], "MIG"), strict=True):
+        place = rows[0].index(title)
+        series = {kind: [row[place] for row in rows[1:] if row[1] == kind] for kind in kinds}
+        _dots(axes, series, methods, title, hidden=title == "MIG")
+        axes.get_legend().set_title("correlation")
+    return figure
+
+
+def labels() -> Figure:
+    """DCI D by the number of labels, and the rank correlation of each score with the tasks."""
+    tables = tables_of("labels")
+    figure, (left, right) = _panels((1, 1.15))
+    *rows, _ = tables["labels"][1:]
+    methods = list(dict.fromkeys(row[0] for row in rows))
+    counts = list(dict.fromkeys(row[1] for row in rows))
+    series = {f"{count} labels": [row[3] for row in rows if row[1] == count] for count in counts}
+    _dots(left, series, methods, "DCI D")
+    correlations = tables["correlations"]
+    tasks = correlations[0][1:]
+    by_name = {row[0]: row[1:] for row in correlations[1:]}
+    chance = _numbers(by_name["by chance below (shuffled scores)"][0])[0]
+    right.axvspan(-chance, chance, color=CHANCE, linewidth=0)
+    chosen = {"DCI D": "all 48 models", "DCI D, 16 models with 0 labels": "16 without labels"}
+    _dots(
+        right,
+        {title: by_name[name] for name, title in chosen.items()},
+        [
+            task.replace("efficiency of a", "efficiency,\na").replace(
+                "efficiency of", "efficiency,"
+            )
+            for task in tasks
+        ],
+        "ρ with DCI D; grey: by chance, all models",
+    )
+    return figure
+
+
+def _panels(widths: Sequence[float]) -> tuple[Figure, Any]:
+    figure = Figure(figsize=(8, 3.5), layout="constrained")
+    return figure, figure.subplots(1, len(widths), width_ratios=widths)
+
+
+def _dots(
+    axes: Axes, series: dict[str, list[str]], names: Sequence[str], title: str, hidden: bool = False
+) -> None:
+    """A dot with its range for each series and row; cells are `0.5 (0.4 to 0.6)` or alike."""
+    places = np.arange(len(names))
+    for k, (label, cells) in enumerate(series.items()):
+        shift = 0.7 * ((k + 0.5) / len(series) - 0.5)
+        for place, cell in zip(places, cells, strict=True):
+            value, *ends = _numbers(cell)
+            height = place + shift
+            if ends:
+                axes.hlines(height, *ends, color=COLOURS[k], linewidth=1.2)
+            axes.plot(
+                value,
+                height,
+                MARKERS[k],
+                color=COLOURS[k],
+                markersize=4.5,
+                label=label if not place else None,
+            )
+    axes.set_yticks(places, [] if hidden else names)
+    axes.set(xlabel=title, ylim=(len(names) - 0.5, -0.5))
+    axes.hlines(
+        places[:-1] + 0.5, 0, 1, color="0.85", linewidth=0.6, transform=axes.get_yaxis_transform()
+    )
+    columns = 2 if len(series) > 3 else len(series)
+    axes.legend(
+        loc="lower center",
+        bbox_to_anchor=(0.5, 1),
+        ncols=columns,
+        frameon=False,
+        columnspacing=1,
+        handletextpad=0.2,
+    )
+
+
+def _numbers(cell: str) -> list[float]:
+    return [float(number) for number in NUMBER.findall(cell)]
+
+
+FIGURES: Final[dict[str, Callable[[], Figure]]] = {
+    "locatello": locatello,
+    "montero": montero,
+    "correlated": correlated,
+    "labels": labels,
+}
+
+
+def origin(name: str) -> str:
+    """The name of this script and a digest of the tables, which a picture keeps as metadata."""
+    text = json.dumps(tables_of(name), ensure_ascii=False)
+    return f"{Path(__file__).name} {sha256(text.encode()).hexdigest()[:12]}"
+
+
+def main() -> None:
+    for name, draw in FIGURES.items():
+        path = ROOT / "docs" / "images" / "results" / f"{name}_rooms.svg"
+        save(draw(), path, origin(name))
+
+
+if __name__ == "__main__":
+    main()
