@@ -222,20 +222,21 @@ def verdict(runs: pd.DataFrame, axes: Sequence[str], measures: Mapping[str, Best
 
 
 def _range_of(
-    runs: pd.DataFrame, row: Mapping[Any, Any], axis: str, crossed: list[str], target: str
+    runs: pd.DataFrame, largest: Mapping[Any, Any], axis: str, crossed: list[str], target: str
 ) -> str:
     """Sentence with the least and the largest difference over the values of the other axes."""
     if not crossed:
         return ""
-    values, sign = [row["first"], row["second"]], math.copysign(1, row["difference"])
+    values, sign = [largest["first"], largest["second"]], math.copysign(1, largest["difference"])
     pair = runs[keyed(runs, [axis])[axis].isin(values)]
     parts = comparisons(pair[[axis, *crossed, "seed", target]], axis, [target])
     parts = parts.assign(above=sign * parts["difference"]).dropna(subset="above")
     if len(parts) < 2:
         return ""
-    ends = (parts.loc[parts["above"].idxmin()], parts.loc[parts["above"].idxmax()])
+    rows = parts.sort_values("above", kind="stable").to_dict("records")
     least, most = (
-        f"{end['above']:.3f} ({', '.join(str(end[name]) for name in crossed)})" for end in ends
+        f"{row['above']:.3f} ({', '.join(str(row[name]) for name in crossed)})"
+        for row in (rows[0], rows[-1])
     )
     return f" By {' and '.join(map(label, crossed))} it ranges from {least} to {most}."
 
