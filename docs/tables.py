@@ -139,11 +139,12 @@ def _verdicts() -> str:
     unknown = set(counts["all"]) - set(VERDICTS)
     if unknown:
         sys.exit(f"{CLAIMS} has other verdicts than {', '.join(VERDICTS)}: {', '.join(unknown)}")
+    verdicts = [verdict for verdict in VERDICTS if counts["all"][verdict]]
     rows = [
-        [name, count.total(), *(count[verdict] for verdict in VERDICTS)]
+        [name, count.total(), *(count[verdict] for verdict in verdicts)]
         for name, count in counts.items()
     ]
-    heads = ["claims of", "claims", *VERDICTS]
+    heads = ["claims of", "claims", *verdicts]
     lines = [heads, ["---"] * len(heads), *rows]
     return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
 
