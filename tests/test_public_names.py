@@ -2,6 +2,7 @@
 
 import ast
 import inspect
+import re
 import subprocess
 import sys
 import warnings
@@ -14,10 +15,9 @@ import pytest
 
 import dislab
 from dislab.base.pixels import PixelWarning
-from dislab.codes.checks import ConstantFactorWarning
 from dislab.datasets import ArrayDataset
-from dislab.factors import ContinuousFactorWarning, FactorWarning
-from dislab.metrics import evaluate
+from dislab.factors import FactorWarning
+from dislab.metrics import ConstantFactorWarning, ContinuousFactorWarning, evaluate
 
 
 def test_only_public_names_are_shown_and_packages_are_imported_when_used() -> None:
@@ -42,7 +42,10 @@ def functions(module: ModuleType) -> Iterator[Callable[..., object]]:
     for name in getattr(module, "__all__", ()):
         part = getattr(module, name)
         if inspect.isclass(part):
-            yield from (value for value in vars(part).values() if inspect.isfunction(value))
+            methods = filter(inspect.isfunction, vars(part).values())
+            yield from (
+                method for method in methods if not re.match("_(?!_init__)", method.__name__)
+            )
         elif inspect.isfunction(part):
             yield part
 

@@ -1,7 +1,8 @@
 """Scores of codes against the factors of the images."""
 
+from dislab.codes.checks import ConstantFactorWarning
 from dislab.factors import ContinuousFactorWarning
-from dislab.metrics.array_scores import evaluate, evaluate_fully
+from dislab.metrics.array_scores import SkippedScoreWarning, evaluate, evaluate_fully
 from dislab.metrics.beta_vae_score import BetaVAEScore
 from dislab.metrics.block_mcc import BlockMCC
 from dislab.metrics.dci import DCI
@@ -40,6 +41,7 @@ __all__ = [
     "SAP",
     "BetaVAEScore",
     "BlockMCC",
+    "ConstantFactorWarning",
     "ContinuousFactorWarning",
     "DownstreamAccuracy",
     "Evaluation",
@@ -50,6 +52,7 @@ __all__ = [
     "MIGSup",
     "MeanPairwiseMI",
     "Modularity",
+    "SkippedScoreWarning",
     "WassersteinCorrelation",
     "evaluate",
     "evaluate_fully",
