@@ -111,7 +111,7 @@ def test_number_of_states(name: str) -> None:
     assert len(included) == INCLUDED.get(name, len(space))
     if "states are held out" in text(name):
         assert f"{HELD[name]:,} states are held out" in text(name)
-    assert f"configs/splits/{name}.yaml" in text(name)
+    assert f"--config splits/{name}" in text(name)
 
 
 @pytest.mark.parametrize("name", [name for name in SPLITS if name.startswith("dsprites")])
