@@ -106,10 +106,9 @@ def test_pixels_that_show_the_factors_are_learnt() -> None:
 
 
 def test_accuracy_is_that_of_other_matrices() -> None:
-    """A network that knows ten matrices by heart guesses on others."""
+    """A network that knows forty matrices by heart guesses on forty others."""
     noise = np.random.default_rng(0).normal(size=GRID.shape)
-    accuracy = reasoning(of_arrays(noise, GRID), [10], test=300, steps=60)[10]
-    assert accuracy == pytest.approx(1 / 6, abs=0.12)
+    assert reasoning(of_arrays(noise, GRID), [40], test=40, steps=150)[40] < 0.5
 
 
 def test_the_seed_decides() -> None:
