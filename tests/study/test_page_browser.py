@@ -206,8 +206,7 @@ def test_columns_can_be_chosen_and_a_failure_is_explained(browser: Browser, page
     next(one for one in boxes if one.accessible_name.strip() == "MIG").click()
     heads = browser.find_elements(By.CSS_SELECTOR, ".runs thead th")
     assert "MIG" not in [one.text for one in heads]
-    Select(browser.find_elements(By.CSS_SELECTOR, ".filters select")[-1]).select_by_visible_text(
-        "failed"
-    )
+    filters = browser.find_elements(By.CSS_SELECTOR, ".filters select[id^=runs-filter]")
+    Select(filters[-1]).select_by_visible_text("failed")
     browser.find_element(By.CSS_SELECTOR, ".fold").click()
     assert f"ValueError: {HOSTILE}" in browser.find_element(By.CSS_SELECTOR, ".unfolded").text
