@@ -65,7 +65,7 @@ def dislab(
 def test_images_without_factors_train_and_are_drawn_and_not_scored(
     dislab: Dislab, tmp_path: Path
 ) -> None:
-    status, out, err = dislab(UNLABELLED)
+    status, out, err = dislab(UNLABELLED, "--pictures=true")
     assert status == 0, err
     said = "mig, dci, factor_vae will not be taken: a score compares codes with factors, and"
     assert (out + err).count(said) == 1

@@ -23,7 +23,7 @@ from dislab.cli import main
 
 ROOT = Path(__file__).parents[2]
 HEARTS = str(ROOT / "configs" / "scenarios" / "dsprites_hearts.yaml")
-CONFIG = small_config("dsprites", "{name: long, seed_everything: 5}")
+CONFIG = small_config("dsprites", "{name: long, seed_everything: 5, pictures: true}")
 FOR_EVER = "--evaluate.untrained=1000"
 MANY = [
     *("--predictors", "GradientBoosting", "RandomForest", "MLP"),

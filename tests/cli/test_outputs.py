@@ -72,7 +72,12 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         Path("base.yaml").write_text(TINY)
-        settings = ["--trainer.max_steps=2", f"--evaluate={SCORE}", "--report=false"]
+        settings = [
+            "--trainer.max_steps=2",
+            f"--evaluate={SCORE}",
+            "--report=false",
+            "--pictures=true",
+        ]
         assert main(["fit", "--config=base.yaml", *settings]) == 0
         study = StudyFolder(folder / STUDY)
         study.path.mkdir(parents=True)

@@ -21,7 +21,10 @@ from dislab.cli.messages import warnings_in_one_line
 from dislab.cli.process import LOGGERS, hide_lightnings_notes
 from dislab.errors import InputError, TrainingError
 
-SHORT = ("--trainer.max_steps=2", "--evaluate.metrics=null", "--then_test=false")
+SHORT = (
+    *("--trainer.max_steps=2", "--evaluate.metrics=null", "--then_test=false"),
+    "--pictures=true",
+)
 
 
 def state() -> list[object]:
@@ -76,7 +79,7 @@ def shell(line: str, folder: Path, **variables: str) -> "subprocess.CompletedPro
 @pytest.mark.parametrize("end", ["| head -c 1 > /dev/null", ">&-", "2>&-", "<&- >&- 2>&-"])
 def test_a_run_ends_without_readers(end: str, tmp_path: Path) -> None:
     (tmp_path / "base.yaml").write_text(TINY)
-    short = "--trainer.max_steps=2 --evaluate.points=100 --evaluate.bound_points=20"
+    short = "--pictures=true --trainer.max_steps=2 --evaluate.points=100 --evaluate.bound_points=20"
     done = shell(f"{COMMAND} fit --config base.yaml {short} {end}", tmp_path)
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr

@@ -11,6 +11,7 @@ SMALL = small_config(
     "blob",
     """
     report: true
+    pictures: true
     data: {init_args: {validation: 0.05, resize: 16}}
     trainer: {log_every_n_steps: 1}
     evaluate: {bound_points: 0}

@@ -77,7 +77,7 @@ def test_loggers_are_added_to_the_run_folder(
     (tmp_path / "logger.yaml").write_text(f"trainer: {{logger: {LOGGERS[loggers]}}}")
     assert dislab("fit", "--config=small.yaml", "--config=logger.yaml") == 0
     assert f"{RUN}/scores.json" in capsys.readouterr().out
-    assert {"config.yaml", "metrics.csv", "scores.json", "checkpoints", "images"} <= {
+    assert {"config.yaml", "metrics.csv", "scores.json", "checkpoints"} <= {
         path.name for path in Path(RUN).iterdir()
     }
     assert {path.name for path in tmp_path.iterdir()} <= {
@@ -174,8 +174,9 @@ def test_pictures_go_to_every_logger_that_takes_them(
 
     monkeypatch.setattr(CSVLogger, "log_image", log_image, raising=False)
     (tmp_path / "logger.yaml").write_text(f"trainer: {{logger: {LOGGERS['csv']}}}")
-    assert dislab("fit", "--config=small.yaml", "--config=logger.yaml") == 0
+    assert dislab("fit", "--config=small.yaml", "--config=logger.yaml", "--pictures=true") == 0
     assert {("images/traversals", 2, 3), ("images/reconstructions", 4, 3)} <= set(pictures)
+    assert Path(RUN, "images/reconstructions.png").is_file()
 
 
 def test_only_one_process_trains_a_run(

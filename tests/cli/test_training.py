@@ -80,7 +80,7 @@ def weights(run: str) -> dict[str, Any]:
 def test_fit_leaves_a_complete_run_folder(
     dislab: Dislab, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert dislab("fit", "--config=small.yaml") == 0
+    assert dislab("fit", "--config=small.yaml", "--pictures=true") == 0
     run = tmp_path / "runs/small/version_0"
     names = {path.name for path in run.iterdir()}
     assert {"config.yaml", "checkpoints", "scores.json", "metrics.csv", "images"} <= names

@@ -14,7 +14,7 @@ from tests.small_runs import small_config
 
 from dislab.cli import main
 
-SMALL = small_config("blob", "score_curves: {steps: 2, points: 100}")
+SMALL = small_config("blob", "{pictures: true, score_curves: {steps: 2, points: 100}}")
 RUN = "runs/small/version_0"
 READ = """
 import json

@@ -16,7 +16,7 @@ from dislab.objectives import VAE
 from dislab.regularizers import KL
 from dislab.runs import OpenRun, open_run, write_scores
 
-CONFIG = small_config("blob", "{then_test: false, pictures: false, trainer: {max_steps: 2}}")
+CONFIG = small_config("blob", "{then_test: false, trainer: {max_steps: 2}}")
 
 
 @pytest.mark.slow

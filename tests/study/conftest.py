@@ -16,6 +16,7 @@ from dislab.study.worker import Outcome, Report, Task
 TINY = """
 trainer: {max_steps: 20, log_every_n_steps: 10, accelerator: cpu, enable_model_summary: false}
 checkpoint: {every_n_train_steps: 5}
+pictures: false
 traversals: {images: 1, steps: 3, points: 50}
 model:
   class_path: VAE

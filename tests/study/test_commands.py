@@ -336,6 +336,8 @@ def test_a_study_of_real_runs(command: Command, tmp_path: Path) -> None:
     # so large a learning rate makes the loss infinite
     axes = "axes: {size: {small: {}, huge: {model.optimizer: Adam, model.optimizer.lr: 1.0e+30}}}\n"
     (tmp_path / "mine.yaml").write_text(STUDY + axes + "seeds: 2\n")
+    text = TINY.replace("pictures: false", "pictures: true")
+    (tmp_path / "base.yaml").write_text(text)
     first = command("study", "run", "mine.yaml", "--workers", "2")
     wait_for(tmp_path, "studies/mine/runs/*/metrics.csv")
     first.send_signal(signal.SIGINT)
