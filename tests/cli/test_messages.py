@@ -124,12 +124,16 @@ START = "no class is named; start from a file that names it, such as --config be
             "trainer.max_steps: expected a whole number, got 'four'",
         ),
         (
-            "the following arguments are required: fit.data, fit.model",
+            "the following arguments are required: data, model",
             "data and model must be given",
         ),
         ("unrecognized arguments: --trainer.max_stps 3", "trainer has no setting 'max_stps'"),
         (
-            "Subcommand 'fit' does not accept option 'nam'",
+            "Group 'trainer' does not accept option 'max_stps'",
+            "trainer has no setting 'max_stps'",
+        ),
+        (
+            "Option 'nam' is not accepted",
             "no setting at the top level is named 'nam'",
         ),
         (UNION, "pictures: expected true or false, or end; got 'never'"),
@@ -225,10 +229,6 @@ START = "no class is named; start from a file that names it, such as --config be
             "model.optimizer: no optimiser is named Adamm (did you mean Adam?); optimisers are "
             "classes of torch.optim, such as torch.optim.Adam",
         ),
-        (
-            "the following arguments are required: test.data, test.model",
-            "data and model must be given; name a run, such as --run runs/betavae/version_0",
-        ),
         ("Unexpected config: model:\n", "the configuration sets no value; it says 'model:'"),
         ("something new\nwith two lines", "something new with two lines"),
     ],
@@ -236,6 +236,21 @@ START = "no class is named; start from a file that names it, such as --config be
 def test_messages_say_where_what_and_what_is_allowed(message: str, explanation: str) -> None:
     top_level = ["name", "trainer.max_steps", "model"]
     assert explain(message, top_level).startswith(explanation)
+
+
+@pytest.mark.parametrize(
+    ("command", "remedy"),
+    [
+        ("fit", "start from a file such as --config betavae"),
+        ("test", "name a run, such as --run runs/betavae/version_0"),
+    ],
+)
+def test_a_command_without_settings_names_where_they_come_from(
+    command: str, remedy: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main([command]) == 2
+    error = capsys.readouterr().err
+    assert error == f"dislab: error: data and model must be given; {remedy}\n"
 
 
 @pytest.mark.parametrize(("rank", "said"), [("0", "dislab: warning: x is continuous\n"), ("1", "")])

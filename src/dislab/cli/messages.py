@@ -19,7 +19,7 @@ _UNKNOWN_CLASS: Final = re.compile(r"Expected a dot import path string: (\S+)")
 _NO_MODULE: Final = re.compile(r"Problem with given class_path '([^']+)':\s+No module named")
 _DENIED: Final = re.compile(r"Importing '([^']+)' is not allowed")
 _UNKNOWN_OPTION: Final = re.compile(r"Option '([^']+)' is not accepted")
-_UNKNOWN_KEY: Final = re.compile(r"Subcommand '\w+' does not accept option '([^']+)'")
+_UNKNOWN_KEY: Final = re.compile(r"Group '([^']+)' does not accept option '([^']+)'")
 _UNRECOGNIZED: Final = re.compile(r"unrecognized arguments: --(\S+)")
 _NO_OPTION: Final = re.compile(r"unrecognized arguments: ([\w.]+)(?:[= ](\S+))?")
 _NO_SETTINGS: Final = re.compile(r'Unable to load config "(.*)"$')
@@ -89,8 +89,14 @@ _ELSEWHERE: Final = {
 """Settings by the names that other programs give them."""
 
 
-def explain(message: str, top_level: Sequence[str] = ()) -> str:
-    """Short message for an error of jsonargparse."""
+def explain(message: str, top_level: Sequence[str] = (), command: str = "fit") -> str:
+    """Short message for an error of jsonargparse.
+
+    Args:
+        message: The message of jsonargparse.
+        top_level: The parser's settings, by dotted name.
+        command: The command that the parser is for.
+    """
     setting = _setting_of(message)
     prefix = f"{setting}: " if setting else ""
     if match := _DENIED.search(message):
@@ -102,7 +108,10 @@ def explain(message: str, top_level: Sequence[str] = ()) -> str:
     if fault := _missing_class(message, setting):
         return prefix + fault
     if match := _UNKNOWN_OPTION.search(message):
-        return prefix + _unknown_option(match[1], _refusing_class(message, match), setting)
+        cls = _refusing_class(message, match)
+        if not (setting or cls):
+            return _unknown_key(match[1], top_level)
+        return prefix + _unknown_option(match[1], cls, setting)
     if match := _NO_SETTINGS.search(message):
         section = setting.partition(".")[0]
         return f"{section}: expected settings, or a file that holds them; got {match[1]!r}"
@@ -119,7 +128,7 @@ def explain(message: str, top_level: Sequence[str] = ()) -> str:
         text = f" {match[2]}" if match[2] else ""
         return f"{match[1]} is no option; options begin with --, such as --{match[1]}{text}"
     if match := _UNKNOWN_KEY.search(message) or _UNRECOGNIZED.search(message):
-        return _unknown_key(match[1], top_level)
+        return _unknown_key(".".join(match.groups()), top_level)
     if match := _WRONG_TYPE.search(message):
         value = match[2].strip()
         nearest = suggestion(value.strip("'"), _choices(match[1]))
@@ -127,7 +136,7 @@ def explain(message: str, top_level: Sequence[str] = ()) -> str:
     if match := _NO_VALUE.match(message):
         return f"the configuration sets no value; it says {match[1]!r}"
     if match := _REQUIRED.search(message):
-        return _required(match[1], prefix)
+        return _required(match[1], prefix, command)
     if leaves := _LEAF.findall(message):
         return prefix + (_none_of(leaves, message) or "; ".join(dict.fromkeys(leaves)))
     text = _KEY.sub("", _NOISE.sub("", message)).strip(" :\n")
@@ -375,11 +384,11 @@ def _inner(top_level: Sequence[str]) -> list[str]:
     return parts + [key for key in top_level if "." in key]
 
 
-def _required(names: str, prefix: str) -> str:
+def _required(names: str, prefix: str, command: str) -> str:
     missing = " and ".join(name.strip().rpartition(".")[2] for name in names.split(","))
     if prefix:
         return f"{prefix}{missing} must be given"
-    if names.startswith(("validate.", "test.", "predict.")):
+    if command != "fit":
         return f"{missing} must be given; name a run, such as --run runs/betavae/version_0"
     return f"{missing} must be given; start from a file such as --config betavae"
 

@@ -191,19 +191,17 @@ def _end_with(worker: int) -> None:
 _SCORED: Final = ("evaluate", "transfer", "generalisation")
 """Sections with the settings of stages of a study."""
 
-_COMMAND: Final = "fit"
-
 
 class _Settings(TrainingCLI):
     """The parser of `dislab fit`, without running the command."""
 
     def __init__(self, builds: bool) -> None:
         self._builds = builds
-        super().__init__([_COMMAND], ExitStack())
+        super().__init__("fit", [], ExitStack())
 
     def parse_arguments(self, parser: LightningArgumentParser, args: ArgsType) -> None:
         """Does nothing: `resolve` parses the arguments."""
-        self.config = {"subcommand": None, "seed_everything": False}
+        self.config = {"seed_everything": False}
 
     def before_instantiate_classes(self) -> None:
         """Does nothing."""
@@ -214,7 +212,7 @@ class _Settings(TrainingCLI):
     def resolve(self, args: Sequence[str]) -> Resolved:
         """Parses arguments of `dislab fit` into settings."""
         check_configurations(args)
-        parsed = self.parser.parse_args([_COMMAND, *args])[_COMMAND]
+        parsed = self.parser.parse_args(list(args))
         check_sections(parsed)
         for name in ("ckpt_path", "resume", "run"):
             if parsed[name] is not None:
@@ -229,7 +227,7 @@ class _Settings(TrainingCLI):
                 f"{name} is {value!r}; the runs of a study write into their folders only, so leave "
                 "it out"
             )
-        text = self.settings_parser.dump(parsed, skip_none=False)
+        text = self.parser.dump(parsed, skip_none=False)
         config = cast("dict[str, Any]", parse_yaml(text, "the configuration"))
         parts = self._build(parsed, config) if self._builds else None
         return Resolved(
@@ -244,7 +242,7 @@ class _Settings(TrainingCLI):
     def _build(self, parsed: Namespace, config: dict[str, Any]) -> Namespace:
         """Builds all parts of a run, scores and predictors included, which check their settings."""
         self.config_dump = config  # the settings that a model keeps
-        parts: Namespace = built(lambda: self.settings_parser.instantiate_classes(parsed))
+        parts: Namespace = built(lambda: self.parser.instantiate_classes(parsed))
         built(lambda: _build_scores(parts))
         check_optimizer(parts["model"])
         check_precision(parts["trainer"]["precision"])

@@ -60,13 +60,15 @@ def _run(function: Callable[..., int], args: Sequence[str], folder: Path | None)
     check_configurations(args)
     with _prepared(), ExitStack() as resources:
         cli = TrainingCLI(
-            [command, *of_run(args, resumes=command == "fit")],
+            command,
+            of_run(args, resumes=command == "fit"),
             resources,
             folder,
             written_elsewhere(args),
             section or "",
-            **{command: {"description": function.__doc__}},
+            description=function.__doc__,
         )
+        cli.run()
         if command != "predict" and cli.trainer.is_global_zero and not cli.is_rehearsal():
             print(f"\n{_closing(cli)}")
     return 0

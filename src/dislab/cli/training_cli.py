@@ -92,19 +92,19 @@ _INTERRUPTED: Final = 130
 
 
 class TrainingCLI(LightningCLI):
-    """LightningCLI with dislab's links, callbacks and run folder.
+    """LightningCLI with dislab's links, callbacks and run folder, for a single command.
+
+    Lightning's parser of commands would parse and check all settings a second time.
 
     Args:
-        args: The command, which is fit, validate, test or predict, and its arguments.
+        command: fit, validate, test or predict.
+        args: Its arguments.
         resources: Releases the lock of the run and closes its loggers when the command ends.
         folder: The run folder that a study has chosen; a new one unless given.
         origin: Suffix of messages if a configuration file was written by another version.
         section: Section of the settings that `--help` shows; empty for the common options.
         parser_settings: Further settings of the parser.
     """
-
-    settings_parser: LightningArgumentParser
-    """The parser of the command's settings."""
 
     _results: Path | None = None
     """The folder of the results of a finished run."""
@@ -120,6 +120,7 @@ class TrainingCLI(LightningCLI):
 
     def __init__(
         self,
+        command: str,
         args: list[str],
         resources: ExitStack,
         folder: Path | None = None,
@@ -127,7 +128,7 @@ class TrainingCLI(LightningCLI):
         section: str = "",
         **parser_settings: Any,
     ) -> None:
-        self._command = args[0]
+        self.command = command
         self._resources = resources
         self._folder_of_study = folder
         self._origin, self._section = origin, section
@@ -140,12 +141,9 @@ class TrainingCLI(LightningCLI):
             auto_configure_optimizers=False,
             save_config_callback=None,
             args=args,
-            parser_kwargs=parser_settings,
+            run=False,
+            parser_kwargs={"prog": f"dislab {command}", **parser_settings},
         )
-
-    def subcommands(self) -> dict[str, set[str]]:  # type: ignore[override]  # static in Lightning
-        """Only the command to run, as building the parsers of all four takes four times as long."""
-        return {self._command: super().subcommands()[self._command]}
 
     def init_parser(self, **settings: Any) -> LightningArgumentParser:
         """Builds a parser whose configuration files merge named parts."""
@@ -155,26 +153,26 @@ class TrainingCLI(LightningCLI):
         return parser
 
     def add_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
-        """Adds the settings of every run."""
+        """Adds the settings of every run, and the arguments of the trainer's method."""
         add_arguments(parser)
-        self.settings_parser = parser
+        skipped: set[str | int] = {*self.subcommands()[self.command]}
+        self._arguments = parser.add_method_arguments(Trainer, self.command, skip=skipped)
 
     def parse_arguments(self, parser: LightningArgumentParser, args: ArgsType) -> None:
         """Parses the command line, and checks `run`, `resume` and `ckpt_path`."""
-        self.config = parser.parse_args(cast("list[str]", args))
-        config = self.config[self.config.subcommand]
+        config = self.config = parser.parse_args(cast("list[str]", args))
         check_sections(config)
-        wrong, right = ("run", "resume") if self.config.subcommand == "fit" else ("resume", "run")
+        wrong, right = ("run", "resume") if self.command == "fit" else ("resume", "run")
         if config[wrong] is not None:
-            raise InputError(f"dislab {self.config.subcommand} takes --{right}, not --{wrong}")
+            raise InputError(f"dislab {self.command} takes --{right}, not --{wrong}")
         if config[right] is not None and not any(
             arg.partition("=")[0] == f"--{right}" for arg in cast("list[str]", args)
         ):
             raise InputError(f"{right} is set in a configuration file; give --{right} instead")
         if config["resume"] is not None:
             file = str(Path(config["resume"], CONFIG))
-            of_the_run = self.parser.parse_args([self.config.subcommand, f"--config={file}"])
-            self._changed = changed(self._plain(of_the_run), self._plain(self.config))
+            of_the_run = parser.parse_args([f"--config={file}"])
+            self._changed = changed(self._plain(of_the_run), self._plain(config))
         if config["run"] is not None:
             self._results = self._results_of(Path(config["run"]))
         self._check_paths(config, cast("list[str]", args))
@@ -187,10 +185,19 @@ class TrainingCLI(LightningCLI):
         if checkpoint:
             stored = read_checkpoint(checkpoint)
             check_model_names(checkpoint, stored)
-            if self.config.subcommand == "fit":
+            if self.command == "fit":
                 check_resumable(checkpoint, stored)
                 self._check_steps(stored["global_step"], config)
             self._model_settings = flat(config["model"])
+            self._take_model(stored.get("hyper_parameters") or {})
+
+    def _take_model(self, stored: dict[str, Any]) -> None:
+        """Replaces the model's settings by those that a checkpoint has stored."""
+        settings = {key: value for key, value in stored.items() if key != "_instantiator"}
+        if class_path := settings.pop("_class_path", None):
+            settings = {"class_path": class_path, "dict_kwargs": settings}
+        if settings:
+            self.config = self.parser.parse_object({"model": settings}, self.config)
 
     def _check_paths(self, config: Namespace, args: Sequence[str]) -> None:
         """Refuses paths outside a run folder that only the folder's own configuration sets."""
@@ -217,7 +224,7 @@ class TrainingCLI(LightningCLI):
         path, section = run / CONFIG, self._plain(self.config)["data"]
         if read_mapping(path, "data: {class_path: SingleData}").get("data") == section:
             return run  # without parsing the file again
-        of_the_run = self.parser.parse_args([self.config.subcommand, f"--config={path}"])
+        of_the_run = self.parser.parse_args([f"--config={path}"])
         before, here = images_of(self._plain(of_the_run)["data"]), images_of(section)
         if not (differ := changes(before, here)):
             return run
@@ -243,7 +250,7 @@ class TrainingCLI(LightningCLI):
 
     def before_instantiate_classes(self) -> None:
         """Checks the settings, and fills in those that depend on the command or the machine."""
-        config = self.config[self.subcommand]
+        config = self.config
         check_settings(config)
         check_logger(config["logger"], config["trainer"]["logger"])
         self._check_against_checkpoint(flat(config["model"]))
@@ -254,38 +261,38 @@ class TrainingCLI(LightningCLI):
             checkpoint["every_n_train_steps"] = None  # the user's trigger replaces the default
         if config["trainer"]["fast_dev_run"]:
             checkpoint["save_last"] = False  # ModelCheckpoint saves even in a rehearsal
-        if self.subcommand == "predict":
+        if self.command == "predict":
             config["return_predictions"] = False
         if config["keep_freed_memory"] and self._on_cpu():
             keep_freed_memory()
 
     def instantiate_classes(self) -> None:
         """Builds data, model and trainer, and reports rejected settings in one message."""
-        leave_off(self.settings_parser, self._command, self.config[self.subcommand])
+        leave_off(self.parser, self.command, self.config)
         built(super().instantiate_classes)
         for callback in self.trainer.callbacks:  # type: ignore[attr-defined]  # set by a connector
             if isinstance(callback, Evaluate):
                 callback.asked = self._asks_for_scores()
             if isinstance(callback, Progress):
                 callback.changes = self._changes_of_parts()
-                callback.method = method_of(self.config[self.subcommand].as_dict())
-        channels_last = self.config[self.subcommand]["channels_last"]
+                callback.method = method_of(self.config.as_dict())
+        channels_last = self.config["channels_last"]
         if self._on_cpu() if channels_last is None else channels_last:
             # changes only the memory layout, not the order of values in a checkpoint
             self.model.to(memory_format=torch.channels_last)
 
     def _changes_of_parts(self) -> str:
         """What differs from the first configuration file, for the first line of a run."""
-        start = getattr(self.settings_parser, "start", None)
-        parts = list(differences(start[1], self.config[self.subcommand])) if start else []
+        start = getattr(self.parser, "start", None)
+        parts = list(differences(start[1], self.config)) if start else []
         return f"{Path(start[0]).name} with {'; '.join(parts)}" if start and parts else ""
 
     def instantiate_trainer(self, **kwargs: Any) -> Trainer:
         """Builds the trainer and, once all settings are accepted, run folder and loggers."""
-        config = self.config_init[self.subcommand]
-        keys = self.settings_parser.callback_keys
-        self.settings_parser.callback_keys = [key for key in keys if config[key] is not None]
-        if self.subcommand == "fit":
+        config = self.config_init
+        keys = self.parser.callback_keys
+        self.parser.callback_keys = [key for key in keys if config[key] is not None]
+        if self.command == "fit":
             check_optimizer(cast("Objective", self.model))
         settings = config["trainer"]
         check_precision(settings.get("precision"))
@@ -309,7 +316,7 @@ class TrainingCLI(LightningCLI):
         _show(trainer, shows_bar, own_bar)
         if is_rehearsal:
             return trainer
-        pictures = self.config[self.subcommand]["pictures"]
+        pictures = self.config["pictures"]
         callbacks = trainer.callbacks  # type: ignore[attr-defined]  # set by name
         for picture in [plugin for plugin in callbacks if isinstance(plugin, Picture)]:
             picture.in_training = pictures is True
@@ -324,7 +331,7 @@ class TrainingCLI(LightningCLI):
         folder = self._folder(config)
         self.run_folder = RunFolder(folder)
         first_step = 0
-        if folder is not None and self.subcommand == "fit":
+        if folder is not None and self.command == "fit":
             self._resources.enter_context(trained_alone(folder))
             if config["resume"] is None:
                 self._resources.push(self._remove_unused)
@@ -333,7 +340,7 @@ class TrainingCLI(LightningCLI):
                 check_resumable(config["ckpt_path"], stored, trainer.fit_loop.state_dict())
                 first_step = int(stored["global_step"])
         is_written = config["resume"] or (config["run"] and folder == Path(config["run"]))
-        text = "" if is_written else self._text()
+        text = "" if is_written else self._dumped(self.config)
         self._kept_config = KeepConfig(text, self._changed, first_step)
         trainer.callbacks[:0] = [self.run_folder, self._kept_config]  # type: ignore[attr-defined]
         if config["report"]:
@@ -346,7 +353,7 @@ class TrainingCLI(LightningCLI):
                 continue
             if callback.dirpath is None:
                 callback.dirpath = str(folder / LAST.parent)
-            elif text and self.subcommand == "fit":
+            elif text and self.command == "fit":
                 _check_unused(Path(callback.dirpath))
         curves = [] if config["run"] else [Curves(folder, first_step)]
         trainer.loggers = [*self._loggers(config, folder, first_step), *curves]
@@ -370,18 +377,15 @@ class TrainingCLI(LightningCLI):
         if error is not None and not self.run_folder.has_trained:
             remove_unused(self.run_folder.path)
 
-    def _text(self) -> str:
-        return self._dumped(self.config[self.subcommand])
-
     def _plain(self, config: Any) -> dict[str, Any]:
         """The configuration to write to a file, without the run to resume or score."""
-        text = self._dumped(config[config.subcommand])
+        text = self._dumped(config)
         settings = parse_yaml(text, "the configuration")
         return {**settings, "resume": None, "run": None, "ckpt_path": None}
 
     def _dumped(self, config: Any) -> str:
         """Settings as YAML, without checking them again."""
-        text: str = self.settings_parser.dump(config, skip_none=False, skip_validation=True)
+        text: str = self.parser.dump(config, skip_none=False, skip_validation=True)
         return text
 
     @cached_property
@@ -390,8 +394,16 @@ class TrainingCLI(LightningCLI):
         text = self.parser.dump(
             self.config, skip_link_targets=False, skip_none=False, skip_validation=True
         )
-        settings: dict[str, Any] = parse_yaml(text, "the configuration")[self.config.subcommand]
+        settings: dict[str, Any] = parse_yaml(text, "the configuration")
         return settings
+
+    def run(self) -> None:
+        """Runs the command."""
+        settings = {name: self.config_init[name] for name in self._arguments}
+        run = getattr(self, self.command, None) or getattr(self.trainer, self.command)
+        run(model=self.model, datamodule=self.datamodule, **settings)
+        if self.command == "fit":
+            self.after_fit()
 
     def fit(self, **arguments: Any) -> None:
         """Trains; after an interruption, prints the command that resumes the run."""
@@ -410,7 +422,7 @@ class TrainingCLI(LightningCLI):
             rank_zero_info(f"Stopped. {how if is_saved else 'Nothing was saved yet.'}")
             sys.exit(_INTERRUPTED)
         except MisconfigurationException as error:
-            limit = self.config[self.subcommand]["trainer"]["overfit_batches"]
+            limit = self.config["trainer"]["overfit_batches"]
             if not limit:
                 raise
             # Lightning's own message names other limits
@@ -448,7 +460,7 @@ class TrainingCLI(LightningCLI):
             return
         best = self._best()
         self.steps, self.outcome = self.trainer.global_step, tuple(_outcome(self.trainer, best))
-        if not self.config[self.subcommand]["then_test"]:
+        if not self.config["then_test"]:
             return
         stage = scored_stage(self.datamodule)
         score = getattr(self.trainer, stage)
@@ -497,7 +509,7 @@ class TrainingCLI(LightningCLI):
 
     def _asks_for_scores(self) -> bool:
         """Whether the scores differ from the default ones."""
-        metrics = self.config[self.subcommand]["evaluate"]["metrics"] or {}
+        metrics = self.config["evaluate"]["metrics"] or {}
         default = DEFAULTS["evaluate.metrics"]
         classes = [
             {name: metric["class_path"] for name, metric in s.items()} for s in (metrics, default)
@@ -505,7 +517,7 @@ class TrainingCLI(LightningCLI):
         return classes[0] != classes[1]
 
     def _on_cpu(self) -> bool:
-        accelerator = self.config[self.subcommand]["trainer"]["accelerator"]
+        accelerator = self.config["trainer"]["accelerator"]
         return accelerator == "cpu" or not torch.cuda.is_available()
 
     def is_rehearsal(self) -> bool:

@@ -333,10 +333,12 @@ class Parser(LightningArgumentParser):
         """
         if not self.exit_on_error:
             super().error(message, ex)
-        parser: LightningArgumentParser = getattr(ex, "subcommand_parser", None) or self
-        hidden = ("help", "config", "print_config", "print_shtab", "subcommand")
-        keys = [action.dest for action in parser._actions if action.dest not in hidden]
-        raise InputError("; ".join(filter(None, (explain(message, keys), self.origin)))) from ex
+        command = self.prog.rpartition(" ")[2]
+        hidden = ("help", "config", "print_config", "print_shtab")
+        keys = [action.dest for action in self._actions if action.dest not in hidden]
+        raise InputError(
+            "; ".join(filter(None, (explain(message, keys, command), self.origin)))
+        ) from ex
 
 
 def add_arguments(parser: LightningArgumentParser) -> None:
