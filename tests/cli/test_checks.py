@@ -1,8 +1,6 @@
 """Mistakes in the settings of the trainer and of its checkpoints, as a user types them."""
 
 import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -105,22 +103,6 @@ def test_a_folder_without_permission_is_refused(
     assert dislab("--checkpoint.dirpath=closed/below") == 2
     assert FOLDER in capsys.readouterr().err
     assert not Path("runs").exists()
-
-
-def test_an_endless_number_of_devices_ends_at_once(tmp_path: Path) -> None:
-    (tmp_path / "small.yaml").write_text(CONFIG)
-    command = [sys.executable, "-m", "dislab", "fit", "--config=small.yaml"]
-    done = subprocess.run(
-        [*command, "--trainer.devices=1000000000"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=100,
-    )
-    assert done.returncode == 2
-    assert "trainer.devices is '1000000000'; it must be auto" in done.stderr
-    assert done.stderr.count("dislab: error: ") == 1
 
 
 def test_a_name_that_nothing_logs_is_refused_before_the_first_step(

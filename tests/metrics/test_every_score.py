@@ -1,7 +1,7 @@
 """Laws of every score: order and units of latents, idle latents, noise, odd sizes."""
 
 import warnings
-from functools import partial
+from functools import cache, partial
 from inspect import signature
 from typing import Any, NamedTuple
 
@@ -159,6 +159,18 @@ def graded_codes(factors: Tensor) -> Tensor:
     return mixed + 0.3 * noise(len(factors), 4, seed=3)
 
 
+def graded(name: str) -> tuple[Tensor, Tensor]:
+    """Graded codes and the factors of as many images as a score needs."""
+    factors = draw_factors(400 if "downstream" not in name else 800)
+    return graded_codes(factors), factors
+
+
+@cache
+def graded_score(name: str) -> dict[str, Tensor]:
+    """The score of graded codes, with which several laws compare that of changed codes."""
+    return score(name, *graded(name))
+
+
 def test_every_score_obeys_laws() -> None:
     classes = {type(built(name)).__name__ for name in CASES}
     assert classes == {one.name for one in available("metrics") if one.distribution == "dislab"}
@@ -177,19 +189,17 @@ def test_noise_and_perfect_codes(name: str) -> None:
 
 @pytest.mark.parametrize("name", CASES)
 def test_the_order_of_latents_does_not_matter(name: str) -> None:
-    factors = draw_factors(400 if "downstream" not in name else 800)
-    codes = graded_codes(factors)
-    order = torch.tensor([2, 0, 3, 1])
-    plain, changed = (score(name, one, factors)[name] for one in (codes, codes[:, order]))
+    codes, factors = graded(name)
+    changed = score(name, codes[:, torch.tensor([2, 0, 3, 1])], factors)[name]
+    plain = graded_score(name)[name]
     assert changed.item() == pytest.approx(plain.item(), abs=CASES[name].slack)
 
 
 @pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.scale_free])
 def test_units_of_latents_do_not_matter(name: str) -> None:
-    factors = draw_factors(400 if "downstream" not in name else 800)
-    codes = graded_codes(factors)
+    codes, factors = graded(name)
     scaled = codes * torch.tensor([4.0, 0.25, 2.0, 8.0]).double()
-    plain, changed = (score(name, one, factors)[name] for one in (codes, scaled))
+    plain, changed = graded_score(name)[name], score(name, scaled, factors)[name]
     assert changed.item() == pytest.approx(plain.item(), abs=max(CASES[name].slack, 1e-6))
 
 
@@ -198,10 +208,9 @@ def test_units_of_latents_do_not_matter(name: str) -> None:
     ["factor_vae_score", "gaussian_wasserstein_correlation", "infom_bins", "irs"],
 )
 def test_units_of_latents_matter_where_the_page_says_so(name: str) -> None:
-    factors = draw_factors(400)
-    codes = graded_codes(factors)
+    codes, factors = graded(name)
     scaled = codes * torch.tensor([1.0, 1e-3, 1e2, 1.0]).double()
-    plain, changed = (score(name, one, factors)[name] for one in (codes, scaled))
+    plain, changed = graded_score(name)[name], score(name, scaled, factors)[name]
     assert abs(changed.item() - plain.item()) > 1e-3
 
 
@@ -233,10 +242,9 @@ def test_odd_codes_give_numbers(name: str, kind: str) -> None:
 def test_idle_latents_change_nothing(name: str) -> None:
     if name in ("mean_pairwise_mi", "explicitness_normalized"):
         pytest.skip("a mean over latents, or an optimum up to its tolerance")
-    factors = draw_factors(400)
-    codes = graded_codes(factors)
-    more = torch.cat([codes, torch.full((400, 2), 0.1).double()], dim=1)
-    plain, changed = (score(name, one, factors)[name] for one in (codes, more))
+    codes, factors = graded(name)
+    more = torch.cat([codes, torch.full((len(codes), 2), 0.1).double()], dim=1)
+    plain, changed = graded_score(name)[name], score(name, more, factors)[name]
     assert changed.item() == pytest.approx(plain.item(), abs=1e-9)
 
 
@@ -323,8 +331,7 @@ def test_direction_and_bounds_are_declared(name: str) -> None:
     assert metric.higher_is_better is not isinstance(metric, unsupervised)
     assert metric.plot_lower_bound == 0.0
     assert metric.plot_upper_bound == (None if isinstance(metric, unsupervised) else 1.0)
-    factors = draw_factors(800)
-    first = next(iter(score(name, graded_codes(factors), factors).values()))
+    first = next(iter(graded_score(name).values()))
     assert first.ndim == 0
 
 
