@@ -317,7 +317,7 @@ def test_other_triggers_replace_the_default_one(dislab: Dislab, tmp_path: Path) 
         (["quick"], "quick has no option before it; give each configuration by an option of"),
         (["--config=."], "--config is ., which is a folder; name a file, or a run"),
         (["--trainer.accelerator=tpu"], "only cpu ("),
-        (["--trainer.strategy=dpp"], "the trainer does not take accelerator 'cpu', strategy 'dpp': "),
+        (["--trainer.strategy=dpp"], "the trainer does not take accelerator 'cpu', strategy 'dpp'"),
         (["--nam=x"], "no setting at the top level is named 'nam' (did you mean name?)"),
         (["--nme=x"], "no setting at the top level is named 'nme' (did you mean name?)"),
         (["--name=a/b"], "'a/b' cannot name a run"),
