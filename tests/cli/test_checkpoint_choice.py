@@ -1,6 +1,7 @@
 """`--checkpoint` of every command that reads the model of a run, and the end of `fit`."""
 
 import json
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -186,9 +187,8 @@ def test_training_goes_on_from_the_last_checkpoint(
     more = f"--trainer.max_steps={last + 2}"
     status, output, _ = dislab("fit", f"--resume={RUN}", more, "--then_test=false")
     assert status == 0
-    assert (
-        f"steps {last} to {last + 2}" in caplog.text
-    )  # Lightning's handler may have another stream
+    # Lightning's handler may have another stream
+    assert re.search(rf"steps +{last} to {last + 2}", caplog.text)
     assert f"ended     step {last + 2}: trainer.max_steps is reached" in output
 
 
