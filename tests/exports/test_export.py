@@ -211,7 +211,7 @@ def test_hostile_and_damaged_files_are_refused(
     ("words", "message"),
     [
         (["--to", "onnx", "--half"], "--half is for weights in safetensors"),
-        (["--to", "pickle"], "invalid choice: 'pickle'"),
+        (["--to", "pickle"], "--to is 'pickle'; choose one of"),
         ([], "the following arguments are required: --to"),
     ],
 )

@@ -70,7 +70,9 @@ def test_verdicts(key: str) -> None:
                 continue
             example = REPORT[key]["broken"][result][law]
             size = broken_by(law, tried(key, law, from_json(example["case"])), result)
-            assert size == pytest.approx(example["size"], abs=0.02), (result, law)
+            # processors round a singular covariance, whose logarithm is large, in their own way
+            stored = pytest.approx(example["size"], abs=0.02, rel=0.02)
+            assert size == stored, (result, law)
 
 
 @pytest.mark.parametrize("key", [key for key, score in SCORES.items() if not score.slow])

@@ -58,7 +58,9 @@ def test_the_page_has_the_values_of_the_scores(key: str) -> None:
     for result, stored in record["cells"].items():
         for situation, cell in tried.cells[result].items():
             value, _, chance = stored[str(situation)]
-            assert cell.value == pytest.approx(value, abs=0.02), (result, situation)
+            # processors round a singular covariance, whose logarithm is large, in their own way
+            stored_value = pytest.approx(value, abs=0.02, rel=0.02)
+            assert cell.value == stored_value, (result, situation)
             assert cell.chance == (chance and pytest.approx(chance, abs=0.02)), (result, situation)
 
 

@@ -57,9 +57,11 @@ def transform(
     """
     channels = scaled.shape[1]
     if colour == "grey" and channels == 3:
-        # not from a tuple, whose copy to an accelerator would block the host
-        weights = torch.stack([scaled.new_full((), weight) for weight in _LUMA])
-        scaled = torch.einsum("bchw,c->bhw", scaled, weights).unsqueeze(1)
+        # term by term: a matrix product rounds an image by its place in the batch
+        red, green, blue = (
+            part * weight for part, weight in zip(scaled.split(1, 1), _LUMA, strict=True)
+        )
+        scaled = red + green + blue
     if resize is not None and scaled.shape[-2:] != (resize, resize):
         scaled = F.interpolate(scaled, size=(resize, resize), mode="bilinear", antialias=True)
         scaled = scaled.clamp_(0, 1)
