@@ -90,6 +90,8 @@ def test_an_animation_shows_the_chosen_latents(run: Path) -> None:
         ("traversals", "a.pdf", ["--latents", "99"], "latent 99 does not exist"),
         ("traversals", "a.pdf", ["--span", "2", "1"], "span"),
         ("traversals", "a.pdf", ["--steps=100", "--images=9"], "show fewer columns"),
+        ("traversals", "a.pdf", ["--rows=0"], "--rows is 0"),
+        ("interpolations", "a.pdf", ["--rows=-1"], "--rows is -1"),
         ("traversals", "a.pdf", ["--width=0.5"], "--width is 0.5 inches"),
         ("traversals", "a.pdf", ["--width=nan"], "--width is nan inches"),
     ],

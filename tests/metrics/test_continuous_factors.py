@@ -131,7 +131,10 @@ def test_the_kind_that_is_named_is_taken() -> None:
     ("settings", "message"),
     [
         ({"kinds": {"z": "ordinal"}}, "kinds names 'z', which is no factor; they are factor_0, f"),
-        ({"kinds": {"factor_0": "circular"}}, "a circular factor has a period"),
+        (
+            {"kinds": {"factor_0": "circular"}},
+            "factor_0 is circular, and its period is missing; give space=",
+        ),
     ],
 )
 def test_kinds_that_make_no_sense_are_refused(settings: Any, message: str) -> None:

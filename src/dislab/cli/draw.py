@@ -129,6 +129,7 @@ def _add_settings_of_kinds(parser: argparse._ActionsContainer) -> None:
 
 def _check(options: argparse.Namespace, out: Path) -> None:
     """Rejects options that the figure does not take, and outputs that cannot be written."""
+    from dislab.functional.checks import check_count
     from dislab.plots import check_picture, is_picture
     from dislab.plots.output import SUFFIXES
     from dislab.runs.opened import run_config
@@ -142,6 +143,9 @@ def _check(options: argparse.Namespace, out: Path) -> None:
                 f"--{name} does not go with {kind}, which takes --out, --width, --"
                 f"{', --'.join(accepted)}"
             )
+    for name in ("rows", "images", "steps"):
+        if (value := getattr(options, name)) is not None:
+            check_count(f"--{name}", value, 1, most=1000)
     animated = (".gif",) if kind == "traversals" else ()
     check_picture("--out", out, (*SUFFIXES, *animated))
     if not _NARROWEST <= options.width <= 50:

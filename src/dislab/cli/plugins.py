@@ -31,7 +31,7 @@ from dislab.yaml_files import read_text
 
 
 def run(args: list[str]) -> int:
-    """List the parts that a configuration can name.
+    """List the parts that a configuration can name; write a package of new ones.
 
     Parts of other distributions are imported, so that the table shows those that cannot be used.
     """

@@ -130,6 +130,11 @@ def _check_table(table: Tensor, names: Sequence[str], kinds: Mapping[str, Kind])
             raise InputError(
                 f"kinds names {name!r}{hint}, which is no factor; they are {', '.join(names)}"
             )
+        if kinds[name] == "circular":
+            raise InputError(
+                f"kinds: {name} is circular, and its period is missing; give "
+                "space=FactorSpace([Factor(name, values, 'circular', period=…), …]) instead"
+            )
     for name, broken in zip(names, (~table.isfinite()).sum(0).tolist(), strict=True):
         if broken:
             raise InputError(
