@@ -151,7 +151,10 @@ def test_a_section_of_the_help_follows_the_flag(
     assert requested(args) == expected
 
 
-def test_the_help_begins_with_common_options_that_exist(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_help_begins_with_common_options_that_exist(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
     with pytest.raises(SystemExit):
         main(["fit", "--help", "all"])
     full = capsys.readouterr().out

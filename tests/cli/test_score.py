@@ -204,7 +204,7 @@ NAN[[4, 9], 0] = np.nan
         (with_arrays(), ["--groups", "3-1"], "--groups has '3-1'; write columns as 0-3 or 0,2,5"),
         (with_arrays(), ["--groups", "0-9"], "groups name column 2; codes have columns 0 to 1"),
         (with_arrays(), ["--bootstrap", "-1"], "bootstrap is -1"),
-        (with_arrays(), ["--bootstrap", "x"], "argument --bootstrap: invalid int value: 'x'; see"),
+        (with_arrays(), ["--bootstrap", "x"], "--bootstrap is 'x'; it must be a whole number; see"),
     ],
 )
 def test_mistakes_end_with_one_line_and_status_two(

@@ -153,7 +153,7 @@ def test_mistakes_with_runs_end_with_one_line(run: str, capsys: pytest.CaptureFi
         ([run, "--scenarios", HEARTS, "--json", "out.json"], "--other and --json go with --cod"),
         ([run, "--codes", "codes.npz"], "give the folders of runs, or --codes FILE, and not b"),
         ([], "give the folders of runs, or --codes FILE"),
-        (["--labels", "x"], "argument --labels: invalid int value: 'x'; see dislab transfer --he"),
+        (["--labels", "x"], "--labels is 'x'; it must be a whole number; see dislab transfer --he"),
     ):
         assert main(["transfer", *args]) == 2
         error = capsys.readouterr().err

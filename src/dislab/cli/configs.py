@@ -1,6 +1,7 @@
 """Configurations of dislab and plugins: the command `dislab configs`, names for `--config`."""
 
 import math
+import os
 import re
 import shlex
 import shutil
@@ -107,7 +108,7 @@ def resolved(args: Sequence[str]) -> list[str]:
 def _file_of(name: str) -> str:
     """The file that an option `--config` names."""
     path = _path_of_name(name, required=True)
-    if path is None and not name.startswith(("{", "-")) and Path(name).is_dir():
+    if path is None and os.path.isdir(name):  # which may be YAML, too long for a path
         raise InputError(
             f"--config is {name}, which is a folder; name a file, or a run by --resume or --run"
         )
