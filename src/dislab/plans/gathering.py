@@ -59,7 +59,7 @@ def transform(
     if colour == "grey" and channels == 3:
         # term by term: a matrix product rounds an image by its place in the batch
         red, green, blue = (
-            part * weight for part, weight in zip(scaled.split(1, 1), _LUMA, strict=True)
+            scaled[:, index : index + 1] * weight for index, weight in enumerate(_LUMA)
         )
         scaled = red + green + blue
     if resize is not None and scaled.shape[-2:] != (resize, resize):
