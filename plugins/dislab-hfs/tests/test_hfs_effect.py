@@ -1,6 +1,7 @@
 """Of two correlated factors, factorised support finds each; uncorrelated codes mix them."""
 
 from functools import partial
+from statistics import median
 
 import pytest
 import torch
@@ -54,9 +55,14 @@ def alignment(regularizers: dict[str, RegularizerBuilder], seed: int, steps: int
 
 @pytest.mark.slow
 def test_correlated_factors_are_told_apart() -> None:
-    """HFS: 0.98 to 0.99 for four of five seeds, else 0.84; DIP: 0.91 to 0.93; KL: 0.77 to 0.94."""
+    """HFS: 0.98 to 0.99 for four of five seeds, else 0.84; DIP: 0.91 to 0.93; KL: 0.77 to 0.94.
+
+    Which seed fails depends on the rounding of the processor.
+    """
     kl = partial(KL, beta=0.1)
-    support = alignment({"kl": kl, "hfs": partial(HFS, gamma=10.0)}, seed=0)
-    uncorrelated = alignment({"kl": kl, "dip": DIP}, seed=0)
+    support, uncorrelated = (
+        median(alignment({"kl": kl, **regularizer}, seed) for seed in range(3))
+        for regularizer in ({"hfs": partial(HFS, gamma=10.0)}, {"dip": DIP})
+    )
     assert support > 0.97
     assert support > uncorrelated + 0.03
