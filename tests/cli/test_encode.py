@@ -112,7 +112,7 @@ def test_a_method_without_codes_writes_nothing(
     [
         (["nowhere"], "nowhere is no run: it has no config.yaml"),
         (["nowhere", "--images=0"], "images is 0"),
-        (["nowhere", "--seed=-1"], "seed is -1"),
+        (["nowhere", "--seed=-1"], "--seed is -1"),
         (["nowhere", "--split=half"], "--split is 'half'; choose one of train, validation, "),
     ],
 )

@@ -83,11 +83,33 @@ def test_the_help_gives_choices_and_defaults(capsys: pytest.CaptureFixture[str])
             ["score", "codes.npz", "--seed", "-1"],
             "--seed is -1; it must be a whole number of at",
         ),
-        (["score", "codes.npz", "more"], "nothing takes more; leave it out; see dislab score"),
+        (
+            ["score", "codes.npz", "more"],
+            "more is more than the command takes; leave it out; see dislab score",
+        ),
         (["configs", "shw"], "VERB is 'shw' (did you mean show?); choose one of list, show, copy"),
         (["--hlep"], "no command is named '--hlep' (did you mean --help?)"),
         (["help"], "no command is named 'help' (did you mean dislab --help?)"),
         (["fit", "--config"], "argument --config/-c: expected one argument; see dislab fit --help"),
+        (
+            ["import", "results.json"],
+            "no command is named 'import' without the plugin dislab-import; in a clone of dislab: "
+            "pip install ./plugins/dislab-import",
+        ),
+        (["fti"], "no command is named 'fti' (did you mean fit?); the commands are fit, validate"),
+        (
+            ["plugins", "encodrs"],
+            "no plugin group is named 'encodrs' (did you mean encoders?); the groups are encoders",
+        ),
+        (
+            ["plugins", "--jsn"],
+            "no option is named --jsn (did you mean --json?); see dislab plugins --help",
+        ),
+        (["transfer", "nowhere", "--seed", "-1"], "--seed is -1; it must be a whole number of at"),
+        (
+            ["draw", "nowhere", "samples", "--out", "a.pdf", "--seed", "-1"],
+            "--seed is -1; it must be a whole number of at",
+        ),
     ],
 )
 def test_a_wrong_argument_is_one_message(
@@ -236,34 +258,6 @@ def test_plugins_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert {"KL", "TotalCorrelation"} < set(names)
     assert all(row["summary"].endswith(".") for row in rows)
     assert set(rows[0]) == {"group", "name", "value", "distribution", "version", "summary", "error"}
-
-
-@pytest.mark.parametrize(
-    ("args", "message"),
-    [
-        (
-            ["import", "results.json"],
-            "no command is named 'import' without the plugin dislab-import; in a clone of dislab: "
-            "pip install ./plugins/dislab-import",
-        ),
-        (["fti"], "no command is named 'fti' (did you mean fit?); the commands are fit, validate"),
-        (
-            ["plugins", "encodrs"],
-            "no plugin group is named 'encodrs' (did you mean encoders?); the groups are encoders",
-        ),
-        (
-            ["plugins", "--jsn"],
-            "no option is named --jsn (did you mean --json?); see dislab plugins --help",
-        ),
-    ],
-)
-def test_mistakes_end_with_one_line_and_status_two(
-    args: list[str], message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(args) == 2
-    error = capsys.readouterr().err
-    assert error.startswith(f"dislab: error: {message}")
-    assert error.count("\n") == 1
 
 
 def refused_by_training() -> None:

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -72,7 +73,7 @@ def test_its_text_names_method_data_checkpoint_and_scores(tmp_path: Path) -> Non
     states = len(data.indices("train"))
     first = f"OpenRun of FactorVAE on GaussianBlob, {states} training images of 1×8×8"
     assert repr(run).splitlines() == [first, f"checkpoint: {checkpoint}"]
-    assert repr(run._replace(config={})).startswith("OpenRun of VAE on GaussianBlob, ")
+    assert repr(replace(run, config={})).startswith("OpenRun of VAE on GaussianBlob, ")
     names = ["mig", "sap_r2", "dci_d", "dci_c", "dci_i", "irs", "mcc"]
     write_scores(tmp_path, "test", {"scores": dict.fromkeys(names, 0.5)})
     last = "scores of test: mig, sap_r2, dci_d, dci_c, dci_i and 2 more"

@@ -83,6 +83,28 @@ class Parser(argparse.ArgumentParser):
         super().__init__(*args, **{"allow_abbrev": False, **settings})
         self.example = example
 
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
+        """Parses arguments, and checks the seeds of any command.
+
+        Args:
+            args: Arguments; those of the program unless given.
+            namespace: Object that receives the values; a new one unless given.
+
+        Returns:
+            The values, and arguments that no option takes.
+
+        Raises:
+            InputError: A seed is negative or too large.
+        """
+        options, others = super().parse_known_args(args, namespace)
+        seeds = getattr(options, "seed", None)
+        for seed in seeds if isinstance(seeds, list) else [seeds]:
+            if isinstance(seed, int):
+                from dislab.functional.checks import check_count  # imports torch
+
+                check_count("--seed", seed, 0)
+        return options, others
+
     def format_help(self) -> str:
         """Formats the help: arguments and options in groups, and an example."""
         verbs = any(isinstance(action, argparse._SubParsersAction) for action in self._actions)
@@ -126,7 +148,7 @@ class Parser(argparse.ArgumentParser):
             hint = suggestion(match[1].partition("=")[0], self._option_string_actions)
             message = f"no option is named {match[1]}{hint}"
         elif match := _SUPERFLUOUS.match(message):
-            message = f"nothing takes {match[1]}; leave it out"
+            message = f"{match[1]} is more than the command takes; leave it out"
         raise InputError(f"{message}; see {self.prog} --help")
 
 

@@ -202,8 +202,7 @@ def _picture(options: argparse.Namespace) -> "Picture":
 
 def _figure(options: argparse.Namespace, picture: "Picture", opened: "OpenRun") -> "Figure":
     labels = options.labels or "short"
-    model, data, precision, *_ = opened
-    grid = picture.grid(data, model, precision)
+    grid = picture.grid(opened.data, opened.model, opened.precision)
     if labels == "none":
         grid = grid._replace(row_labels=(), column_labels=())
     elif labels == "short" and grid.short_labels:

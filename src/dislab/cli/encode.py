@@ -26,7 +26,6 @@ def run(args: list[str]) -> int:
     options = _parser().parse_args(args)
     check_count("images", options.images, 1)
     check_count("batch_size", options.batch_size, 1)
-    check_count("seed", options.seed, 0)
     encode(
         Path(options.run),
         options.images,

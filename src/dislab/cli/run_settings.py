@@ -186,7 +186,8 @@ def _file_options(args: Sequence[str]) -> argparse.Namespace:
     parser = Parser("dislab fit", add_help=False)
     parser.add_argument("--run", "--resume", type=Path, dest="folder")
     parser.add_argument("--config", "-c", type=Path, action="append", default=[])
-    return parser.parse_known_args(args)[0]
+    options: argparse.Namespace = parser.parse_known_args(args)[0]
+    return options
 
 
 def sets(args: Sequence[str], setting: str, config: Path) -> bool:

@@ -35,11 +35,9 @@ def run(args: list[str]) -> int:
     """Score the codes in a file of any program."""
     options = _parser().parse_args(args)
     from dislab.cli.arrays import measured_factors, names_of, read_arrays, write_record
-    from dislab.functional.checks import check_count
     from dislab.metrics import evaluate_fully
     from dislab.metrics.score_table import score_table
 
-    check_count("--seed", options.seed, 0)
     path = _file(Path(options.codes), options.checkpoint)
     _check_outputs(options)
     chosen = None if options.metrics is None else score_choices(options.metrics)

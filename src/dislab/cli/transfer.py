@@ -229,21 +229,21 @@ def _scored(folder: Path, options: argparse.Namespace) -> "Transfer | None":
     check_count("batch_size", options.batch_size, 1)
     check_count("reconstructions", options.reconstructions, 0, most=100)
     check_predictors(predictors)
-    model, data, precision, *_ = made_ready(checkpoint, model, data, config)
+    opened = made_ready(checkpoint, model, data, config)
     names = ", ".join(scenario.name for scenario in scenarios)
     print(f"Scoring {folder} by {', '.join(predictors)} in {names} …", file=sys.stderr)
     transfer, path = score_run(
         folder,
         TransferScores.stages[scored_stage(data)],
-        model,
-        data,
+        opened.model,
+        opened.data,
         scenarios,
         predictors,
         sizes,
         options.batch_size,
         options.reconstructions,
         list(dict.fromkeys(options.baselines)),
-        precision,
+        opened.precision,
         checkpoint,
     )
     print(f"\n{transfer_table({str(folder): transfer})}\n{path}")

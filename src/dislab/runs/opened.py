@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import jsonargparse
 from lightning.fabric import Fabric
@@ -27,7 +28,8 @@ from dislab.runs.records import read_scores
 from dislab.yaml_files import read_mapping
 
 
-class OpenRun(NamedTuple):
+@dataclass(frozen=True, repr=False, eq=False)
+class OpenRun:
     """A finished run: its model, on the device set in its configuration, and its data.
 
     Attributes:
