@@ -10,7 +10,7 @@ import yaml
 from tests.cli.test_checks import CONFIG
 
 from dislab.cli import dispatch, main
-from dislab.cli.checks import check_monitors
+from dislab.cli.monitors import check_monitors
 from dislab.errors import InputError
 
 Dislab = Callable[..., tuple[int, str]]

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from dislab.cli import main
-from dislab.cli.training_parser import COMMON, help_text, requested
+from dislab.cli.training_help import COMMON, help_text, requested
 from dislab.errors import InputError
 from dislab.report.run_record import read_run
 

@@ -9,7 +9,7 @@ import pytest
 from tests.test_plugin_distribution import dislab
 
 from dislab.cli import main
-from dislab.cli.plugins import add_part, write_package
+from dislab.cli.skeleton import add_part, write_package
 from dislab.errors import InputError
 from dislab.plugins import GROUPS
 

@@ -146,7 +146,7 @@ def _built(action: str, name: str, settings: list[str]) -> "tuple[Dataset, dict[
     import jsonargparse  # data sets import torch, which listing must avoid
 
     from dislab.cli.messages import explain
-    from dislab.cli.training_parser import without_types
+    from dislab.cli.training_help import without_types
     from dislab.cli.yaml_input import check_configurations
     from dislab.naming.parsed import confine_names
 

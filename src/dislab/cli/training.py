@@ -18,7 +18,7 @@ from dislab.cli.configs import resolved
 from dislab.cli.process import hide_lightnings_notes
 from dislab.cli.run_settings import of_run, written_elsewhere
 from dislab.cli.training_cli import TrainingCLI
-from dislab.cli.training_parser import requested
+from dislab.cli.training_help import requested
 from dislab.cli.yaml_input import check_configurations
 from dislab.errors import InputError, TrainingError, cannot_write, one_line
 from dislab.functional.runtime import lost_another

@@ -32,10 +32,8 @@ from dislab.callbacks import (
 from dislab.callbacks._trainer import RunFolder
 from dislab.callbacks.pictures import Picture
 from dislab.cli.checks import (
-    KnownMonitors,
     check_epoch,
     check_method,
-    check_monitors,
     check_optimizer,
     check_trainer_settings,
     paths_outside,
@@ -43,6 +41,7 @@ from dislab.cli.checks import (
     several,
 )
 from dislab.cli.messages import built
+from dislab.cli.monitors import KnownMonitors, check_monitors
 from dislab.cli.process import keep_freed_memory, old_objects_left_alone
 from dislab.cli.run_settings import (
     SECTIONS,
