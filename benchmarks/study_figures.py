@@ -63,6 +63,32 @@ def locatello() -> Figure:
     return figure
 
 
+def dittadi() -> Figure:
+    """Errors of trees against DCI D in two shifts, a point a model."""
+    tables = tables_of("dittadi")
+    points = tables["points"]
+    methods = column(points, "method")
+    shifts = points[0][2:]
+    by_shift = {row[0]: row[2] for row in tables["correlations"][1:] if row[1] == "trees"}
+    chance = dict(zip(tables["errors"][0], tables["errors"][-1], strict=True))
+    figure, panels = _panels((1, 1))
+    disentanglement = np.array(column(points, "DCI D"), dtype=float)
+    for axes, shift in zip(panels, shifts, strict=True):
+        errors = np.array(column(points, shift), dtype=float)
+        for k, method in enumerate(dict.fromkeys(methods)):
+            rows = np.array(methods) == method
+            style = {"color": COLOURS[k], "marker": MARKERS[k], "label": method}
+            axes.scatter(disentanglement[rows], errors[rows], s=18, alpha=0.75, lw=0, **style)
+        axes.set_title(f"{shift}: ρ {by_shift[shift]}".replace("-0.", "−0."), fontsize=10)
+        axes.axhline(float(chance[shift]), color="0.5", linestyle=":", label="chance")
+        axes.set(xlabel="DCI D", ylim=(0, 0.25))
+    panels[0].set_ylabel("mean absolute error of trees")
+    figure.legend(
+        *panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=5, frameon=False
+    )
+    return figure
+
+
 def montero() -> Figure:
     """The ratio of losses of each method in each condition, and ρ of DCI D with it."""
     tables = tables_of("montero")
@@ -181,6 +207,7 @@ def _numbers(cell: str) -> list[float]:
 
 FIGURES: Final[dict[str, Callable[[], Figure]]] = {
     "locatello": locatello,
+    "dittadi": dittadi,
     "montero": montero,
     "correlated": correlated,
     "labels": labels,

@@ -18,15 +18,24 @@ from dislab.base.pixels import PixelWarning
 from dislab.datasets import ArrayDataset
 from dislab.factors import FactorWarning
 from dislab.metrics import ConstantFactorWarning, ContinuousFactorWarning, evaluate
+from dislab.runs import open_run
+
+PACKAGES = [name for name in dislab.__all__ if isinstance(getattr(dislab, name), ModuleType)]
 
 
 def test_only_public_names_are_shown_and_packages_are_imported_when_used() -> None:
     assert dir(dislab) == ["__version__", *dislab.__all__]
-    code = "import sys, dislab; dir(dislab); print('torch' in sys.modules, dislab.metrics.evaluate)"
+    code = "import sys, dislab; dir(dislab); print('torch' in sys.modules, dislab.evaluate)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.startswith("False <function evaluate")
     with pytest.raises(AttributeError, match="module 'dislab' has no attribute 'metric'"):
         getattr(dislab, "metric")  # noqa: B009
+
+
+def test_two_functions_stand_at_the_root() -> None:
+    assert set(dislab.__all__) - set(PACKAGES) == {"evaluate", "open_run"}
+    assert dislab.evaluate is evaluate
+    assert dislab.open_run is open_run
 
 
 def test_every_documented_package_is_public() -> None:
@@ -34,7 +43,7 @@ def test_every_documented_package_is_public() -> None:
     lines = [line for page in pages for line in page.read_text().splitlines()]
     names = {line.split(".")[1] for line in lines if line.startswith("::: dislab.")}
     of_commands = {"cli", "naming", "signals", "yaml_files"}
-    assert names - of_commands == set(dislab.__all__)
+    assert names - of_commands == set(PACKAGES)
 
 
 def functions(module: ModuleType) -> Iterator[Callable[..., object]]:
@@ -50,7 +59,7 @@ def functions(module: ModuleType) -> Iterator[Callable[..., object]]:
             yield part
 
 
-@pytest.mark.parametrize("name", dislab.__all__)
+@pytest.mark.parametrize("name", PACKAGES)
 def test_signatures_are_readable(name: str) -> None:
     for function in functions(getattr(dislab, name)):
         for parameter in inspect.signature(function).parameters.values():

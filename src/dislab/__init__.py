@@ -1,7 +1,7 @@
 """dislab: disentangled representation learning with PyTorch Lightning.
 
-`import dislab` is fast: its packages, such as `dislab.metrics`, are imported when they are first
-used.
+`import dislab` is fast: its packages, such as `dislab.metrics`, and its two functions are imported
+when they are first used. `open_run` opens a finished run, `evaluate` scores codes of any program.
 """
 
 import sys as _sys
@@ -16,7 +16,12 @@ if (
 
 from importlib import import_module as _import_module
 from importlib.metadata import version as _version
-from types import ModuleType as _ModuleType
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import Any as _Any
+
+if _TYPE_CHECKING:
+    from dislab.metrics import evaluate
+    from dislab.runs import open_run
 
 __version__ = _version("dislab")
 __all__ = [
@@ -28,11 +33,13 @@ __all__ = [
     "decoders",
     "encoders",
     "errors",
+    "evaluate",
     "exports",
     "factors",
     "functional",
     "metrics",
     "objectives",
+    "open_run",
     "plans",
     "plots",
     "plugins",
@@ -46,9 +53,14 @@ __all__ = [
     "transfer",
 ]
 
+_FUNCTIONS = {"evaluate": "metrics", "open_run": "runs"}
+"""Functions of the packages that this package offers too."""
 
-def __getattr__(name: str) -> _ModuleType:
-    """Imports a package when it is first used, as in `dislab.metrics.evaluate(codes, factors)`."""
+
+def __getattr__(name: str) -> _Any:
+    """Imports a package or function when it is first used, as in `dislab.metrics`."""
+    if name in _FUNCTIONS:
+        return getattr(_import_module(f"dislab.{_FUNCTIONS[name]}"), name)
     if name in __all__:
         return _import_module(f"dislab.{name}")
     raise AttributeError(f"module 'dislab' has no attribute {name!r}")

@@ -78,3 +78,21 @@ def test_its_text_names_method_data_checkpoint_and_scores(tmp_path: Path) -> Non
     write_scores(tmp_path, "test", {"scores": dict.fromkeys(names, 0.5)})
     last = "scores of test: mig, sap_r2, dci_d, dci_c, dci_i and 2 more"
     assert repr(run).splitlines()[2:] == [last]
+
+
+def test_it_has_the_folder_and_the_scores_of_the_run(tmp_path: Path) -> None:
+    data = SingleData(GaussianBlob(), batch_size=8, resize=8)
+    model = VAE((1, 8, 8), 100, 2, MLPEncoder, MLPDecoder, {"kl": KL})
+    run = OpenRun(model, data, Precision(), tmp_path / "checkpoints/last.ckpt", {})
+    assert run.folder == tmp_path
+    assert replace(run, checkpoint=tmp_path / "copy.ckpt").folder == tmp_path
+    with pytest.raises(
+        InputError, match=r"has no scores\.json; `dislab validate` or `test` writes"
+    ):
+        _ = run.scores
+    write_scores(tmp_path, "validate", {"scores": {"mig": 0.1}})
+    with pytest.raises(InputError, match=r"has no scores of test; `dislab test` makes them"):
+        _ = run.scores
+    write_scores(tmp_path, "test", {"scores": {"mig": 0.5, "irs": None}})
+    assert run.scores == {"mig": 0.5, "irs": None}
+    assert list(run.records) == ["validate", "test"]

@@ -69,7 +69,8 @@ def curves_figure(
         for stage, colour in STAGES.items():
             if (curve := curves.get(f"{stage}/{term}")) is not None:
                 axes.plot(*curve, color=colour, linewidth=1.0, label=stage)
-        axes.set_title(term, fontsize=9 if width is None else 7, loc="left", parse_math=False)
+        size = 9 if width is None else 7
+        axes.set_title(term_title(term), fontsize=size, loc="left", parse_math=False)
         axes.tick_params(labelsize=7)
         axes.grid(alpha=0.3, linewidth=0.5)
     for idle in panels[len(plotted) :]:
@@ -89,6 +90,12 @@ def loss_terms(rows: Sequence[Mapping[str, str]]) -> list[str]:
         name.partition("/")[2] for row in rows for name in row if name.partition("/")[0] in STAGES
     }
     return sorted(names, key=lambda name: (name != "loss", name.count("/"), name))
+
+
+def term_title(term: str) -> str:
+    """A logged term in words: `kl/kl` is kl, `tc/discriminator_loss` is tc: discriminator loss."""
+    part, _, name = term.partition("/")
+    return part if name in ("", part) else f"{part}: {name.replace('_', ' ')}"
 
 
 def _curve(rows: Sequence[Mapping[str, str]], name: str) -> npt.NDArray[np.float64] | None:

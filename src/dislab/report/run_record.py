@@ -21,6 +21,7 @@ from dislab.report.figures import (
     loss_terms,
     part_figures,
     picture,
+    term_title,
 )
 from dislab.runs import CONFIG, SCORES, read_scores
 from dislab.runs.curves import CURVES, read_curves
@@ -370,7 +371,7 @@ def _curves(folder: Path) -> Iterator[PagePicture]:
     rows = read_curves(folder / CURVES).rows
     figures = ((term, curves_figure(rows, [term], COLUMN)) for term in loss_terms(rows))
     for term, figure in islice(((t, f) for t, f in figures if f is not None), MOST_PANELS):
-        yield PagePicture(term, drawing(figure), "over the steps of training")
+        yield PagePicture(term_title(term), drawing(figure), "over the steps of training")
 
 
 def _pictures(folder: Path) -> Iterator[PagePicture]:

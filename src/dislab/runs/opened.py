@@ -22,9 +22,9 @@ from dislab.naming.rebuilding import built_part
 from dislab.runs.checkpoints import read_checkpoint
 from dislab.runs.codes import Encoded, encoded
 from dislab.runs.exported import is_exported
-from dislab.runs.folders import CONFIG, checkpoint_of
+from dislab.runs.folders import CONFIG, LAST, checkpoint_of
 from dislab.runs.models import load_run
-from dislab.runs.records import read_scores
+from dislab.runs.records import Record, read_scores, scored_stage
 from dislab.yaml_files import read_mapping
 
 
@@ -55,13 +55,43 @@ class OpenRun:
             f"images of {'×'.join(map(str, shape))}",
             f"checkpoint: {self.checkpoint}",
         ]
-        folder = self.checkpoint if is_exported(self.checkpoint) else self.checkpoint.parent.parent
         with suppress(InputError):  # no scores, or damaged ones, of which other calls tell
-            for stage, record in read_scores(folder).items():
+            for stage, record in self.records.items():
                 names = list(record.get("scores", {}))
                 more = f" and {len(names) - 5} more" if len(names) > 5 else ""
                 lines.append(f"scores of {stage}: {', '.join(names[:5])}{more}")
         return "\n".join(lines)
+
+    @property
+    def folder(self) -> Path:
+        """The run folder; for a checkpoint elsewhere the folder that it lies in."""
+        if is_exported(self.checkpoint):
+            return self.checkpoint
+        parent = self.checkpoint.parent
+        return parent.parent if parent.name == LAST.parent.name else parent
+
+    @property
+    def records(self) -> dict[str, Record]:
+        """The records of `scores.json`, by stage: scores with chance, intervals, parts, versions.
+
+        Raises:
+            InputError: The run has no scores, or its file is damaged.
+        """
+        return read_scores(self.folder)
+
+    @property
+    def scores(self) -> dict[str, float | None]:
+        """The scores of the trained model by name, such as `mig`; None where a score has no value.
+
+        Those of the test split, or of the validation split for data without a test split.
+
+        Raises:
+            InputError: The run has no such scores, or their file is damaged.
+        """
+        stage, records = scored_stage(self.data), self.records
+        if stage not in records:
+            raise InputError(f"{self.folder} has no scores of {stage}; `dislab {stage}` makes them")
+        return dict(records[stage].get("scores", {}))
 
     def encode(
         self,
