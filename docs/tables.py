@@ -116,7 +116,8 @@ def _zoo() -> str:
 
 def _results(name: str, table: str) -> str:
     result = json.loads((RESULTS / f"{name}.json").read_text())["tables"][table]
-    rows = [result["header"], ["---"] * len(result["header"]), *result["rows"]]
+    cells = [[re.sub(r"(?<![\w.)-])-(?=\d)", "−", cell) for cell in row] for row in result["rows"]]
+    rows = [result["header"], ["---"] * len(result["header"]), *cells]
     return "\n".join("| " + " | ".join(row) + " |" for row in rows)
 
 
