@@ -11,6 +11,7 @@ from dislab.runs import load_run
 DATA = """
 seed_everything: 3
 report: false
+pictures: false
 data:
   class_path: SingleData
   init_args:
@@ -20,8 +21,7 @@ data:
     validation: 0.05
     test: 0.1
 trainer: {max_steps: 4, log_every_n_steps: 1, accelerator: cpu}
-evaluate: {metrics: {mig: {class_path: MIG}}, points: 50}
-traversals: {images: 1, steps: 3, points: 50}
+evaluate: {metrics: {mig: {class_path: MIG}}, points: 50, sheet: false}
 model:
   init_args:
     encoder: {class_path: MLPEncoder, init_args: {hidden: [16]}}

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from tests.processes import Started, obey
 
 from dislab.cli import main
 from dislab.cli.training_help import COMMON, help_text, requested
@@ -51,8 +52,8 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_off_a_terminal_a_fit_prints_few_lines_and_ends_with_the_scores(folder: Path) -> None:
-    done = subprocess.run(FIT, cwd=folder, capture_output=True, text=True, check=True)
-    lines = done.stderr.splitlines()
+    printed, errors = Started(folder, obey, FIT[3:], apart=True).communicate()
+    lines = errors.splitlines()
     assert lines[0] == "Training small: VAE with KL"
     rows = [line.split(maxsplit=1) for line in lines[1:6]]
     assert [name for name, _ in rows] == ["parameters", "data", "device", "steps", "run"]
@@ -70,7 +71,7 @@ def test_off_a_terminal_a_fit_prints_few_lines_and_ends_with_the_scores(folder: 
     assert re.match(r"test split: loss [\d.]+, .* kl [\d.e-]+", lines[5])
     assert lines[6] == "Scoring 200 images by dci, mig …"
     assert all(line.startswith("dislab: warning: ") for line in lines[7:])  # of the few images
-    table, verdict = done.stdout.split("\n\n")[-3:-1]
+    table, verdict = printed.split("\n\n")[-3:-1]
     assert verdict.endswith(".")
     page = read_run(folder / "runs/small/version_0", draw=False)
     assert " ".join(verdict.split()) == page.verdict

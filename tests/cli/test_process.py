@@ -97,7 +97,7 @@ def test_characters_that_the_terminal_lacks_are_escaped(tmp_path: Path) -> None:
     done = shell(f"{COMMAND} data list", tmp_path, **ascii_only)
     assert (done.returncode, done.stderr) == (0, "")
     assert "\\xd7" in done.stdout
-    done = shell(f"{COMMAND} compare 'r\u00e9sultats'", tmp_path, **ascii_only)
+    done = shell(f"{COMMAND} 'r\u00e9sultats'", tmp_path, **ascii_only)
     assert done.returncode == 2
     assert done.stderr.startswith("dislab: error: ")
     assert done.stderr.count("\n") == 1

@@ -80,7 +80,8 @@ def test_a_page_is_written_when_wanted_and_loses_no_run(
 def test_the_page_of_a_study_lies_in_its_folder(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    study = {"base": ["small.yaml"], "axes": {"model.latent_dim": [2, 3]}}
+    Path("plain.yaml").write_text("pictures: false")
+    study = {"base": ["small.yaml", "plain.yaml"], "axes": {"model.latent_dim": [2, 3]}}
     Path("mine.yaml").write_text(yaml.safe_dump(study))
     assert main(["study", "run", "mine.yaml", "--workers", "1"]) == 0
     capsys.readouterr()

@@ -102,10 +102,15 @@ def test_a_process_that_is_killed_has_crashed(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the made-up command is known to forks only")
-def test_a_process_ends_with_its_worker(tmp_path: Path) -> None:
+def test_a_process_ends_with_its_worker_whose_imports_ask_no_card(tmp_path: Path) -> None:
+    """CUDA cannot be used in a fork of a process that has asked for cards."""
     code = (
-        "import sys, time; from pathlib import Path\n"
+        "import sys, time; from pathlib import Path; import torch\n"
+        "def refuse(*_): raise AssertionError\n"
+        "torch.cuda.is_available = torch.cuda.device_count = refuse\n"
         "from dislab import cli; from dislab.cli import study_runs\n"
+        "study_runs.preload()\n"
+        "assert not torch.cuda.is_initialized()\n"
         "from dislab.study.worker import Task\n"
         "here = Path(sys.argv[1])\n"
         "cli.dispatch = lambda *_: (here / 'at_work').touch() or time.sleep(100)\n"
@@ -135,16 +140,3 @@ def wait_until(true: object) -> None:
             return
         time.sleep(0.1)
     raise AssertionError
-
-
-def test_what_is_imported_before_a_fork_asks_no_card() -> None:
-    """CUDA cannot be used in a fork of a process that has asked for cards."""
-    code = (
-        "import torch\n"
-        "def refuse(*_): raise AssertionError\n"
-        "torch.cuda.is_available = torch.cuda.device_count = refuse\n"
-        "from dislab.cli import study_runs; study_runs.preload()\n"
-        "assert not torch.cuda.is_initialized()"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr

@@ -304,9 +304,10 @@ def test_a_target_that_no_run_will_have_is_refused_before_training(
         assert main(["study", verb, "mine.yaml"]) == 2
         said = capsys.readouterr().err
         assert "no result 'mgi' (did you mean mig?); its results are mig, " in said
-        assert "elbo_sample_test" in said
+        assert "active_units" in said
+        assert "reconstruction_mean_test" in said
         assert not Path("studies").exists()
-    for target in ("mig", "score.mig", "elbo", "active_units", "reconstruction_mean_test"):
+    for target in ("score.mig", "elbo"):
         Path("mine.yaml").write_text(f"{text}search: {{trials: 2, maximize: {target}}}\n")
         assert main(["study", "plan", "mine.yaml"]) == 0, capsys.readouterr().err
 

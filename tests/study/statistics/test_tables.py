@@ -359,7 +359,7 @@ def test_variance_shares_are_the_r2_of_regressions_on_one_hot_columns() -> None:
 
 def test_shares_of_noise_are_those_by_chance() -> None:
     rows = []
-    for seed in range(200):
+    for seed in range(100):
         table = study(6, 3, mig=noise(18, seed))
         table["method"] = ["a"] * 9 + ["b"] * 9
         rows.append(variance_shares(table, "method"))
