@@ -27,7 +27,7 @@ from dislab.exports import CARD, export
 from dislab.metrics import evaluate
 from dislab.plugins import load_all
 from dislab.runs import CONFIG, SCORES, load_run, open_run, read_scores
-from dislab.study.schedule import Resolver
+from dislab.study.resolving import Resolver
 from dislab.yaml_files import read_mapping, yaml_text
 from hardware import processor
 

@@ -10,7 +10,8 @@ import pytest
 
 from dislab.cli import main
 from dislab.cli.study_runs import resolver
-from dislab.study.schedule import ScheduledGroup, make_schedule
+from dislab.study.resolving import make_schedule
+from dislab.study.schedule import ScheduledGroup
 from dislab.study.study_file import StudyFile, read_study_file
 
 STUDIES = Path(__file__).parents[1] / "configs" / "studies"

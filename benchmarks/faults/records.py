@@ -45,8 +45,9 @@ from dislab.regularizers import KL
 from dislab.runs import load_run, versions, write_scores
 from dislab.runs.exported import write_exported
 from dislab.study import worker
+from dislab.study.resolving import make_schedule
 from dislab.study.results import Done, StudyFolder
-from dislab.study.schedule import make_schedule, read_schedule
+from dislab.study.schedule import read_schedule
 from dislab.study.study_file import read_study_file
 from dislab.study.worker import Report, Settings, Task, Worker
 from dislab.yaml_files import parse_yaml, yaml_text

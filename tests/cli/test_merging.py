@@ -11,7 +11,7 @@ import pytest
 from dislab.cli import main
 from dislab.cli.study_runs import resolver
 from dislab.errors import InputError
-from dislab.study.schedule import make_schedule
+from dislab.study.resolving import make_schedule
 from dislab.study.study_file import read_study_file
 from dislab.yaml_files import parse_yaml
 

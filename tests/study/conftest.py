@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from tests.processes import Started, obey
 
+from dislab.study.resolving import Resolved, make_schedule
 from dislab.study.results import Done, StudyFolder
-from dislab.study.schedule import Resolved, Schedule, make_schedule
+from dislab.study.schedule import Schedule
 from dislab.study.study_file import read_study_file
 from dislab.study.worker import Outcome, Report, Task
 

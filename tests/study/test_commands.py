@@ -272,7 +272,7 @@ def test_a_study_file_shows_its_own_study_in_a_shared_folder(
 
 def test_runs_of_a_study_have_no_page_unless_its_file_asks_for_it(tmp_path: Path) -> None:
     from dislab.cli.study_runs import resolver
-    from dislab.study.schedule import make_schedule
+    from dislab.study.resolving import make_schedule
     from dislab.study.study_file import read_study_file
 
     (tmp_path / "base.yaml").write_text(TINY)

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from dislab.study.schedule import Resolved, Schedule, make_schedule
+from dislab.study.resolving import Resolved, make_schedule
+from dislab.study.schedule import Schedule
 from dislab.study.status import estimate, training_steps
 from dislab.study.study_file import read_study_file
 

@@ -14,16 +14,18 @@ from tests.study.conftest import SCORE, TINY, Units
 
 from dislab.cli import main
 from dislab.errors import InputError
-from dislab.study import schedule as schedule_module
+from dislab.study import resolving
 from dislab.study import search as search_module
 from dislab.study.claims import Claims
 from dislab.study.identity import training_of
+from dislab.study.resolving import Resolved, make_schedule
 from dislab.study.results import StudyFolder
 from dislab.study.samplers import Number, Range, Sampler, Trial, load_sampler
-from dislab.study.schedule import Resolved, Schedule, expected, make_schedule, read_schedule
+from dislab.study.schedule import Schedule, read_schedule
 from dislab.study.search import Searcher, search_lines, write_schedule
 from dislab.study.study import Study
 from dislab.study.study_file import read_study_file
+from dislab.study.trials import expected
 from dislab.study.worker import Outcome, Settings, Worker
 
 BETA = "model.regularizers.kl.beta"
@@ -90,7 +92,7 @@ def bisecting(monkeypatch: pytest.MonkeyPatch) -> None:
     def load(word: str) -> Sampler:
         return Bisecting() if word == "bisecting" else load_sampler(word)
 
-    for module in (schedule_module, search_module):
+    for module in (resolving, search_module):
         monkeypatch.setattr(module, "load_sampler", load)
 
 

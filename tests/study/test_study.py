@@ -122,7 +122,7 @@ def test_a_plan_is_read_back(folder: StudyFolder, plan: Schedule) -> None:
 def test_a_plan_that_has_not_changed_is_not_read_again(
     folder: StudyFolder, plan: Schedule, tmp_path: Path
 ) -> None:
-    from dislab.study.schedule import Resolver, make_schedule
+    from dislab.study.resolving import Resolver, make_schedule
     from dislab.study.study_file import read_study_file
 
     def unneeded() -> Resolver:

@@ -291,11 +291,11 @@ def test_axes_and_scores_with_equal_file_names_keep_all_tables_and_pictures() ->
     runs = runs.rename(columns={"strength": "n.x", "noise": "n_x"})
     runs["score.m_ig"] = runs["score.m.ig"] ** 2
     axes = ("method", "n.x", "n_x")
-    tables = summarize(runs, "mine", axes).tables
-    names = {name for name in tables if name.startswith("comparisons_")}
+    summary = summarize(runs, "mine", axes)
+    names = {name for name in summary.tables if name.startswith("comparisons_")}
     assert names == {f"comparisons_{text}" for text in slugs(axes).values()}
     assert len(names) == len(axes)
-    files = [picture.name for picture in pictures(summarize(runs, "mine", axes))]
+    files = [picture.name for picture in pictures(summary)]
     assert len(files) == len(set(files))
     assert sum(name.startswith("violins_m_ig_") for name in files) == 2
     assert sum(name.startswith("scatter_transfer_a_b_M_") for name in files) == 2

@@ -20,22 +20,15 @@ from dislab.errors import InputError, suggestion
 from dislab.storage import atomic, check_output
 from dislab.study.claims import STALE
 from dislab.study.comparison import flat_settings
+from dislab.study.resolving import Resolver, make_schedule
 from dislab.study.results import STUDY, StudyFolder
-from dislab.study.schedule import (
-    PLAN,
-    Resolver,
-    Schedule,
-    expected,
-    is_schedule,
-    make_schedule,
-    read_schedule,
-    study_file_of,
-)
+from dislab.study.schedule import PLAN, Schedule, is_schedule, read_schedule, study_file_of
 from dislab.study.search import search_lines, write_schedule
 from dislab.study.status import Progress, duration, estimate, lines, training_steps, versions_of
 from dislab.study.study import STUDIES, Study, folder_of
 from dislab.study.study_file import StudyFile, read_study_file
 from dislab.study.tables import PICTURES, format_of, table_bytes
+from dislab.study.trials import expected
 from dislab.yaml_files import read_mapping
 
 if TYPE_CHECKING:

@@ -42,8 +42,8 @@ from dislab.naming.parsed import confine_names
 from dislab.signals import interrupting
 from dislab.storage import atomic, read_json, record_of
 from dislab.study.identity import training_of, without_defaults
+from dislab.study.resolving import Resolved, Resolver
 from dislab.study.results import last_message
-from dislab.study.schedule import Resolved, Resolver
 from dislab.study.worker import Outcome, Report, Task
 from dislab.transfer.run import check_predictors
 from dislab.yaml_files import parse_yaml, read_values_strictly

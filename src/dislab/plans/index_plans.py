@@ -58,6 +58,14 @@ class TrainingProgress:
     seed: int = 0
     step: int = 0
 
+    def state(self, unfinished: int) -> dict[str, int]:
+        """Seed, and number of the next batch to train on, if some were returned in vain."""
+        return {"seed": self.seed, "step": self.step - unfinished}
+
+    def restore(self, state: dict[str, int]) -> None:
+        """Continues from a state."""
+        self.seed, self.step = state["seed"], state["step"]
+
 
 @dataclass
 class TrainBatches:

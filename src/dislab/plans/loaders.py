@@ -140,11 +140,11 @@ class TrainLoader:
 
     def state_dict(self) -> dict[str, int]:
         """Seed, and number of the next batch to train on."""
-        return {"seed": self._progress.seed, "step": self._progress.step - self._unfinished()}
+        return self._progress.state(self._unfinished())
 
     def load_state_dict(self, state: dict[str, int]) -> None:
         """Continue from a state that `state_dict` returned."""
-        self._progress.seed, self._progress.step = state["seed"], state["step"]
+        self._progress.restore(state)
 
 
 class EvalLoader:

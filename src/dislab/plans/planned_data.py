@@ -275,11 +275,11 @@ class PlannedData(DataModule):
 
     def state_dict(self) -> dict[str, int]:
         """Seed, and number of the next batch to train on."""
-        return {"seed": self._progress.seed, "step": self._progress.step - self._unfinished()}
+        return self._progress.state(self._unfinished())
 
     def load_state_dict(self, state_dict: dict[str, int]) -> None:
         """Continue from a state; Lightning's own loops restore loaders in mid-epoch only."""
-        self._progress.seed, self._progress.step = state_dict["seed"], state_dict["step"]
+        self._progress.restore(state_dict)
 
     def weights(self, split: Split) -> npt.NDArray[Any] | None:
         """Sampling weight of each state of a split; None if all are equal.

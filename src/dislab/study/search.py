@@ -10,22 +10,12 @@ from typing import TYPE_CHECKING, Final
 
 from dislab.errors import InputError
 from dislab.study.claims import Claims
+from dislab.study.resolving import OF_NO_SCORE, no_target
 from dislab.study.results import StudyFolder
 from dislab.study.samplers import Number, Range, Trial, load_sampler
-from dislab.study.schedule import (
-    OF_NO_SCORE,
-    Schedule,
-    ScheduledGroup,
-    ScheduledRun,
-    SearchPlan,
-    no_target,
-    point_in,
-    ranges_of,
-    read_schedule,
-    still_in,
-    trial_of,
-)
+from dislab.study.schedule import Schedule, ScheduledGroup, ScheduledRun, SearchPlan, read_schedule
 from dislab.study.study import Study
+from dislab.study.trials import point_in, ranges_of, still_in, trial_of
 
 if TYPE_CHECKING:
     import pandas as pd

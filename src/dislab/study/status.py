@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from tqdm import tqdm
 
 from dislab.study.results import Done, Failed, State
-from dislab.study.schedule import Schedule, ScheduledRun, expected
+from dislab.study.schedule import Schedule, ScheduledRun
 from dislab.study.stages import FIRST
+from dislab.study.trials import expected
 
 if TYPE_CHECKING:
     from dislab.study.study import Study

@@ -82,8 +82,8 @@ def inspect(
         )
     names, others = files_below(path)
     if not names:
-        kinds = ", ".join(sorted(SUFFIXES))
-        raise InputError(f"{path} holds no images; files of images end in {kinds}")
+        suffixes = ", ".join(sorted(SUFFIXES))
+        raise InputError(f"{path} holds no images; files of images end in {suffixes}")
     tables = [name for name in others if Path(name).suffix.lower() in _TABLES]
     folder, match = _best(path, names, tables if table is None else [table], file)
     if folder != path:
@@ -106,11 +106,8 @@ def inspect(
     ]
     if foreign := [name for name in others if name not in tables]:
         images.append(("other files", listing(foreign)))
-    used, faults, notes = _tried(settings, names)
-    refused = [unread[name] for name in names if name in unread and name in used]
-    unused = [unread[name] for name in names if name in unread and name not in used]
+    used, faults, notes = _tried(settings, names, unread)
     largest = max((max(size) for size in sizes.values()), default=side)
-    faults, notes = [*refused, *faults], [*unused, *notes]
     return Inspection(images, report, settings, faults, notes, largest, len(used))
 
 
@@ -264,9 +261,12 @@ def _columns(rows: list[table_files.Row], file: str) -> tuple[Rows, bool]:
 
 
 def _tried(
-    settings: Mapping[str, Any], names: Sequence[str]
+    settings: Mapping[str, Any], names: Sequence[str], unread: Mapping[str, str]
 ) -> tuple[set[str], list[str], list[str]]:
-    """The images that a data set with the settings uses, its errors and its warnings."""
+    """The images that a data set with the settings uses, its errors and its warnings.
+
+    `unread` are the errors of images, which are warnings if the data set does not use the images.
+    """
     used, faults = set(names), list[str]()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -274,7 +274,10 @@ def _tried(
             used = set(FolderDataset(**settings).files)
         except InputError as error:
             faults = [str(error)]
-    return used, faults, list(dict.fromkeys(str(warning.message) for warning in caught))
+    notes = dict.fromkeys(str(warning.message) for warning in caught)
+    refused = [error for name, error in unread.items() if name in used]
+    unused = [error for name, error in unread.items() if name not in used]
+    return used, [*refused, *faults], [*unused, *notes]
 
 
 def _many(names: Sequence[str]) -> str:

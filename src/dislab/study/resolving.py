@@ -1,0 +1,217 @@
+"""Makes the schedule of a study file: resolves the configuration of every run before training."""
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from dislab.errors import InputError, suggestion
+from dislab.study.samplers import load_sampler
+from dislab.study.schedule import Schedule, ScheduledGroup, ScheduledRun, SearchPlan, StageSettings
+from dislab.study.stages import Stage, load_stage, option
+from dislab.study.study_file import Group, StudyFile
+from dislab.study.trials import ranges_of, still_in, with_point
+from dislab.yaml_files import read_text
+
+_UNLESS_SET: Final = ("--report=false",)
+"""Defaults for all runs, which the study file or its configurations may override. A run page takes
+1.7 MB, too much for each of a thousand runs."""
+_NAMED: Final = re.compile(r"[\w./+-]+\.ya?ml\b")
+OF_NO_SCORE: Final[Mapping[str, tuple[str, ...]]] = {
+    "udr": ("agreement.udr_lasso_pooled",),
+    "elbo": ("score.elbo_sample_validation", "score.elbo_sample_test"),
+}
+"""Columns of the targets of a search that need no labels; the first one that the study has counts.
+"""
+
+
+class Resolved(NamedTuple):
+    """A configuration as the parser returns it."""
+
+    config: dict[str, Any]
+    """Complete, with classes as `class_path` and `init_args`."""
+    training: dict[str, Any]
+    """Settings that determine the trained weights, without defaults and the seed."""
+    sections: dict[str, dict[str, Any]]
+    """Settings of each section that belongs to a stage, without defaults."""
+    scores: Callable[[], Sequence[str] | None] | None = None
+    """Returns the names of the scores that a run will have; None if that is not known."""
+
+
+Resolver = Callable[[Sequence[str]], Resolved]
+"""Parses arguments of `dislab fit` and rejects those that `dislab fit` would reject."""
+
+
+def make_schedule(
+    file: StudyFile,
+    resolver: Callable[[], Resolver],
+    versions: Mapping[str, str],
+    earlier: Iterable[ScheduledGroup] = (),
+) -> Schedule:
+    """Resolves the configuration of every run of a study, so that errors show before training.
+
+    `resolver` creates a parser of configurations and is called only if one must be parsed;
+    `versions` are those of the distributions involved. Groups of an earlier schedule are reused if
+    nothing has changed.
+
+    Raises:
+        InputError: A configuration is wrong, two runs are the same, or a stage is not available.
+    """
+    before = {group.read: group for group in earlier}
+    stages = {word: load_stage(word) for word in file.stages}
+    overlay = _options(stages, file.stages)
+    texts: dict[str, str] = {}
+    resolver = cache(resolver)
+    groups, spaces = list[ScheduledGroup](), list[ScheduledGroup]()
+    if file.search is not None:
+        load_sampler(file.search.sampler)
+    for group in file.groups():
+        group = group._replace(arguments=(*_UNLESS_SET, *group.arguments))
+        read = _read(group, overlay, file.stages, versions, texts)
+        is_space = bool(ranges_of(group.axes))
+        if read not in before or is_space:
+            resolved = _resolved(group, overlay, resolver(), file)
+            settings = {
+                word: _stage(stages[word].section, values, resolved)
+                for word, values in file.stages.items()
+            }
+            before[read] = ScheduledGroup(
+                group.axes, resolved.config, resolved.training, settings, read
+            )
+        (spaces if is_space else groups).append(before[read])
+    for space in spaces:
+        groups += filter(None, (still_in(group, space) for group in [*before.values()]))
+    return Schedule(
+        name=file.name,
+        axes=file.names,
+        stages=tuple(file.stages),
+        runs=_runs(groups, file),
+        resources=file.resources,
+        failure=file.failure,
+        versions=dict(versions),
+        search=SearchPlan(file.search, file.seeds, tuple(spaces)) if file.search else None,
+    )
+
+
+def _options(stages: Mapping[str, Stage], settings: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """The settings of stages with a section of the configuration, as options."""
+    return [
+        option(f"{stages[word].section}.{key}", value)
+        for word, values in settings.items()
+        if stages[word].section
+        for key, value in values.items()
+    ]
+
+
+def _stage(section: str, settings: dict[str, Any], resolved: Resolved) -> StageSettings:
+    from dislab.study.identity import digest  # imports torch, which `study --help` needs not
+
+    if section:
+        return StageSettings(resolved.config[section], digest(resolved.sections[section]))
+    return StageSettings(settings, digest(settings))
+
+
+def _resolved(group: Group, overlay: Sequence[str], resolve: Resolver, file: StudyFile) -> Resolved:
+    """The configuration of a group of a study file; errors name the file and the group."""
+    try:
+        resolved = _low_end(group, overlay, resolve)
+        if ranges_of(group.axes) and file.search is not None:
+            _check_target(file.search.target, resolved)
+    except InputError as error:
+        where = ", ".join(f"{name}: {label}" for name, label in group.axes.items())
+        raise InputError(f"{file.path}{f', {where}' if where else ''}: {error}") from error
+    return resolved
+
+
+def _low_end(group: Group, overlay: Sequence[str], resolve: Resolver) -> Resolved:
+    """The configuration of a group; of a group with ranges, that of their low ends.
+
+    The high ends are resolved too, and must differ in the ranges alone.
+    """
+    ranges = ranges_of(group.axes)
+    if not ranges:
+        return resolve([*group.arguments, *overlay])
+    low = {name: limits.nearest(limits.low) for name, limits in ranges.items()}
+    high = {name: limits.nearest(limits.high) for name, limits in ranges.items()}
+    first, last = (
+        resolve([*group.arguments, *(option(*item) for item in point.items()), *overlay])
+        for point in (low, high)
+    )
+    if first.sections != last.sections or with_point(first.config, high) != last.config:
+        raise InputError(
+            f"{' or '.join(ranges)} cannot be a range: it is no single number that training "
+            "depends on; list its values instead"
+        )
+    return first
+
+
+def _check_target(target: str, resolved: Resolved) -> None:
+    """Refuses a search for a score that no run will have."""
+    stage, _, name = target.rpartition(".")
+    if target in OF_NO_SCORE or stage not in ("", "score") or resolved.scores is None:
+        return
+    scores = resolved.scores()
+    if scores is not None and name not in scores:
+        raise no_target(target, scores)
+
+
+def no_target(target: str, results: Iterable[str]) -> InputError:
+    """The error of a search for a result that the study does not have."""
+    names = list(results)
+    return InputError(
+        f"search: the study has no result {target!r}{suggestion(target, names)}; its results are "
+        f"{', '.join(names) or 'none'}"
+    )
+
+
+def _read(
+    group: Group,
+    overlay: Sequence[str],
+    stages: Mapping[str, Any],
+    versions: Mapping[str, str],
+    texts: dict[str, str],
+) -> str:
+    """Digest of everything that determines a configuration, including the content of its files."""
+    parts = [json.dumps([group.axes, overlay, stages, versions], default=repr)]
+    for argument in group.arguments:
+        option, _, value = argument.partition("=")
+        if option == "--config":
+            if value not in texts:
+                texts[value] = _with_named_files(Path(value))
+            parts.append(texts[value])
+        else:
+            parts.append(argument)
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+def _with_named_files(path: Path) -> str:
+    """The text of a configuration and of the YAML files it refers to."""
+    text = read_text(path)
+    files = [path.parent / word for word in _NAMED.findall(text)]
+    return "\0".join([text, *(read_text(file) for file in files if file.is_file())])
+
+
+def _runs(groups: Sequence[ScheduledGroup], file: StudyFile) -> tuple[ScheduledRun, ...]:
+    from dislab.study.identity import run_id  # imports torch
+
+    seen: dict[str, ScheduledGroup] = {}
+    runs = []
+    for group in groups:
+        for seed in file.seeds:
+            name = run_id(group.training, seed)
+            if (twin := seen.setdefault(name, group)) is not group:
+                differ = [axis for axis in group.axes if group.axes[axis] != twin.axes[axis]]
+                texts = [
+                    ", ".join(f"{axis}: {member.axes[axis]}" for axis in differ)
+                    for member in (twin, group)
+                ]
+                raise InputError(
+                    f"{file.path}: {texts[0]} and {texts[1]} are the same run, as they differ in "
+                    "nothing that training depends on (paths of published data, devices, "
+                    "precision, scores and pictures do not count); leave one out"
+                )
+            runs.append(ScheduledRun(name, seed, group))
+    return tuple(runs)
