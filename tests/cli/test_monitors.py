@@ -41,17 +41,24 @@ def dislab(
     return run
 
 
-@pytest.mark.parametrize("who", MONITORING)
+NOT_LOGGED: list[tuple[str, list[str], str]] = [
+    ("val_loss", [], "(did you mean validation/loss?)"),
+    ("validation/kl", [], "(did you mean validation/kl/kl?)"),
+    ("validation/loss", ["--data.validation=0"], "the validation split is empty"),
+    ("val/loss", [], "(did you mean validation/loss?)"),
+    ("scores/mig", [], "such as curves/mig, with score_curves.steps"),
+    ("curves/mig", [], "score_curves.steps is 0"),
+    ("validation/loss", ["--trainer.limit_val_batches=0"], "trainer.limit_val_batches is 0"),
+]
+"""Names with options and messages: one for each of the three checks, and further ones."""
+
+
 @pytest.mark.parametrize(
-    ("monitor", "args", "message"),
+    ("who", "monitor", "args", "message"),
     [
-        ("val_loss", [], "(did you mean validation/loss?)"),
-        ("val/loss", [], "(did you mean validation/loss?)"),
-        ("scores/mig", [], "such as curves/mig, with score_curves.steps"),
-        ("validation/kl", [], "(did you mean validation/kl/kl?)"),
-        ("curves/mig", [], "score_curves.steps is 0"),
-        ("validation/loss", ["--data.validation=0"], "the validation split is empty"),
-        ("validation/loss", ["--trainer.limit_val_batches=0"], "trainer.limit_val_batches is 0"),
+        *(("checkpoint", *case) for case in NOT_LOGGED),
+        *(("EarlyStopping", *case) for case in NOT_LOGGED[:3]),
+        *(("ModelCheckpoint", *case) for case in NOT_LOGGED[:3]),
     ],
 )
 def test_every_monitor_is_checked_before_the_first_step(

@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 
 import pytest
@@ -78,12 +79,15 @@ def test_a_page_is_written_when_wanted_and_loses_no_run(
 
 
 def test_the_page_of_a_study_lies_in_its_folder(
-    folder: Path, capsys: pytest.CaptureFixture[str]
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    for name in ("OMP_NUM_THREADS", "CUDA_VISIBLE_DEVICES"):  # which workers set
+        monkeypatch.setenv(name, os.environ.get(name, ""))
     Path("plain.yaml").write_text("pictures: false")
     study = {"base": ["small.yaml", "plain.yaml"], "axes": {"model.latent_dim": [2, 3]}}
     Path("mine.yaml").write_text(yaml.safe_dump(study))
-    assert main(["study", "run", "mine.yaml", "--workers", "1"]) == 0
+    assert main(["study", "run", "mine.yaml", "--launcher", "slurm"]) == 0  # prints a script
+    assert main(["study", "work", "studies/mine"]) == 0
     capsys.readouterr()
     assert main(["report", "mine.yaml"]) == 0
     assert capsys.readouterr().out == "studies/mine/report.html\n"

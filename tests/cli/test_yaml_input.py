@@ -145,17 +145,19 @@ def test_the_command_ends_with_one_line_and_little_memory(kind: str, tmp_path: P
     assert [path.name for path in tmp_path.iterdir()] == ["broken.yaml"]
 
 
-@pytest.mark.parametrize("text", ["1e1638797704", "1e5", "0x10", "1_000", "on", "~", "1:30"])
+@pytest.mark.parametrize(
+    ("name", "runs"), [("1e1638797704", "1e5"), ("0x10", "1_000"), ("on", "~"), ("1:30", "on")]
+)
 def test_texts_that_look_like_numbers_survive_a_printed_configuration(
-    text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    name: str, runs: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "a.yaml").write_text(yaml_text({"name": text, "runs": text}), encoding="utf-8")
+    (tmp_path / "a.yaml").write_text(yaml_text({"name": name, "runs": runs}), encoding="utf-8")
     for source in ("a", "b"):
         config = f"--config={tmp_path}/{source}.yaml"
         with pytest.raises(SystemExit) as ended:
             main(["fit", "--config=vae", config, "--print_config"])
         assert not ended.value.code
         printed = capsys.readouterr().out
-        assert parse_yaml(printed, "printed")["name"] == text
-        assert parse_yaml(printed, "printed")["runs"] == text
+        assert parse_yaml(printed, "printed")["name"] == name
+        assert parse_yaml(printed, "printed")["runs"] == runs
         (tmp_path / "b.yaml").write_text(printed, encoding="utf-8")
