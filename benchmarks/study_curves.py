@@ -4,22 +4,26 @@ python benchmarks/study_curves.py chen studies/chen_tradeoff        ELBO–MIG a
 python benchmarks/study_curves.py kim studies/kim_tradeoff          reconstruction–FactorVAE score
 python benchmarks/study_curves.py higgins studies/higgins_surface   score over latents and weight
 
-`chen` and `kim` also read studies/locatello_rooms. Writes benchmarks/results/curves_NAME.json and
-docs/images/results/curves_*.png: means over seeds with 95 % bootstrap intervals, each run as a dot,
-and comparisons of two methods with the same seeds. Runs without scores are left out and counted,
-and so are methods of which runs still wait.
+`chen` and `kim` also read studies/locatello_rooms. Writes benchmarks/results/curves_NAME.json:
+means over seeds with 95 % bootstrap intervals, and comparisons of two methods with the same
+seeds; from it docs/images/results/curves_*.svg. Without a study only the pictures are drawn.
+Runs without scores are left out and counted, and so are methods of which runs still wait.
 """
 
 import argparse
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patheffects import withStroke
 
+from dislab.plots import save
 from dislab.runs import versions
 from dislab.storage import atomic
 from dislab.study import Study
@@ -54,6 +58,8 @@ LABELS = {
     BETA: "accuracy of Higgins et al.",
     DCI: "DCI D",
 }
+NUMBER = re.compile(r"-?\d+\.\d+")
+SIDES = ((1, 1), (1, -1), (-1, 1), (-1, -1))
 DIGITS = {ELBO: 1, ERROR: 1, TOTAL: 3}
 
 
@@ -94,11 +100,16 @@ def curve_tables(table: pd.DataFrame, curves: Curves) -> dict[str, Any]:
                 str(int(cells["runs"].max())),
             ]
         )
-    tables = {
+    tables: dict[str, Any] = {
         "means": {
             "header": ["method", "strength", *(LABELS[name] for name in scores), "runs"],
             "rows": rows,
         }
+    }
+    tables["chance"] = {
+        LABELS[name]: round(float(table[f"{name}/chance"].mean()), 2)
+        for name in scores
+        if f"{name}/chance" in table
     }
     compared = _compared(table, curves, scores)
     if compared["rows"]:
@@ -157,74 +168,93 @@ def _compared(table: pd.DataFrame, curves: Curves, scores: Sequence[str]) -> dic
     }
 
 
-def curve_figure(table: pd.DataFrame, across: str, down: str) -> Figure:
+def curve_figure(tables: dict[str, Any], across: str, down: str) -> Figure:
     """A line per method through the means of its strengths, larger dots for larger strengths."""
-    means = summary(table, [across, down], by=["method", "strength"]).set_index(
-        ["method", "strength", "score"]
-    )
+    header, rows = tables["means"]["header"], tables["means"]["rows"]
+    columns = [header.index(LABELS[name]) for name in (across, down)]
+    colours = {TITLES[name]: colour for name, colour in COLOURS.items()}
     figure = Figure(figsize=(6, 4), layout="constrained")
     axes = figure.subplots()
-    for method, runs in table.groupby("method", sort=False):
-        colour = COLOURS[str(method)]
-        axes.scatter(runs[across], runs[down], s=8, color=colour, alpha=0.35, linewidths=0)
-        strengths = list(dict.fromkeys(runs["strength"]))
-        points = [
-            (means.loc[(method, value, across)], means.loc[(method, value, down)])
-            for value in strengths
+    strengths = []
+    for method in dict.fromkeys(row[0] for row in rows):
+        cells = [
+            [[float(number) for number in NUMBER.findall(row[column])] for column in columns]
+            for row in rows
+            if row[0] == method
         ]
-        x, y = ([point[side]["mean"] for point in points] for side in (0, 1))
-        axes.plot(x, y, color=colour, linewidth=1.2, label=TITLES[str(method)])
-        sizes = np.linspace(20, 90, len(points))
-        axes.scatter(x, y, s=sizes, color=colour, edgecolors="white", zorder=3)
-        for (right, up), value in zip(points, strengths, strict=True):
-            axes.errorbar(
-                right["mean"],
-                up["mean"],
-                xerr=[[right["mean"] - right["low"]], [right["high"] - right["mean"]]],
-                yerr=[[up["mean"] - up["low"]], [up["high"] - up["mean"]]],
-                color=colour,
-                linewidth=0.8,
-            )
-            axes.annotate(
-                str(value),
-                (right["mean"], up["mean"]),
-                textcoords="offset points",
-                xytext=(6, 6),
-                color=colour,
-                fontsize=8,
-            )
-    chance = f"{down}/chance"
-    if chance in table:
-        level = float(table[chance].mean())
-        axes.axhline(level, color="0.6", linestyle=":", linewidth=1)
-        axes.annotate(
-            "chance",
-            (0.01, level),
-            xycoords=("axes fraction", "data"),
-            color="0.4",
-            fontsize=8,
-            va="bottom",
+        x, y = np.array([[value[0] for value in cell] for cell in cells]).T
+        axes.plot(x, y, color=colours[method], linewidth=1.2, label=method)
+        axes.scatter(
+            x, y, s=np.linspace(20, 90, len(x)), color=colours[method], edgecolors="white", zorder=3
         )
+        for right, up in cells:
+            axes.hlines(up[0], *right[1:], color=colours[method], linewidth=0.8)
+            axes.vlines(right[0], *up[1:], color=colours[method], linewidth=0.8)
+        names = [row[1] for row in rows if row[0] == method]
+        strengths += [(*point, colours[method]) for point in zip(x, y, names, strict=True)]
+    chance = tables["chance"][LABELS[down]]
+    axes.axhline(chance, color="0.6", linestyle=":", linewidth=1)
+    axes.annotate(
+        "chance",
+        (0.99, chance),
+        xycoords=("axes fraction", "data"),
+        color="0.4",
+        fontsize=8,
+        va="bottom",
+        ha="right",
+    )
     axes.set(xlabel=LABELS[across], ylabel=LABELS[down])
-    axes.legend(frameon=False)
+    figure.legend(
+        *axes.get_legend_handles_labels(), loc="outside upper center", ncols=4, frameon=False
+    )
     axes.spines[["top", "right"]].set_visible(False)
+    figure.canvas.draw()
+    _name_points(axes, strengths)
     return figure
 
 
-def surface_figure(table: pd.DataFrame, score: str) -> Figure:
+def _name_points(axes: Axes, points: Sequence[tuple[float, float, str, str]]) -> None:
+    """Writes a name beside each point, on the side that lies farthest from other points."""
+    shown = axes.transData.transform([point[:2] for point in points])
+    for number, (x, y, name, colour) in enumerate(points):
+        others = np.delete(shown, number, axis=0)
+        room = [
+            np.linalg.norm(others - shown[number] - 14 * np.array(side), axis=1).min()
+            for side in SIDES
+        ]
+        side = SIDES[int(np.argmax(room))]
+        label = axes.annotate(
+            name,
+            (x, y),
+            xytext=[9 * end for end in side],
+            textcoords="offset points",
+            color=colour,
+            fontsize=9,
+            ha="center",
+            va="center",
+            zorder=4,
+        )
+        label.set_path_effects([withStroke(linewidth=2.5, foreground="white")])
+
+
+def surface_figure(tables: dict[str, Any], score: str) -> Figure:
     """Means over seeds in a plane of latents and normalised weight, with their numbers."""
-    means = table.pivot_table(index="latents", columns="norm", values=score, aggfunc="mean")
-    means = means.sort_index(key=lambda names: names.astype(float))
-    means = means[sorted(means.columns, key=float)]
+    header, rows = tables["means"]["header"], tables["means"]["rows"]
+    latents = sorted({row[0] for row in rows}, key=float)
+    weights = sorted({row[1] for row in rows}, key=float)
+    means = np.full((len(latents), len(weights)), np.nan)
+    for row in rows:
+        mean = float(row[header.index(LABELS[score])].split()[0])
+        means[latents.index(row[0]), weights.index(row[1])] = mean
     figure = Figure(figsize=(6, 3.2), layout="constrained")
     axes = figure.subplots()
     image = axes.imshow(means, cmap="Blues", aspect="auto", origin="lower")
-    middle = (means.min(axis=None) + means.max(axis=None)) / 2
-    for (row, column), value in np.ndenumerate(means.to_numpy()):
+    middle = (np.nanmin(means) + np.nanmax(means)) / 2
+    for (row, column), value in np.ndenumerate(means):
         colour = "white" if value > middle else "black"
         axes.text(column, row, f"{value:.2f}", ha="center", va="center", color=colour, fontsize=8)
-    axes.set_xticks(range(means.shape[1]), map(str, means.columns))
-    axes.set_yticks(range(means.shape[0]), map(str, means.index))
+    axes.set_xticks(range(len(weights)), weights)
+    axes.set_yticks(range(len(latents)), latents)
     axes.set(xlabel="normalised weight β·M/N", ylabel="latents M")
     figure.colorbar(image, label=LABELS[score])
     return figure
@@ -264,36 +294,47 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("name", choices=(*CURVES, "higgins"))
-    parser.add_argument("study", type=Path)
+    parser.add_argument("study", type=Path, nargs="?", help="without: only the pictures are drawn")
     parser.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "results")
     parser.add_argument("--pictures", type=Path, default=PICTURES)
     options = parser.parse_args()
-    study = Study(options.study)
-    planned = len(study.table())
-    table = read_table(study)
-    figures: dict[str, Figure] = {}
+    path = options.out / f"curves_{options.name}.json"
+    if options.study is not None:
+        write_tables(options.name, Study(options.study), path)
+    tables = json.loads(path.read_text(encoding="utf-8"))["tables"]
     if options.name == "higgins":
-        tables = surface_tables(table)
-        figures["higgins"] = surface_figure(table, BETA)
-        figures["higgins_dci"] = surface_figure(table, DCI)
+        figures = {
+            "higgins": surface_figure(tables, BETA),
+            "higgins_dci": surface_figure(tables, DCI),
+        }
     else:
-        curves = CURVES[options.name]
+        figures = {
+            options.name if across != TOTAL else f"{options.name}_total_correlation": curve_figure(
+                tables, across, down
+            )
+            for across, down in CURVES[options.name].axes
+        }
+    for name, figure in figures.items():
+        save(figure, options.pictures / f"curves_{name}.svg")
+
+
+def write_tables(name: str, study: Study, path: Path) -> None:
+    """Writes the tables of the scored runs of a study."""
+    table, planned = read_table(study), len(study.table())
+    if name == "higgins":
+        tables = surface_tables(table)
+    else:
+        curves = CURVES[name]
         planned = int(study.table()["method"].isin(curves.methods).sum())
         table = table[table["method"].isin(curves.methods)]
         tables = curve_tables(table, curves)
-        for across, down in curves.axes:
-            name = options.name if across != TOTAL else f"{options.name}_total_correlation"
-            figures[name] = curve_figure(table, across, down)
-    for name, figure in figures.items():
-        options.pictures.mkdir(parents=True, exist_ok=True)
-        figure.savefig(options.pictures / f"curves_{name}.png", dpi=130)
     result = {
-        "command": f"python benchmarks/study_curves.py {options.name} studies/{study.path.name}",
+        "command": f"python benchmarks/study_curves.py {name} studies/{study.path.name}",
         "runs": f"{len(table)} of {planned}",
         "tables": tables,
         "versions": versions(),
     }
-    with atomic(options.out / f"curves_{options.name}.json") as temporary:
+    with atomic(path) as temporary:
         text = json.dumps(result, indent=1, ensure_ascii=False)
         temporary.write_text(text + "\n", encoding="utf-8")
 

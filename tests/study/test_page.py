@@ -143,6 +143,8 @@ def test_tables_and_pictures_of_the_summary_are_shown(make: Make, tmp_path: Path
     assert text.count("data:image/svg+xml") >= 4
     assert "seeds needed" in text
     assert "regret" in text
+    assert re.search(r">−\d", text)
+    assert not re.search(r"<td[^>]*>[^<]*(?<![\w.])-\.?\d", text)
 
 
 @pytest.mark.parametrize(

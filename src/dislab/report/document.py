@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
@@ -37,6 +38,7 @@ def document(
         lstrip_blocks=True,
     )
     environment.filters["json"] = _json
+    environment.filters["minus"] = _with_minus
     script, style = "".join(map(asset, scripts)), asset("page.css")
     return environment.get_template(template).render(
         **content,
@@ -45,6 +47,11 @@ def document(
         script=script,
         style=style,
     )
+
+
+def _with_minus(text: str) -> str:
+    """The text with typographic minus signs before its negative numbers."""
+    return re.sub(r"(?<![\w.)/:-])-(?=\.?\d)", "−", text)
 
 
 def is_page(path: Path) -> bool:

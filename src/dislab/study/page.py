@@ -400,8 +400,8 @@ def _sections(summary: StudySummary) -> Iterator[_Section]:
             if name == "means" or len(content.heads) > _MOST_COLUMNS
         ]
         if len(table.table) <= _MOST_ROWS:
-            folded.append("every number")
-            tables["every number"] = _table(table.table, summary)
+            folded.append("Every number")
+            tables["Every number"] = _table(table.table, summary)
         text = table.note.translate(_PLAIN)
         yield _Section(name, table.title, text, pictures_of.get(name, []), tables, folded)
     for name, reason in summary.absent.items():

@@ -367,8 +367,8 @@ def _compared(
     return NamedTable(
         f"Comparisons of {label(axis)}",
         f"Differences paired by seed{averaged}; p by permutation, corrected by Holm for all "
-        f"{len(differences)} rows of the table, of {len(scores)} scores. "
-        "`seeds needed` is the number for which a paired t test would detect a difference of "
+        f"{len(differences)} rows of the table, of {len(scores)} scores. The column `seeds needed` "
+        "has the number of seeds for which a paired t test would detect a difference of "
         f"{_DETECT} in 80 % of all studies, and for which p (Holm) can be below 0.05.",
         differences,
         (excerpt.reset_index(drop=True),),
