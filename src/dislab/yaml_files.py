@@ -104,9 +104,25 @@ def parse_mapping(text: str, origin: str, example: str) -> dict[str, Any]:
     """
     content = parse_yaml(text, origin)
     if isinstance(content, dict) and content:
+        for name in content:
+            check_key(name, origin)
         return content
     wrong = "is empty" if content in (None, {}) else f"holds {_only(content)}"
     raise InputError(f"{origin} {wrong}; it must hold settings, such as {example}")
+
+
+def check_key(name: object, origin: str, section: str = "") -> None:
+    """Refuses a key that is no text, such as a number.
+
+    Raises:
+        InputError: The key is no text; the message names `origin` and the section of the key.
+    """
+    if not isinstance(name, str):
+        where = f" of {section}" if section else ""
+        raise InputError(
+            f"{origin}: the key {written(name)}{where} is no text, and settings have names; name a "
+            f'setting, or quote the name, as in "{name}"'
+        )
 
 
 def parse_yaml(text: str, origin: str) -> Any:

@@ -365,9 +365,40 @@ def test_mistakes_end_with_one_line_and_status_two(
             "model: {init_args: {encoder: {class_path: MLPEncoder, init_args: [1]}}}",
             "model.init_args.encoder.init_args is a list; it must hold settings by name",
         ),
+        ("modle: {}", "no setting at the top level is named 'modle' (did you mean model?)"),
+        ("trainer: {max_stepz: {}}", "trainer has no setting 'max_stepz' (did you mean max_steps"),
+        ("data: {batch_sise: {}}", "SingleData has no setting 'batch_sise' (did you mean batch_s"),
+        (
+            "model: {encoder: {class_path: MLPEncoder, init_args: {hiden: {}}}}",
+            "model.encoder: MLPEncoder has no setting 'hiden' (did you mean hidden?)",
+        ),
+        ("model: {regularizers: {tc: {gama: {}}}}", "has no setting 'gama' (did you mean gamma?)"),
+        ("model: {dict_kwargs: {latent: 3}}", "VAE has no setting 'latent'"),
+        ("1: {}", "section.yaml: the key 1 is no text, and settings have names"),
+        ("data: {1: 2}", "section.yaml: the key 1 of data is no text"),
+        ("help: {}", "section.yaml: help is an option of the command line; leave it out"),
+        ("config: {}", "section.yaml: config is an option of the command line; leave it out"),
+        (
+            "evaluate: {metrics: {mig: {class_path: MIG, bins: 20}}}",
+            "evaluate.metrics.mig.bins is beside a class_path; settings of a class are below its",
+        ),
+        (
+            "trainer: {callbacks: [{class_path: lightning.pytorch.callbacks.EarlyStopping, "
+            "init_args: {monitor: train/loss, patienc: 3}}]}",
+            "section.yaml: trainer.callbacks: EarlyStopping has no setting 'patienc' (did you mean",
+        ),
+        (
+            "trainer: {callbacks: [EarlyStoping]}",
+            "no part is named lightning.pytorch.callbacks.EarlyStoping (did you mean lightning.",
+        ),
+        (
+            "trainer: {callbacks: [{class_path: lightning.pytorch.callbacks.EarlyStoping}]}",
+            "no part is named lightning.pytorch.callbacks.EarlyStoping (did you mean lightning.",
+        ),
+        ("trainer: {callbacks: [{init_args: {monitor: loss}}]}", "callbacks: no class is named"),
     ],
 )
-def test_a_section_without_settings_is_one_line(
+def test_a_wrong_section_is_one_line(
     text: str, message: str, dislab: Dislab, capsys: pytest.CaptureFixture[str]
 ) -> None:
     Path("section.yaml").write_text(text)

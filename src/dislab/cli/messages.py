@@ -16,7 +16,10 @@ from dislab.plugins import GROUPS, available, configurations, load, missing_pack
 _KEY: Final = re.compile(r'Parser key "([^"]+)"')
 _CLASS: Final = re.compile(r"class_path[ =]'([\w.]+)'")
 _UNKNOWN_CLASS: Final = re.compile(r"Expected a dot import path string: (\S+)")
-_NO_MODULE: Final = re.compile(r"Problem with given class_path '([^']+)':\s+No module named")
+_NO_MODULE: Final = re.compile(
+    r"Problem with given class_path '([^']+)':\s+"
+    r"(?:No module named|module '[\w.]+' has no attribute)"
+)
 _DENIED: Final = re.compile(r"Importing '([^']+)' is not allowed")
 _UNKNOWN_OPTION: Final = re.compile(r"Option '([^']+)' is not accepted")
 _UNKNOWN_KEY: Final = re.compile(r"Group '([^']+)' does not accept option '([^']+)'")
@@ -27,6 +30,7 @@ _WRONG_TYPE: Final = re.compile(r"Expected an? (.+?)\. Got value: ([^\n]*?)(?=\.
 _EXPECTED: Final = re.compile(r"Expected an? (.+)")
 _GIVEN_VALUE: Final = re.compile(r"^ *Given value: (.*)$", re.MULTILINE)
 _NO_SUBCLASS: Final = re.compile(r"Not a valid subclass of \w+")
+_OF_CLASS: Final = "Problem with given class_path"
 _ABSTRACT: Final = re.compile(r"Expected an instantiatable class, but (\S*?) ?is abstract")
 _SETTINGS_ALONE: Final = re.compile(r"NestedArg\(|\{(?!'class_path')")
 _UNNAMED: Final = re.compile(r"Dict must include a class_path .*?, but got (.+?)\. Got value: ")
@@ -235,6 +239,8 @@ def _missing_class(message: str, setting: str) -> str | None:
     abstract, value = _ABSTRACT.search(message), _GIVEN_VALUE.search(message)
     if value is None or not (abstract or _NO_SUBCLASS.search(message)):
         return None
+    if value[1].startswith("[") and _OF_CLASS in message:
+        return None  # a part in a list has the fault
     if _SETTINGS_ALONE.match(value[1]):
         return _no_class(setting)
     if abstract is None:
@@ -282,6 +288,9 @@ def _unknown_class(name: str, setting: str) -> str:
     listing = f"available {group}: {', '.join(names)}" if group else "`dislab plugins` lists them"
     if group == "callbacks":
         listing += ", and classes of lightning.pytorch.callbacks by their whole names"
+        module = "lightning.pytorch.callbacks"
+        names += [f"{module}.{cls}" for cls in import_module(module).__all__]
+        name = name if "." in name or name in names else f"{module}.{name}"
     if described := _described_elsewhere(name):
         return f"{described}; {listing}" if group else described
     return f"no part is named {name}{suggestion(name, names)}; {listing}"
@@ -331,7 +340,11 @@ def _unknown_option(name: str, class_path: str, setting: str) -> str:
     except (ImportError, AttributeError, ValueError):
         return f"no setting is named {name!r}"
     count = _GIVEN.get(_group_of(setting) or "", 0)  # leading arguments that the owner fills in
+    if setting.endswith(("optimizer", "scheduler")):
+        count = 1
     names = [parameter for parameter in parameters[count:] if parameter not in LINKED]
+    if not names:  # a base class, which the parser takes where none is named
+        return _no_class(setting)
     return (
         f"{attribute} has no setting {name!r}{suggestion(name, names)}; it has {', '.join(names)}"
     )

@@ -2,7 +2,7 @@
 
 import inspect
 from argparse import HelpFormatter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from types import FunctionType
 from typing import Any, Final, Literal, NoReturn
 
@@ -90,13 +90,23 @@ class Parser(LightningArgumentParser):
         """
         earlier, self.earlier = self.earlier, None
         if earlier is not None and isinstance(settings := parse_yaml(content, "--config"), dict):
-            together = merged(settings, earlier, self.default_groups)
+            together = _unknown_as_null(self, merged(settings, earlier, self.default_groups))
             for group in list(self.default_groups):
                 section, _, name = group.partition(".")
                 if name in (settings.get(section) or ()):
                     del self.default_groups[group]
             content = content if together == settings else yaml_text(together)
         return super().parse_string(content, *others, **options)
+
+    def parse_object(self, obj: Any, *others: Any, **options: Any) -> Any:
+        """Parses settings, such as those of one class, of which no unknown one is dropped.
+
+        Args:
+            obj: The settings.
+            others: Further arguments of jsonargparse.
+            options: Further options of jsonargparse.
+        """
+        return super().parse_object(_unknown_as_null(self, obj), *others, **options)
 
     def format_help(self, formatter: HelpFormatter | None = None) -> str:
         """Formats the help of a command in sections.
@@ -151,10 +161,32 @@ class Parser(LightningArgumentParser):
             super().error(message, ex)
         command = self.prog.rpartition(" ")[2]
         hidden = ("help", "config", "print_config", "print_shtab")
-        keys = [action.dest for action in self._actions if action.dest not in hidden]
+        keys = [
+            action.dest
+            for action in self._actions
+            if action.dest not in hidden and not action.dest.endswith(".help")
+        ]
         raise InputError(
             "; ".join(filter(None, (explain(message, keys, command), self.origin)))
         ) from ex
+
+
+def _unknown_as_null(parser: Parser, settings: Any, section: str = "") -> Any:
+    """Settings with null for unknown empty mappings, which jsonargparse drops in silence."""
+    if not isinstance(settings, Mapping | Namespace):
+        return settings
+    options = [action.dest for action in parser._actions if not action.dest.endswith(".help")]
+    content = settings if isinstance(settings, Mapping) else vars(settings)
+    kept = {}
+    for name, value in content.items():
+        key = f"{section}{name}"
+        if any(option.startswith(f"{key}.") for option in options):
+            value = _unknown_as_null(parser, value, f"{key}.")
+        elif isinstance(value, Mapping | Namespace) and not value and key not in options:
+            value = None
+        kept[name] = value
+    is_parsed = isinstance(settings, Namespace)
+    return Namespace(kept) if is_parsed else kept  # type: ignore[no-untyped-call]
 
 
 def add_arguments(parser: LightningArgumentParser) -> None:

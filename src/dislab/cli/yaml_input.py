@@ -12,6 +12,7 @@ from jsonargparse import (  # type: ignore[attr-defined]  # public, but not in i
 from dislab.errors import InputError
 from dislab.runs import CONFIG
 from dislab.yaml_files import (
+    check_key,
     check_limits,
     is_yaml,
     parse_mapping,
@@ -24,6 +25,8 @@ _CONFIGS: Final = ("--config", "-c")
 _FOLDERS: Final = ("--run", "--resume")
 _SECTIONS: Final = ("--model", "--data", "--trainer", "--optimizer", "--lr_scheduler")
 """Options that accept a file, of any name, instead of their settings."""
+_SPECIFICATION: Final = ("class_path", "init_args", "dict_kwargs")
+_ON_THE_COMMAND_LINE: Final = ("config", "help", "print_config")
 _EXAMPLE: Final = "model: {class_path: VAE}"
 
 
@@ -47,7 +50,7 @@ def check_configurations(args: Sequence[str]) -> None:
         if is_read and _is_file(path):
             _check_file(path, is_config, seen)
         else:
-            check_limits(value, option)
+            _check_names(check_limits(value, option), option, is_config)
 
 
 def _options(args: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -68,26 +71,38 @@ def _check_file(path: Path, is_config: bool, seen: set[Path]) -> None:
     seen.add(path.resolve())
     text = read_text(path)
     content = parse_mapping(text, str(path), _EXAMPLE) if is_config else parse_yaml(text, str(path))
-    _check_arguments(content, str(path), "")
+    _check_names(content, str(path), is_config)
     for value in filter(is_yaml, list(_texts(content))):
         if _is_file(inner := path.parent / value):
             _check_file(inner, False, seen)
 
 
-def _check_arguments(content: object, origin: str, key: str) -> None:
-    """Refuses `init_args` that are no mapping."""
+def _check_names(content: object, origin: str, is_config: bool, key: str = "") -> None:
+    """Refuses keys that name no setting, and parts whose settings are not in `init_args`."""
     if isinstance(content, list):
         for value in content:
-            _check_arguments(value, origin, key)
-    elif isinstance(content, dict):
-        for name, value in content.items():
-            inner = f"{key}.{name}" if key else str(name)
-            if name == "init_args" and not isinstance(value, dict):
-                raise InputError(
-                    f"{origin}: {inner} is {written(value)}; it must hold settings by name, such "
-                    "as init_args: {batch_size: 64}"
-                )
-            _check_arguments(value, origin, inner)
+            _check_names(value, origin, False, key)
+    if not isinstance(content, dict):
+        return
+    for name, value in content.items():
+        check_key(name, origin, key)
+        if is_config and name in _ON_THE_COMMAND_LINE:
+            raise InputError(
+                f"{origin}: {name} is an option of the command line; leave it out of the "
+                "configuration"
+            )
+        inner = f"{key}.{name}" if key else name
+        if name == "init_args" and not isinstance(value, dict):
+            raise InputError(
+                f"{origin}: {inner} is {written(value)}; it must hold settings by name, such "
+                "as init_args: {batch_size: 64}"
+            )
+        if "class_path" in content and name not in _SPECIFICATION:
+            raise InputError(
+                f"{origin}: {inner} is beside a class_path; settings of a class are below its "
+                f"init_args: {{{name}: …}}"
+            )
+        _check_names(value, origin, False, inner)
 
 
 def _texts(content: object) -> Iterator[str]:
@@ -107,7 +122,6 @@ def _is_file(path: Path) -> bool:
 
 
 _NULL: Final = ("null", "None")
-_SPECIFICATION: Final = ("class_path", "init_args", "dict_kwargs")
 
 
 class ConfigFile(ActionConfigFile):
@@ -132,7 +146,13 @@ class ConfigFile(ActionConfigFile):
                 ).items()
                 if _are_parts(group)
             }
-        super().__call__(parser, cfg, values, option_string)  # type: ignore[no-untyped-call]
+        try:
+            super().__call__(parser, cfg, values, option_string)  # type: ignore[no-untyped-call]
+        except (InputError, TypeError) as error:
+            message = str(error).removeprefix('Parser key "config": ')
+            raise InputError(
+                f"{values}: {message}" if _is_file(Path(values)) else message
+            ) from error
         if is_first:
             parser.start = str(values), cfg.clone()
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from jsonargparse import Namespace, set_parsing_settings
 
-from dislab.errors import InputError
+from dislab.errors import InputError, suggestion
 from dislab.naming.classes import find_object, packages
 
 _CALLABLE: Final = (FunctionType, BuiltinFunctionType, MethodType, partial, ModuleType)
@@ -30,7 +30,7 @@ def check_parsed(config: Any, key_path: str = "") -> None:
     it accepts functions as builders.
 
     Raises:
-        InputError: The settings name a function or another object.
+        InputError: The settings name a function or another object, or a setting that a class lacks.
     """
     _check(config, key_path, None)
 
@@ -56,6 +56,14 @@ def _check_mapping(value: Mapping[str, Any], key_path: str) -> None:
     if not inspect.isclass(cls := find_object(path)):
         raise _no_class(key_path, path)
     parameters = _parameters(cls)
+    names = [name for name, each in parameters.items() if each.default is not each.empty]
+    if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
+        for name in value.get("dict_kwargs") or {}:
+            if name not in parameters:
+                raise InputError(
+                    f"{key_path}: {cls.__name__} has no setting {name!r}{suggestion(name, names)}; "
+                    f"it has {', '.join(names)}"
+                )
     for arguments in (value.get("init_args") or {}, value.get("dict_kwargs") or {}):
         inside = vars(arguments) if isinstance(arguments, Namespace) else arguments
         for name, inner in inside.items():
