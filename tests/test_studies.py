@@ -70,12 +70,7 @@ def each_value_once(study: StudyFile) -> Iterator[StudyFile]:
 
 @pytest.mark.parametrize(
     "name",
-    [
-        pytest.param(name, marks=pytest.mark.slow)
-        if name.endswith(("_rooms", "_tradeoff", "_surface"))
-        else name
-        for name in IDS
-    ],
+    ["quick", *(pytest.param(name, marks=pytest.mark.slow) for name in IDS if name != "quick")],
 )
 def test_its_runs_can_be_built_and_keep_their_names(name: str) -> None:
     """Every configuration is parsed, and the parts are built for each value of each axis."""

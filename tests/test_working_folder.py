@@ -10,6 +10,8 @@ import yaml
 from tests.cli.test_output import SMALL
 from tests.processes import Started
 
+from dislab.cli import main
+
 CONSOLE = [str(Path(sys.executable).with_name("dislab"))]
 MODULE = [sys.executable, "-m", "dislab"]
 BEFORE = {"warnings", "importlib", "keyword", "operator", "reprlib", "collections", "types"} | {
@@ -85,15 +87,16 @@ def test_its_processes_ignore_them(folder: Path, start: list[str], args: tuple[s
     assert list(folder.rglob("last.ckpt"))
 
 
-def test_the_script_for_slurm_starts_safe_workers(folder: Path) -> None:
-    script = check(folder, [*CONSOLE, "study", "run", "study.yaml", "--launcher=slurm"])
-    assert " -P -m dislab study work " in script
+def test_the_script_for_slurm_starts_safe_workers(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(folder)
+    assert main(["study", "run", "study.yaml", "--launcher=slurm"]) == 0
+    assert " -P -m dislab study work " in capsys.readouterr().out
 
 
 def path_of_another_interpreter() -> int:
     """Prints the import path of a Python process that the command starts."""
-    from dislab.cli import main
-
     sys.argv = ["dislab", "--version"]
     main()
     sys.stdout.flush()  # before the output of the other process
@@ -117,6 +120,7 @@ def nothing() -> int:
     return 0
 
 
+@pytest.mark.slow
 def test_helpers_of_tests_ignore_them(folder: Path) -> None:
     code = (
         f"import sys; sys.path.append({str(Path(__file__).parents[1])!r})\n"
