@@ -1,6 +1,7 @@
 """Laws of every score: order and units of latents, idle latents, noise, odd sizes."""
 
 import warnings
+from collections.abc import Iterable
 from functools import cache, partial
 from inspect import signature
 from typing import Any, NamedTuple
@@ -127,7 +128,18 @@ CASES = {
     "sap_r2": Case(SAP, (0, 0.01), (0.99, 1.0)),
     "sap_svc": Case(partial(SAP, predictor="svc", standardize=True), (0, 0.1), (0.3, 1.0)),
 }
+COSTLY = {
+    *("block_mcc_kernel", "dcies_rf_disentanglement"),
+    *("dci_gbt_disentanglement", "dci_rf_disentanglement"),
+}
+"""Scores of seconds, whose class has a quicker variant here: `make slow` tries their laws."""
 DETERMINISTIC = [name for name, case in CASES.items() if case.slack <= 1e-6]
+
+
+def tried(names: Iterable[str]) -> list[Any]:
+    """The scores of a law, of which the costly ones are slow tests."""
+    slow = pytest.mark.slow
+    return [pytest.param(name, marks=slow) if name in COSTLY else name for name in names]
 
 
 def draw_factors(images: int, seed: int = 0) -> Tensor:
@@ -176,7 +188,7 @@ def test_every_score_obeys_laws() -> None:
     assert classes == {one.name for one in available("metrics") if one.distribution == "dislab"}
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", tried(CASES))
 def test_noise_and_perfect_codes(name: str) -> None:
     factors = draw_factors(1200)
     for codes, (least, most) in (
@@ -187,7 +199,7 @@ def test_noise_and_perfect_codes(name: str) -> None:
         assert least - 1e-12 <= value <= most + 1e-12
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", tried(CASES))
 def test_the_order_of_latents_does_not_matter(name: str) -> None:
     codes, factors = graded(name)
     changed = score(name, codes[:, torch.tensor([2, 0, 3, 1])], factors)[name]
@@ -195,7 +207,7 @@ def test_the_order_of_latents_does_not_matter(name: str) -> None:
     assert changed.item() == pytest.approx(plain.item(), abs=CASES[name].slack)
 
 
-@pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.scale_free])
+@pytest.mark.parametrize("name", tried(name for name in CASES if CASES[name].scale_free))
 def test_units_of_latents_do_not_matter(name: str) -> None:
     codes, factors = graded(name)
     scaled = codes * torch.tensor([4.0, 0.25, 2.0, 8.0]).double()
@@ -214,7 +226,7 @@ def test_units_of_latents_matter_where_the_page_says_so(name: str) -> None:
     assert abs(changed.item() - plain.item()) > 1e-3
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", tried(CASES))
 @pytest.mark.parametrize("kind", ["idle", "all idle", "wide", "few"])
 def test_odd_codes_give_numbers(name: str, kind: str) -> None:
     images = {"wide": 24, "few": 12}.get(kind, 200)
@@ -238,7 +250,7 @@ def test_odd_codes_give_numbers(name: str, kind: str) -> None:
         assert result[name].item() <= 0.55 if "inform" in name or "down" in name else 1e-9
 
 
-@pytest.mark.parametrize("name", DETERMINISTIC)
+@pytest.mark.parametrize("name", tried(DETERMINISTIC))
 def test_idle_latents_change_nothing(name: str) -> None:
     if name in ("mean_pairwise_mi", "explicitness_normalized"):
         pytest.skip("a mean over latents, or an optimum up to its tolerance")
@@ -248,7 +260,7 @@ def test_idle_latents_change_nothing(name: str) -> None:
     assert changed.item() == pytest.approx(plain.item(), abs=1e-9)
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", tried(CASES))
 def test_factors_that_never_vary_are_left_out(name: str) -> None:
     factors = draw_factors(200 if "downstream" not in name else 800)
     codes = graded_codes(factors)
@@ -306,7 +318,7 @@ def test_every_score_shows_itself_on_codes() -> None:
     assert [name for name in SCORES if ">>>" not in (getattr(metrics, name).__doc__ or "")] == []
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", tried(CASES))
 def test_incomplete_and_correlated_images_are_fine(name: str) -> None:
     factors = draw_factors(1500)
     factors = factors[(factors[:, 1] - factors[:, 2]).abs() <= 1]
@@ -322,7 +334,7 @@ def test_incomplete_and_correlated_images_are_fine(name: str) -> None:
         assert value > 0.3
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", tried(CASES))
 def test_direction_and_bounds_are_declared(name: str) -> None:
     metric = built(name)
     unsupervised = (GaussianTotalCorrelation, WassersteinCorrelation, MeanPairwiseMI)
