@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from dislab.cli import main
 from dislab.factors import Factor, FactorSpace
 from dislab.runs import load_run
 from dislab.study.stages import TransferStage
-from dislab.transfer import Domain, Scenario, transfer_scores
+from dislab.transfer import Domain, Scenario, load_scenario, transfer_scores
 
 ROOT = Path(__file__).parents[2]
 HEARTS = str(ROOT / "configs" / "scenarios" / "dsprites_hearts.yaml")
@@ -124,6 +125,23 @@ def test_a_method_without_codes_has_nothing_to_score(
     assert main(["transfer", run, "--scenarios", HEARTS]) == 0
     assert capsys.readouterr().out == f"{run}: nothing to score, as VAE has no codes\n"
     assert not Path(run, "scores.json").exists()
+
+
+def test_scenarios_that_do_not_fit_are_left_out_unless_named(
+    run: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hearts = load_scenario(HEARTS)
+    unseen = replace(hearts, name="unseen", encoder="out")
+    small = ["--predictors", "Ridge", "--labels", "50", "--tested", "20"]
+    monkeypatch.setattr("dislab.transfer.made_for", lambda name: [hearts, unseen])
+    capsys.readouterr()
+    assert main(["transfer", run, *small]) == 0
+    printed = capsys.readouterr()
+    assert "Left out: scenario unseen is for an encoder that never saw" in printed.err
+    assert "dsprites_hearts/Ridge" in printed.out
+    monkeypatch.setattr("dislab.transfer.made_for", lambda name: [unseen])
+    assert main(["transfer", run, *small]) == 2
+    assert "no scenario that comes with dislab fits the data of this run" in capsys.readouterr().err
 
 
 def test_mistakes_with_runs_end_with_one_line(run: str, capsys: pytest.CaptureFixture[str]) -> None:

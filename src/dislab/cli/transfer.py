@@ -13,8 +13,9 @@ from dislab.yaml_files import is_yaml, parse_mapping, read_mapping
 
 if TYPE_CHECKING:
     from dislab.base import DataModule, PredictorBuilder
-    from dislab.transfer import Transfer
+    from dislab.transfer import Scenario, Transfer
     from dislab.transfer.choices import Choices
+    from dislab.transfer.images import Sizes
 
 _DESCRIPTION = """\
 Score how predictors on a model's codes carry over to images whose distribution has shifted.
@@ -230,6 +231,8 @@ def _scored(folder: Path, options: argparse.Namespace) -> "Transfer | None":
     check_count("reconstructions", options.reconstructions, 0, most=100)
     check_predictors(predictors)
     opened = made_ready(checkpoint, model, data, config)
+    if not options.scenarios:
+        scenarios = _fitting(opened.data, scenarios, sizes)
     names = ", ".join(scenario.name for scenario in scenarios)
     print(f"Scoring {folder} by {', '.join(predictors)} in {names} …", file=sys.stderr)
     transfer, path = score_run(
@@ -278,11 +281,35 @@ def _choices(words: Sequence[str] | None) -> "Choices":
     return read
 
 
-def _suitable(data: "DataModule") -> list[str]:
+def _fitting(
+    data: "DataModule", scenarios: "Sequence[Scenario]", sizes: "Sizes"
+) -> "list[Scenario]":
+    """The scenarios for which prepared data have states; says which ones are left out."""
+    from dislab.transfer.shifts import shifts_of
+
+    fitting, faults = [], []
+    for scenario in scenarios:
+        try:
+            shifts_of(data, [scenario], sizes)
+        except InputError as error:
+            faults.append(str(error))
+        else:
+            fitting.append(scenario)
+    if not fitting:
+        raise InputError(
+            "no scenario that comes with dislab fits the data of this run; name YAML files of your "
+            f"own by --scenarios. {'; '.join(faults)}"
+        )
+    for fault in faults:
+        print(f"Left out: {fault}", file=sys.stderr)
+    return fitting
+
+
+def _suitable(data: "DataModule") -> "list[Scenario]":
     from dislab.transfer import made_for, shipped
 
     name = type(data.dataset).__name__
-    if not (suitable := [scenario.name for scenario in made_for(name)]):
+    if not (suitable := made_for(name)):
         raise InputError(
             f"no scenario that comes with dislab was made for {name}; name some by --scenarios: "
             f"YAML files of your own, or {', '.join(shipped())}"
