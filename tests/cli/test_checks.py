@@ -3,12 +3,14 @@
 import os
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 import torch
 from tests.small_runs import small_config
 
 from dislab.cli import main
+from dislab.cli.checks import arose_in
 
 CONFIG = small_config(
     "dsprites",
@@ -157,3 +159,13 @@ def test_null_in_a_file_is_refused_where_it_is_no_value(
     assert dislab("--config=null.yaml") == 2
     assert f"trainer.{name} is null, which is no value of it" in capsys.readouterr().err
     assert not (tmp_path / "runs").exists()
+
+
+def test_a_fault_of_another_package_is_not_taken_for_a_wrong_setting() -> None:
+    other = ModuleType("other_package")
+    exec("class Logger:\n    def fail(self):\n        raise RuntimeError('bug')\n", vars(other))
+    logger = other.Logger()
+    with pytest.raises(RuntimeError, match="bug") as caught:
+        logger.fail()
+    assert arose_in(caught.value, [logger])
+    assert not arose_in(caught.value, [torch.nn.ReLU(), "ddp"])

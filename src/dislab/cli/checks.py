@@ -5,8 +5,9 @@ import inspect
 import math
 import os
 import re
+import traceback
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final, get_args, get_type_hints
@@ -269,6 +270,9 @@ _ALLOWED_DEVICES: Final = (
 )
 
 
+_CHECKED: Final = ("dislab", "lightning", "torch")
+"""Packages whose errors on settings are messages for users."""
+
 _OF_THE_MACHINE: Final = ("accelerator", "devices", "num_nodes", "strategy", "precision", "plugins")
 """Settings of the trainer that a machine may be unable to serve."""
 
@@ -292,6 +296,19 @@ def refused(trainer: Mapping[str, Any], error: Exception) -> InputError:
         f"the trainer does not take {', '.join(chosen)}: {reason[:300]}; this machine has "
         f"{_machine()}"
     )
+
+
+def arose_in(error: Exception, parts: Iterable[object]) -> bool:
+    """Whether an error arose in the module of a part that is of another package.
+
+    Args:
+        error: The error.
+        parts: Callbacks, plugins and loggers of the trainer.
+    """
+    modules = {type(part).__module__ for part in parts}
+    foreign = {name for name in modules if name.partition(".")[0] not in _CHECKED}
+    frames = (frame for frame, _ in traceback.walk_tb(error.__traceback__))
+    return any(frame.f_globals.get("__name__") in foreign for frame in frames)
 
 
 def _machine() -> str:
