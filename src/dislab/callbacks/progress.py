@@ -12,6 +12,7 @@ from lightning.pytorch.utilities import rank_zero_info
 from tqdm import tqdm
 
 from dislab.base import DataModule, Objective, is_vector
+from dislab.base.inference import lacks
 from dislab.base.trainer_counters import logs_now
 from dislab.callbacks._trainer import is_rehearsal, run_folder
 from dislab.functional.checks import check_choice, check_count
@@ -22,6 +23,8 @@ Show = Literal["auto", "bar", "lines", "nothing"]
 
 _LINES: Final = 100
 """Number of lines per run, unless their interval is set."""
+_OF_BOUNDS: Final = ("reconstruction", "kl")
+"""Terms of a loss that the table of bounds shows too."""
 _UNKNOWN: Final = 1000
 """Interval between lines, in steps, for a run of unknown length."""
 
@@ -197,6 +200,8 @@ class Progress(pl.Callback):
             return
         if values.get("objective") == values.get("loss"):
             values.pop("objective", None)
+        if _shows_bounds(trainer):
+            values = {k: v for k, v in values.items() if _term(k) not in _OF_BOUNDS}
         first = {"loss": values.pop("loss")} if "loss" in values else {}
         listed = ", ".join(f"{_term(name)} {value:.6g}" for name, value in (first | values).items())
         rank_zero_info(fill(f"{split} split: {listed}", WIDTH, subsequent_indent="  "))
@@ -260,6 +265,16 @@ def _total(trainer: pl.Trainer) -> int | None:
     if counts_batches and epochs is not None and epochs >= 0 and math.isfinite(batches):
         limits.append(epochs * math.ceil(batches / trainer.accumulate_grad_batches))
     return min(limits, default=None)
+
+
+def _shows_bounds(trainer: pl.Trainer) -> bool:
+    """Whether a table of bounds follows, which has some terms of the loss on other images."""
+    module, callbacks = trainer.lightning_module, trainer.callbacks  # type: ignore[attr-defined]
+    return (
+        any(getattr(callback, "bound_points", 0) for callback in callbacks)
+        and isinstance(module, Objective)
+        and not (lacks(module, "encode") or lacks(module, "pixel_loss"))
+    )
 
 
 def _term(name: str) -> str:

@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, partial
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -26,6 +26,8 @@ _WORDS: Final = {
 }
 """Names of the field for parts of names of scores."""
 _WORD: Final = re.compile(rf"(?<![a-z0-9])({'|'.join(_WORDS)})(?![a-z0-9])")
+_COUNT: Final = re.compile(r"(?:^|[._/])(?:active_units|num_active)$")
+"""Matches names of scores that count latents."""
 _ACRONYM: Final = re.compile(r"[A-Z]{2,}(?![a-z])")
 
 _SPREAD: Final = "Does not see whether a factor is spread over several latents"
@@ -101,21 +103,65 @@ def score_rows(
         untrained: Mean and standard deviation of each score over untrained models.
         chance: The chance level of each score that has one.
         baselines: Scores of other codes of the same images, by column name.
-        text: Formats a number.
+        text: Formats a number that is no count.
     """
-    columns: dict[str, dict[str, str]] = {"value": {k: text(v) for k, v in values.items()}}
+
+    def shown(name: str, value: Any) -> str:
+        return count_text(value) if is_count(name, value) else text(value)
+
+    columns: dict[str, dict[str, str]] = {"value": {k: shown(k, v) for k, v in values.items()}}
     if intervals:
         columns["interval"] = {
-            name: f"[{text(ends[0])}, {text(ends[1])}]" for name, ends in intervals.items() if ends
+            name: f"[{shown(name, ends[0])}, {shown(name, ends[1])}]"
+            for name, ends in intervals.items()
+            if ends
         }
     if chance:
-        columns["chance"] = {k: text(v) for k, v in chance.items() if v is not None}
+        columns["chance"] = {k: shown(k, v) for k, v in chance.items() if v is not None}
     if untrained:
-        columns["untrained"] = {name: _floor(spread, text) for name, spread in untrained.items()}
+        columns["untrained"] = {
+            name: _floor(spread, partial(shown, name)) for name, spread in untrained.items()
+        }
     for column, scores in baselines.items():
-        columns[column] = {k: text(v) for k, v in scores.items() if v is not None}
+        columns[column] = {k: shown(k, v) for k, v in scores.items() if v is not None}
     rows = [[name, *(cells.get(name, "") for cells in columns.values())] for name in values]
     return [["score", *columns], *rows]
+
+
+def is_count(name: str, value: object) -> bool:
+    """Whether a value is a number of latents, as that of a score or of a mean over models.
+
+    Args:
+        name: Name of the score, or of its column in a table of runs.
+        value: The value.
+
+    >>> is_count("score.active_units", 6.0), is_count("mig", 0.5)
+    (True, False)
+    """
+    is_number = isinstance(value, int | float) and math.isfinite(value)
+    return is_number and _COUNT.search(name) is not None
+
+
+def count_text(count: float) -> str:
+    """A count, or the mean of counts, with at most one decimal.
+
+    >>> count_text(6.0), count_text(5.84)
+    ('6', '5.8')
+    """
+    return f"{round(count, 1):g}"
+
+
+def score_text(name: str, value: float) -> str:
+    """A score as tables of several runs show it: three decimals, counts as counts.
+
+    Args:
+        name: Name of the score, or of its column in a table of runs.
+        value: The score.
+
+    >>> score_text("score.active_units", 6.0), score_text("score.mig", 0.25)
+    ('6', '0.250')
+    """
+    return count_text(value) if is_count(name, value) else f"{value:.3f}"
 
 
 def is_detail(name: str, values: Mapping[str, float]) -> bool:

@@ -7,6 +7,7 @@ from typing import Any, Final
 import pandas as pd
 
 from dislab.errors import InputError
+from dislab.metrics.score_table import score_text
 from dislab.storage import WIDTH, text_table
 from dislab.study.stages.score import CHANCE
 from dislab.study.statistics import comparisons, latex
@@ -80,7 +81,7 @@ def headline_table(
     if columns:
         table["best run"] = [_best(group[columns[0]], measures) for group in groups.values()]
     chance = {
-        heads[name]: f"{scored[level].mean():.3f} "
+        heads[name]: f"{score_text(name, scored[level].mean())} "
         for name in columns
         if (level := f"{name}{CHANCE}") in scored and scored[level].notna().any()
     }
@@ -134,7 +135,9 @@ def _narrow(
     for name in scores:
         best = runs[name].max() if measures[name] == "highest" else runs[name].min()
         table[heads[name]] = [
-            "–" if pd.isna(score) else f"{score:.3f}{'*' if several and score == best else ' '}"
+            "–"
+            if pd.isna(score)
+            else f"{score_text(name, score)}{'*' if several and score == best else ' '}"
             for score in runs[name]
         ]
     for name in agreement:
@@ -177,7 +180,8 @@ def _spread(scores: "pd.Series[float]") -> str:
     mean, deviation = scores.mean(), scores.std()
     if math.isnan(mean):
         return "–"
-    return f"{mean:.3f}" if math.isnan(deviation) else f"{mean:.3f} ± {deviation:.3f}"
+    shown = [score_text(str(scores.name), value) for value in (mean, deviation)]
+    return shown[0] if math.isnan(deviation) else " ± ".join(shown)
 
 
 def _best(scores: "pd.Series[float]", measures: Mapping[str, Best]) -> str:
