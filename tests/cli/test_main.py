@@ -64,6 +64,13 @@ def test_every_help_fits_the_terminal_and_ends_with_an_example(
     assert len(pages[1]) < 45
 
 
+def test_the_help_gives_the_default_of_a_choice(capsys: pytest.CaptureFixture[str]) -> None:
+    with contextlib.suppress(SystemExit):
+        main(["plugins", "new", "--help"])
+    text = " ".join(capsys.readouterr().out.split())
+    assert "predictors, regularizers (default: regularizers)" in text
+
+
 def test_the_help_gives_choices_and_defaults(capsys: pytest.CaptureFixture[str]) -> None:
     with contextlib.suppress(SystemExit):
         main(["encode", "--help"])
@@ -90,7 +97,15 @@ def test_the_help_gives_choices_and_defaults(capsys: pytest.CaptureFixture[str])
         (["configs", "shw"], "VERB is 'shw' (did you mean show?); choose one of list, show, copy"),
         (["--hlep"], "no command is named '--hlep' (did you mean --help?)"),
         (["help"], "no command is named 'help' (did you mean dislab --help?)"),
-        (["fit", "--config"], "argument --config/-c: expected one argument; see dislab fit --help"),
+        (["fit", "--config"], "--config/-c has too few values; write --config CONFIG; see dislab"),
+        (["study", "run", "nostudy"], "no file and no configuration is named 'nostudy'; `dislab"),
+        (["study", "run"], "STUDY must be given; write dislab study run STUDY; see dislab study"),
+        (["study", "run", "quick", "--workers", "x"], "--workers: x is no number of workers; give"),
+        (["draw", "run"], "KIND and --out must be given; write dislab draw RUN KIND --out FILE; s"),
+        (
+            ["draw", "run", "samples", "--out", "a.pdf", "--span", "1"],
+            "--span has too few values; write --span A B; see dislab draw --help",
+        ),
         (
             ["import", "results.json"],
             "no command is named 'import' without the plugin dislab-import; in a clone of dislab: "

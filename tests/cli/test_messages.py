@@ -73,7 +73,7 @@ INNER_UNION = """Does not validate against any of the Union subtypes
           Given value type: <class 'jsonargparse._util.NestedArg'>
           Given value: NestedArg(key='lr', val='abc')"""
 
-START = "no class is named; start from a file that names it, such as --config betavae"
+START = "no class is named; begin with the configuration of a method and put others behind it"
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ START = "no class is named; start from a file that names it, such as --config be
             "trainer.precision: expected one of 64, 32, bf16-mixed; got 'bf16-mix' "
             "(did you mean bf16-mixed?)",
         ),
-        (NO_CLASS.format(given="{'init_args': {'resize': 32}}"), f"data: {START}, and put changes"),
+        (NO_CLASS.format(given="{'init_args': {'resize': 32}}"), f"data: {START}: dislab fit"),
         (
             NO_CLASS.format(given="[3]"),
             "data: expected the name of a class, or its class_path and init_args; got '[3]'; "
@@ -152,7 +152,7 @@ START = "no class is named; start from a file that names it, such as --config be
             ABSTRACT.format(
                 key="model", base="Objective", given="NestedArg(key='latent_dim', val='3')"
             ),
-            f"model: {START}, and put changes",
+            f"model: {START}: dislab fit",
         ),
         (
             ABSTRACT.format(

@@ -101,7 +101,7 @@ def test_the_page_of_a_study_lies_in_its_folder(
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        ([], "the following arguments are required: RUN|STUDY; see dislab report --help"),
+        ([], "RUN|STUDY must be given; write dislab report RUN|STUDY …; see dislab report --help"),
         (["nowhere"], "nowhere is no run: it has no config.yaml; runs are in runs/"),
         (
             ["small.yaml", "run"],

@@ -83,7 +83,8 @@ def test_its_files_and_names(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert main(["plugins", "new", "my-sparse", "--folder", str(tmp_path)]) == 0
     package = tmp_path / "dislab-my-sparse"
     said = capsys.readouterr().out
-    assert str(package) in said
+    source = package / "src" / "dislab_my_sparse" / "my_sparse.py"
+    assert said.startswith(f"Made MySparsePenalty, one of the regularizers, in {source}.\nNext:")
     assert said.endswith("\n  dislab fit --config my_sparse\n")
     files = {str(path.relative_to(package)) for path in package.rglob("*") if path.is_file()}
     assert files == {
@@ -162,7 +163,7 @@ def test_the_groups_it_writes_exist() -> None:
         (["own", "--class", "Tensor"], "'Tensor' is a name that the package imports; choose anot"),
         (["own", "--class", "Posterior"], "'Posterior' is a name that the package imports"),
         (["own", "--group", "encoder"], "--group is 'encoder' (did you mean encoders?)"),
-        ([], "the following arguments are required: name"),
+        ([], "NAME must be given; write dislab plugins new NAME"),
     ],
 )
 def test_mistakes_end_with_one_line(

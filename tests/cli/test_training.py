@@ -316,6 +316,7 @@ def test_other_triggers_replace_the_default_one(dislab: Dislab, tmp_path: Path) 
         (["--points=4"], "named 'points'; use --score_curves.points or --evaluate.points"),
         (["--seed=4"], "named 'seed'; use --seed_everything"),
         (["--trainer.max_st=4"], "trainer has no setting 'max_st' (did you mean max_steps?)"),
+        (["--seed_everything=-3"], "seed_everything is -3; it must be a whole number"),
         (["--conifg=x"], "no setting at the top level is named 'conifg' (did you mean config?)"),
         (["quick"], "quick has no option before it; give each configuration by an option of"),
         (["--config=."], "--config is ., which is a folder; name a file, or a run"),
@@ -445,9 +446,10 @@ def test_a_file_of_changes_alone_asks_for_the_file_that_it_changes(
     dislab: Dislab, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert dislab("fit", "--config=first_run") == 2
-    assert capsys.readouterr().err == (
-        "dislab: error: model: no class is named; start from a file that names it, such as "
-        "--config betavae, and put changes behind it\n"
+    error = capsys.readouterr().err
+    assert error.endswith(
+        "first_run.yaml: model: no class is named; begin with the configuration of a method and "
+        "put others behind it: dislab fit --config factorvae --config first_run\n"
     )
 
 

@@ -218,7 +218,7 @@ def test_hostile_and_damaged_files_are_refused(
     [
         (["--to", "onnx", "--half"], "--half is for weights in safetensors"),
         (["--to", "pickle"], "--to is 'pickle'; choose one of"),
-        ([], "the following arguments are required: --to"),
+        ([], "--to must be given; write dislab export RUN --to TO … --out FOLDER"),
     ],
 )
 def test_mistakes_get_one_message(

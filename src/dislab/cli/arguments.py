@@ -66,6 +66,9 @@ def _row(name: str, text: str, column: int, width: int) -> list[str]:
 
 _CHOICE: Final = re.compile(r"argument (.+?): invalid choice: '(.*)' \(choose from (.*)\)")
 _NUMBER: Final = re.compile(r"argument (.+?): invalid (int|float) value: '(.*)'")
+_TOO_FEW: Final = re.compile(r"argument ([^:]+): expected .*arguments?$")
+_MISSING: Final = re.compile(r"the following arguments are required: (.*)")
+_REFUSED: Final = re.compile(r"argument ([^:]+): (.*)", re.DOTALL)
 _UNKNOWN: Final = re.compile(r"unrecognized arguments: (-\S+)")
 _SUPERFLUOUS: Final = re.compile(r"unrecognized arguments: (.*)")
 
@@ -115,16 +118,20 @@ class Parser(argparse.ArgumentParser):
             ]
             for group in self._action_groups
         }
-        usage = [self.prog]
-        usage += [_named(action) for action in self._actions if not action.option_strings]
-        usage += [_named(action) for action in self._actions if _is_needed(action)]
         return help_page(
-            " ".join([*usage, "[options]"]),
+            f"{self._shortest()} [options]",
             self.description or "",
             {title: rows for title, rows in groups.items() if rows},
             self.example,
             self.epilog or "",
         )
+
+    def _shortest(self) -> str:
+        """The command with the arguments that it needs."""
+        words = [self.prog]
+        words += [_named(action) for action in self._actions if not action.option_strings]
+        words += [_named(action) for action in self._actions if _is_needed(action)]
+        return " ".join(words)
 
     def error(self, message: str) -> NoReturn:
         """Raises the error as an `InputError`.
@@ -144,6 +151,17 @@ class Parser(argparse.ArgumentParser):
         elif match := _NUMBER.match(message):
             kind = "a whole number" if match[2] == "int" else "a number"
             message = f"{match[1]} is {match[3]!r}; it must be {kind}"
+        elif match := _TOO_FEW.match(message):
+            action = self._option_string_actions.get(match[1].split("/")[0])
+            message = (
+                f"{match[1]} has too few values; write {_named(action) if action else match[1]}"
+            )
+        elif match := _MISSING.match(message):
+            names = [n if n.startswith("-") else n.upper() for n in match[1].split(", ")]
+            message = f"{' and '.join(names)} must be given; write {self._shortest()}"
+        elif match := _REFUSED.match(message):
+            # the message on an argument without an option begins with its value
+            message = f"{match[1]}: {match[2]}" if match[1].startswith("-") else match[2]
         elif match := _UNKNOWN.match(message):
             hint = suggestion(match[1].partition("=")[0], self._option_string_actions)
             message = f"no option is named {match[1]}{hint}"
@@ -162,14 +180,14 @@ def _rows(action: argparse.Action) -> Rows:
         return [(str(command.dest), command.help or "") for command in action._choices_actions]
     if action.help == argparse.SUPPRESS or isinstance(action, argparse._HelpAction):
         return []
-    text = (action.help or "") % {**vars(action), "prog": ""}
+    text = explained = (action.help or "") % {**vars(action), "prog": ""}
     choices = [str(choice) for choice in action.choices or ()]
     if choices and not all(choice in text for choice in choices):
         text += f"; one of {', '.join(choices)}"
     default = action.default if isinstance(action.default, list) else [action.default]
     shown = " ".join(f"{value:g}" if isinstance(value, float) else str(value) for value in default)
     if shown not in ("", "None", "True", "False"):
-        text += "" if shown in text.replace(",", "") else f" (default: {shown})"
+        text += "" if shown in explained.replace(",", "") else f" (default: {shown})"
     return [(_named(action), text)]
 
 

@@ -119,7 +119,8 @@ def _add_settings_of_kinds(parser: argparse._ActionsContainer) -> None:
     parser.add_argument(
         "--labels",
         choices=("short", "full", "none"),
-        help="of rows and columns: names; names with nats; or none. short unless given",
+        help="labels of rows and columns: short ones (names) unless given, full ones (names with "
+        "nats), or none",
     )
     parser.add_argument("--title", metavar="TEXT", help="above the figure; none unless given")
     parser.add_argument(
@@ -272,6 +273,6 @@ def _chosen(section: str, names: Sequence[str] | None, available: Collection[str
             hint = suggestion(name, list(available))
             raise InputError(
                 f"--show names {name!r}, which is not among the run's {section}{hint}; they are "
-                f"{', '.join(available)}"
+                f"{', '.join(available) or 'none, as nothing that changed was logged'}"
             )
     return list(dict.fromkeys(names or ()))

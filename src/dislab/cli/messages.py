@@ -93,13 +93,16 @@ _ELSEWHERE: Final = {
 """Settings by the names that other programs give them."""
 
 
-def explain(message: str, top_level: Sequence[str] = (), command: str = "fit") -> str:
+def explain(
+    message: str, top_level: Sequence[str] = (), command: str = "fit", file: str = ""
+) -> str:
     """Short message for an error of jsonargparse.
 
     Args:
         message: The message of jsonargparse.
         top_level: The parser's settings, by dotted name.
         command: The command that the parser is for.
+        file: The first configuration, if any.
     """
     setting = _setting_of(message)
     prefix = f"{setting}: " if setting else ""
@@ -109,7 +112,7 @@ def explain(message: str, top_level: Sequence[str] = (), command: str = "fit") -
         return f"{prefix}expected a number; got {match[1]!r}"
     if match := _UNKNOWN_CLASS.search(message) or _NO_MODULE.search(message):
         return prefix + _unknown_class(match[1], setting)
-    if fault := _missing_class(message, setting):
+    if fault := _missing_class(message, setting, file):
         return prefix + fault
     if match := _UNKNOWN_OPTION.search(message):
         cls = _refusing_class(message, match)
@@ -230,10 +233,10 @@ def _refusing_class(message: str, match: re.Match[str]) -> str:
     return (behind or before[::-1] or [""])[0]
 
 
-def _missing_class(message: str, setting: str) -> str | None:
+def _missing_class(message: str, setting: str, file: str) -> str | None:
     """Message for a part without a class; None for another fault."""
     if _UNNAMED.search(message):
-        return _no_class(setting)
+        return _no_class(setting, file)
     if match := _NO_SPECIFICATION.search(message):
         return _no_specification(match[1], setting)
     abstract, value = _ABSTRACT.search(message), _GIVEN_VALUE.search(message)
@@ -242,18 +245,18 @@ def _missing_class(message: str, setting: str) -> str | None:
     if value[1].startswith("[") and _OF_CLASS in message:
         return None  # a part in a list has the fault
     if _SETTINGS_ALONE.match(value[1]):
-        return _no_class(setting)
+        return _no_class(setting, file)
     if abstract is None:
         return _no_specification(value[1], setting)
     name = (abstract[1] or value[1]).rpartition(".")[2]
     return f"{name} is a base class; name a class that derives from it{_listing(setting)}"
 
 
-def _no_class(setting: str) -> str:
+def _no_class(setting: str, file: str = "") -> str:
     if setting in _GROUP_OF:
         return (
-            "no class is named; start from a file that names it, such as --config betavae, and "
-            "put changes behind it"
+            "no class is named; begin with the configuration of a method and put others behind it: "
+            f"dislab fit --config factorvae --config {file or 'FILE'}"
         )
     return f"no class is named; give its class_path too{_listing(setting)}"
 

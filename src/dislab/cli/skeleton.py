@@ -6,6 +6,7 @@ import keyword
 import re
 import sys
 import tomllib
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 from string import Template
@@ -217,11 +218,13 @@ def run(args: list[str]) -> int:
     parser.add_argument("--into", type=Path, help="add the part to the package in this folder")
     options = parser.parse_args(args)
     if options.into is not None:
-        print(*add_part(options.name, options.group, options.cls, options.into), sep="\n")
-        _print_next(options.name, options.group, options.into)
-        return 0
-    package = write_package(options.name, options.group, options.cls, options.folder)
-    print(f"{package} is a package of its own. ", end="")
+        package = options.into
+        files = add_part(options.name, options.group, options.cls, package)
+        print(*files, sep="\n")
+    else:
+        package = write_package(options.name, options.group, options.cls, options.folder)
+        files = sorted(path for path in package.rglob("*") if path.is_file())
+    _print_part(options.group, files)
     _print_next(options.name, options.group, package)
     return 0
 
@@ -281,6 +284,14 @@ def add_part(name: str, group: str, cls: str | None, package: Path) -> list[Path
         with atomic(path) as temporary:
             temporary.write_text(text, encoding="utf-8")
     return list(texts)
+
+
+def _print_part(group: str, files: Sequence[Path]) -> None:
+    """Says what was made, and in which file."""
+    for path in files:
+        is_source = path.parent.parent.name == "src"
+        if is_source and (cls := re.search(r"^class (\w+)", read_text(path), re.MULTILINE)):
+            print(f"Made {cls[1]}, one of the {group}, in {path}.")
 
 
 def _print_next(name: str, group: str, package: Path) -> None:

@@ -127,7 +127,7 @@ def _run(parser: Parser, args: list[str]) -> int:
     parser.add_argument(
         "--launcher",
         default="processes",
-        help="what starts workers: processes, ray, slurm",
+        help="what starts workers: processes unless given, ray or slurm",
     )
     parser.add_argument(
         "--workers", type=_count, metavar="N", help="how many workers; as many as fit unless given"

@@ -32,6 +32,7 @@ from dislab.callbacks import (
 from dislab.callbacks._trainer import RunFolder
 from dislab.callbacks.pictures import Picture
 from dislab.cli.checks import (
+    arose_in,
     check_epoch,
     check_method,
     check_optimizer,
@@ -62,6 +63,7 @@ from dislab.cli.training_parser import (
 )
 from dislab.cli.yaml_input import ConfigFile, differences
 from dislab.errors import DivergenceError, InputError, TrainingError, one_line
+from dislab.functional.checks import check_count
 from dislab.functional.runtime import check_precision, lost_another
 from dislab.naming.classes import method_of
 from dislab.naming.parsed import check_parsed
@@ -161,6 +163,8 @@ class TrainingCLI(LightningCLI):
         """Parses the command line, and checks `run`, `resume` and `ckpt_path`."""
         config = self.config = parser.parse_args(cast("list[str]", args))
         check_sections(config)
+        if not isinstance(seed := config["seed_everything"], bool | None):
+            check_count("seed_everything", seed, 0, most=2**32 - 1)
         wrong, right = ("run", "resume") if self.command == "fit" else ("resume", "run")
         if config[wrong] is not None:
             raise InputError(f"dislab {self.command} takes --{right}, not --{wrong}")
@@ -311,6 +315,8 @@ class TrainingCLI(LightningCLI):
         except InputError:
             raise
         except (MisconfigurationException, ImportError, ValueError, RuntimeError) as error:
+            if arose_in(error, [*callbacks, *plugins, *several(settings.get("logger"))]):
+                raise  # a fault in code of another package, which its traceback shows
             raise refused(settings.as_dict(), error) from error
         _show(trainer, shows_bar, own_bar)
         if is_rehearsal:

@@ -15,37 +15,32 @@ ALL: Final = "all"
 """Name that stands for all sections in `--help`."""
 
 COMMON: Final = {
-    "Configuration": {
-        "config FILE": "a configuration; several may be given, later ones override",
-        "print_config": "print the complete configuration and end",
-        "model.help CLASS": "the settings of a method, such as VAE",
-        "data.help CLASS": "the settings of a data module, such as SingleData",
-    },
     "Run": {
-        "name NAME": "of the run's folder, RUNS/NAME/version_N",
-        "runs RUNS": "folder of all runs",
-        "seed_everything SEED": "seed of weights, batches and noise",
+        "config FILE": "a configuration; later ones override",
+        "name NAME": "of the folder runs/NAME/version_N",
+        "seed_everything SEED": "of all that is random; true draws one",
         "resume RUN": "go on training in the folder of a run",
-        "run RUN": "use the settings and the last checkpoint of a run",
+        "run RUN": "a run, with its last checkpoint",
+        "print_config": "print all settings and end",
     },
     "Method and data": {
-        "model CLASS": "the method; --model.latent_dim 10 sets one of its settings",
-        "model.regularizers.kl.beta VALUE": "a weight: NAME.SETTING of a regularizer",
-        "data CLASS": "the data module; --data.batch_size 64 sets one of its settings",
-        "data.dataset CLASS": "the data set, as in --data.dataset Shapes3D",
+        "model CLASS": "the method; --model.help CLASS explains it",
+        "model.latent_dim N": "number of latents",
+        "model.regularizers.kl.beta X": "a weight: NAME.SETTING of a regularizer",
+        "data CLASS": "the data module; see --data.help CLASS",
+        "data.dataset CLASS": "the data set, such as Shapes3D",
+        "data.batch_size N": "images of a training step",
     },
     "Training": {
-        "trainer.max_steps STEPS": "optimiser steps",
-        "trainer.max_time TIME": "ends training by the clock, as in 00:12:00:00",
+        "trainer.max_steps STEPS": "optimiser steps; no limit",
+        "trainer.max_time TIME": "end by the clock: days:hours:min:sec",
         "trainer.accelerator NAME": "auto, cpu or gpu",
-        "trainer.devices NUMBER": "how many of them",
-        "trainer.precision NAME": "32-true or bf16-mixed, for example",
-        "trainer.val_check_interval STEPS": "between two validations",
-        "checkpoint.every_n_train_steps STEPS": "between two checkpoints",
+        "trainer.precision NAME": "32-true unless set; or bf16-mixed",
+        "trainer.val_check_interval N": "steps between two validations",
     },
     "Results": {
         "then_test BOOL": "after training, score the model",
-        "evaluate.points NUMBER": "how many images are scored",
+        "evaluate.points N": "how many images are scored",
         "pictures BOOL": "draw pictures",
         "logger NAME": "tensorboard, wandb, mlflow, csv or none",
         "report BOOL": "write the page of the run",
@@ -61,6 +56,7 @@ _TYPE: Final = re.compile(
 )
 _BASE: Final = re.compile(r"^Help for --(\S+)\.help=dislab\.base\.(\w+)$", re.MULTILINE)
 _INDENT: Final = 24
+_BOOLS: Final = ("True", "False")
 _HEADING: Final = re.compile(r"^(\S.*):$", re.MULTILINE)
 
 
@@ -94,7 +90,7 @@ def help_text(command: str, description: str, full: str, section: str) -> str:
         return full
     sections = _sections(full)
     if not section:
-        return _common(command, description, sections)
+        return _common(command, description, sections, full)
     if section not in sections:
         names = [*sections, ALL]
         raise InputError(
@@ -117,11 +113,15 @@ def _sections(full: str) -> dict[str, tuple[str, str]]:
     return sections
 
 
-def _common(command: str, description: str, sections: Iterable[str]) -> str:
+def _common(command: str, description: str, sections: Iterable[str], full: str) -> str:
     fits = command == "fit"
     other = "run RUN" if fits else "resume RUN"
     groups = {
-        heading: [(f"--{option}", text) for option, text in options.items() if option != other]
+        heading: [
+            (f"--{option}", text + _default(option, full))
+            for option, text in options.items()
+            if option != other
+        ]
         for heading, options in COMMON.items()
     }
     example = (
@@ -134,9 +134,19 @@ def _common(command: str, description: str, sections: Iterable[str]) -> str:
         description,
         groups,
         f"dislab {command} {example}",
-        f"Sections of the settings: {', '.join(sections)}. `dislab {command} --help SECTION` lists "
-        f"the settings of one, `--help {ALL}` every setting.",
+        f"Defaults are in brackets. Sections of the settings: {', '.join(sections)}. "
+        f"`dislab {command} --help SECTION` lists the settings of one, `--help {ALL}` every "
+        "setting.",
     )
+
+
+def _default(option: str, full: str) -> str:
+    """The default of an option in the full help, as the end of its text; empty for null."""
+    name = re.escape(option.split()[0])
+    entry = re.search(rf"^ +--{name} .*\n(?: {{6,}}.*\n)*", full, re.MULTILINE)
+    default = re.search(r"default: ([^;)]+)", " ".join(entry[0].split())) if entry else None
+    value = default[1] if default else "null"
+    return "" if value == "null" else f" ({value.lower() if value in _BOOLS else value})"
 
 
 def settings_text(full: str) -> str:

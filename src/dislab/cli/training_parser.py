@@ -3,6 +3,7 @@
 import inspect
 from argparse import HelpFormatter
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from types import FunctionType
 from typing import Any, Final, Literal, NoReturn
 
@@ -29,8 +30,9 @@ from dislab.cli.training_help import help_text, settings_text
 from dislab.cli.yaml_input import merged, removals
 from dislab.errors import InputError
 from dislab.naming.classes import find_class, find_object
+from dislab.plugins import configurations
 from dislab.runs import LoggerName
-from dislab.yaml_files import parse_yaml, yaml_text
+from dislab.yaml_files import is_yaml, parse_yaml, yaml_text
 
 _UNWRITABLE: Final = "Unable to serialize instance"
 """Text that jsonargparse writes in the place of an object."""
@@ -63,6 +65,9 @@ class Parser(LightningArgumentParser):
 
     default_groups: dict[str, Any] = {}  # noqa: RUF012  # replaced by the option
     """Groups of named parts that no configuration file has set, by dotted name."""
+
+    first: str = ""
+    """The first configuration: a file or YAML text."""
 
     start: tuple[str, Any] | None = None
     """The first configuration file, and the settings after it."""
@@ -146,6 +151,13 @@ class Parser(LightningArgumentParser):
                 )
         return text
 
+    def _file(self) -> str:
+        """The first configuration as the user may write it; empty if it is text or none."""
+        name = Path(self.first).stem
+        if name in configurations():
+            return name
+        return self.first if is_yaml(self.first) else ""
+
     def error(self, message: str, ex: Exception | None = None) -> NoReturn:
         """Raises an error that states the location, the fault and the allowed values.
 
@@ -167,7 +179,7 @@ class Parser(LightningArgumentParser):
             if action.dest not in hidden and not action.dest.endswith(".help")
         ]
         raise InputError(
-            "; ".join(filter(None, (explain(message, keys, command), self.origin)))
+            "; ".join(filter(None, (explain(message, keys, command, self._file()), self.origin)))
         ) from ex
 
 

@@ -138,6 +138,7 @@ class ConfigFile(ActionConfigFile):
         """
         is_first, parser.earlier = not cfg.get("config"), cfg
         if is_first:
+            parser.first = str(values)
             parser.default_groups = {
                 f"{section}.{name}": group
                 for section, settings in vars(cfg).items()
