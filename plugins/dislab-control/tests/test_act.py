@@ -51,7 +51,7 @@ def test_an_unfinished_agent_goes_on(tmp_path: Path, capsys: pytest.CaptureFixtu
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "the following arguments are required: fit|test"),
+        ([], "fit|test must be given; write "),
         (["fit", "--agent=PPQ", "--observations=factors"], "agent is 'PPQ'"),
         (["fit"], "observations is 'codes', which needs the run of a trained model"),
         (["fit", "--encoder=nowhere"], "nowhere does not exist"),

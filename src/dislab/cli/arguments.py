@@ -157,7 +157,8 @@ class Parser(argparse.ArgumentParser):
                 f"{match[1]} has too few values; write {_named(action) if action else match[1]}"
             )
         elif match := _MISSING.match(message):
-            names = [n if n.startswith("-") else n.upper() for n in match[1].split(", ")]
+            shown = {action.dest: _named(action) for action in self._actions}
+            names = [shown.get(name, name) for name in match[1].split(", ")]
             message = f"{' and '.join(names)} must be given; write {self._shortest()}"
         elif match := _REFUSED.match(message):
             # the message on an argument without an option begins with its value
