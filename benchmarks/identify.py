@@ -255,18 +255,18 @@ def save(record: dict[str, Any]) -> None:
 
 
 def _cell(runs: dict[str, Any], prefix: str, *keys: str) -> list[str]:
-    """Mean of each score over the seeds, with the lowest and highest where there are several."""
+    """Mean of each score over the seeds, with the lowest and highest."""
     values = [
         [run["scores"][key] for name, run in runs.items() if name.rpartition(", ")[0] == prefix]
         for key in keys
     ]
-    return [
-        ""
-        if not each
-        else f"{np.mean(each):.2f}"
-        + (f" ({min(each):.2f} to {max(each):.2f})" if len(each) > 1 else "")
-        for each in values
-    ]
+    return [_mean_with_range(each) if each else "" for each in values]
+
+
+def _mean_with_range(values: list[float]) -> str:
+    """The mean, and the lowest and highest value where they differ in two digits."""
+    low, high = f"{min(values):.2f}", f"{max(values):.2f}"
+    return f"{np.mean(values):.2f}" + (f" ({low} to {high})" if low != high else "")
 
 
 def _panels(record: dict[str, Any]) -> dict[str, Any]:
