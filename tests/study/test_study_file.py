@@ -118,6 +118,7 @@ exclude: [{strength: 4, latents: 5}]
         (BASE + "axes: {a: {x: {axes: {b: [1]}}}, b: [2]}", "b is an axis of all runs and one of"),
         ("", "mine.yaml is empty"),
         (BASE + "sedes: 3", r"no key 'sedes' \(did you mean seeds\?\)"),
+        ("model: {}\nname: a", "is the configuration of a run, not a study: dislab fit --config "),
         (BASE + "seeds: 3\nseeds: 4", "line 3: seeds was set in line 2 already"),
         ("base: [missing.yaml]", "missing.yaml, which is no file"),
         ("base: {a: 1}", "base is .* a list of configuration files"),

@@ -162,6 +162,11 @@ def read_study_file(path: str | Path) -> StudyFile:
     path = Path(path)
     text = read_text(path)
     content = parse_mapping(text, str(path), _EXAMPLE)
+    if "axes" not in content and not content.keys().isdisjoint({"model", "data", "trainer"}):
+        raise InputError(
+            f"{path} is the configuration of a run, not a study: dislab fit --config {path} trains "
+            "it; `dislab configs list` has the studies"
+        )
     for key in content:
         if key not in _KEYS:
             hint = suggestion(str(key), _KEYS)
