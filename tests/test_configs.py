@@ -105,6 +105,13 @@ def test_every_configuration_is_on_a_page() -> None:
 
 def test_every_configuration_names_its_method() -> None:
     assert [name for name in METHODS if not load(name).get("method")] == []
+    of_plugins = [
+        (path.name, content)
+        for path in CONFIGS.parent.glob("plugins/*/src/*/configs/*.yaml")
+        if "model" in (content := yaml.safe_load(path.read_text())) and "name" in content
+    ]
+    assert len(of_plugins) >= 10
+    assert [name for name, content in of_plugins if not content.get("method")] == []
 
 
 def stand_in(name: str, folder: Path) -> list[str]:

@@ -21,7 +21,7 @@ from dislab.factors import Factor, FactorSpace
 from dislab.objectives import VAE
 from dislab.plots.dataset_sheets import sample_sheet
 from dislab.regularizers import KL
-from dislab.report.explorer import explorer_of
+from dislab.report.explorer import explorer_of, scatter_figures
 from dislab.testing import check_dataset
 
 ROWS = torch.from_numpy(np.random.default_rng(0).normal(3.0, 50.0, (200, 5)).astype(np.float32))
@@ -154,3 +154,28 @@ def test_codes_of_nan_are_refused() -> None:
     trained: Any = model(SingleData(Measurements(), 16))
     with pytest.raises(InputError, match="NaN or infinite"):
         trained.codes(np.full((2, 5, 1, 1), np.nan, dtype=np.float32))
+
+
+def test_a_page_has_each_factor_beside_the_latent_that_follows_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    data = SingleData(Measurements(), 16, residency="host")
+    data.prepare_data()
+    data.setup("test")
+    trained = model(data).eval()
+
+    def codes(images: Tensor) -> Tensor:
+        """A latent that never changes, and one that falls with the number of the row."""
+        rows = images[:, :, 0, 0].cpu()
+        states = torch.cdist(rows.double(), ROWS.double()).argmin(1).float()
+        return torch.stack([torch.ones_like(states), -states], dim=1)
+
+    monkeypatch.setattr(trained, "codes", codes)
+    ((name, figure),) = scatter_figures(trained, data)
+    assert name == "row"
+    (axes,) = figure.axes
+    values, latent = np.asarray(axes.collections[0].get_offsets()).T
+    np.testing.assert_array_equal(latent, -values)
+    assert sorted(values) == sorted(data.indices("test"))
+    assert axes.get_xlabel() == "row: |ρ| 1.00 with z1"
+    assert not axes.lines  # no value repeats

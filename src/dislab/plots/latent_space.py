@@ -23,8 +23,8 @@ def codes_against_factors(
 ) -> Figure:
     """A figure with one panel per pair of latent and factor: inferred codes against true values.
 
-    A dot is an image, and the line connects the mean codes of the factor's values. A latent that
-    encodes only its factor gives a narrow, monotonic line.
+    A dot is an image, and the line connects the mean codes of the factor's values; values that
+    hardly repeat have none. A latent that encodes only its factor gives a narrow, monotonic line.
 
     After Kulkarni et al. (2015), https://arxiv.org/abs/1503.03167, who plot inferred against true
     angles and light.
@@ -52,9 +52,9 @@ def codes_against_factors(
         figure.subplots(1, len(names), squeeze=False)[0], codes.T, values.T, names, strict=True
     ):
         levels, level = np.unique(value, return_inverse=True)
-        means = np.bincount(level, code) / np.bincount(level)
         axes.scatter(value, code, s=4, color=_DOT, linewidths=0)
-        axes.plot(levels, means, color=INK)
+        if len(levels) <= len(value) / 2:
+            axes.plot(levels, np.bincount(level, code) / np.bincount(level), color=INK)
         axes.set_xlabel(name, fontsize=LABEL_SIZE, parse_math=False)
         axes.set_ylabel("latent", fontsize=LABEL_SIZE)
         axes.tick_params(labelsize=LABEL_SIZE)

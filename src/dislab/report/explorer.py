@@ -1,13 +1,15 @@
 """Data of the latent explorer on a page: sliders, starting images and decoder."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 import torch
 from jaxtyping import Float
 from matplotlib.figure import Figure
+from scipy.optimize import linear_sum_assignment
+from scipy.stats import rankdata
 from torch import Tensor
 
 from dislab.base import DataModule, Objective, is_vector
@@ -17,7 +19,7 @@ from dislab.codes.latent_order import LatentOrder, order_by_kl, order_by_spread
 from dislab.errors import InputError
 from dislab.factors import Indices
 from dislab.functional.losses import kl_per_latent
-from dislab.plots import image_grid
+from dislab.plots import codes_against_factors, image_grid
 from dislab.report.figures import atlas, png
 from dislab.report.network import network_of
 
@@ -96,6 +98,36 @@ def explorer_of(
     explorer["sliders"] = [_stepped(slider) for slider in explorer["sliders"][:STRIP_SLIDERS]]
     with torch.inference_mode():
         return {**explorer, "strips": _strips(explorer, _decoder(module)), "reason": network}
+
+
+def scatter_figures(module: Objective, data: DataModule) -> Iterator[tuple[str, Figure]]:
+    """What a page of vectors has in place of an explorer: each factor beside a latent of its own.
+
+    Dots are test points. Latents and factors are paired so that the sum of their absolute rank
+    correlations is largest; categorical and nuisance factors are left out.
+
+    Args:
+        module: The objective in evaluation mode.
+        data: The prepared data module of the vectors.
+
+    Yields:
+        The title and figure of each pair.
+    """
+    space, states = data.factors, draw_states(data, "test", POINTS, 0)
+    columns = [k for k in space.essential if space.factors[k].kind in ("ordinal", "continuous")]
+    if not columns or not module.has_codes:
+        return
+    with torch.inference_mode():
+        codes = _over_images(module, data, states, module.codes).numpy()
+    values = data.dataset.values(states)[:, columns]
+    ranks = rankdata(np.hstack([codes, values]), axis=0)
+    with np.errstate(invalid="ignore"):  # latents that never change
+        correlations = np.corrcoef(ranks, rowvar=False)[: codes.shape[1], codes.shape[1] :]
+    strengths = np.nan_to_num(np.abs(correlations))
+    for latent, factor in zip(*linear_sum_assignment(strengths, maximize=True), strict=True):
+        name = space.factors[columns[factor]].name
+        label = f"{name}: |ρ| {strengths[latent, factor]:.2f} with z{latent}"
+        yield name, codes_against_factors(codes[:, [latent]], values[:, [factor]], [label])
 
 
 def _codes(module: Objective, data: DataModule, states: Indices) -> _Codes:

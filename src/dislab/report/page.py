@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from dislab.base import DataModule, Objective
+from dislab.base import DataModule, Objective, is_vector
 from dislab.errors import InputError
 from dislab.report.document import EXPLORER_SCRIPTS, document
-from dislab.report.explorer import explorer_of, traversal_figure
+from dislab.report.explorer import explorer_of, scatter_figures, traversal_figure
 from dislab.report.figures import drawing
 from dislab.report.run_record import (
     PICTURES,
@@ -106,6 +106,10 @@ def _read(index: int, run: ReportedRun) -> _Shown:
     record = read_run(run.folder)
     if run.module is None or run.data is None:
         return _Shown(f"run-{index}", record, None, _UNREAD)
+    if is_vector(run.data.image_shape):
+        figures = scatter_figures(run.module, run.data)
+        drawn = [PagePicture(name, drawing(figure), "") for name, figure in figures]
+        record = record._replace(panels=[*record.panels, *drawn])
     try:
         explorer = explorer_of(run.module, run.data, record.owners)
         return _Shown(f"run-{index}", _with_traversals(record, run.module, explorer), explorer, "")
