@@ -100,16 +100,11 @@ def curve_tables(table: pd.DataFrame, curves: Curves) -> dict[str, Any]:
                 str(int(cells["runs"].max())),
             ]
         )
-    tables: dict[str, Any] = {
+    tables = {
         "means": {
             "header": ["method", "strength", *(LABELS[name] for name in scores), "runs"],
             "rows": rows,
         }
-    }
-    tables["chance"] = {
-        LABELS[name]: round(float(table[f"{name}/chance"].mean()), 2)
-        for name in scores
-        if f"{name}/chance" in table
     }
     compared = _compared(table, curves, scores)
     if compared["rows"]:
@@ -168,7 +163,9 @@ def _compared(table: pd.DataFrame, curves: Curves, scores: Sequence[str]) -> dic
     }
 
 
-def curve_figure(tables: dict[str, Any], across: str, down: str) -> Figure:
+def curve_figure(
+    tables: dict[str, Any], chances: dict[str, float], across: str, down: str
+) -> Figure:
     """A line per method through the means of its strengths, larger dots for larger strengths."""
     header, rows = tables["means"]["header"], tables["means"]["rows"]
     columns = [header.index(LABELS[name]) for name in (across, down)]
@@ -192,7 +189,7 @@ def curve_figure(tables: dict[str, Any], across: str, down: str) -> Figure:
             axes.vlines(right[0], *up[1:], color=colours[method], linewidth=0.8)
         names = [row[1] for row in rows if row[0] == method]
         strengths += [(*point, colours[method]) for point in zip(x, y, names, strict=True)]
-    chance = tables["chance"][LABELS[down]]
+    chance = chances[LABELS[down]]
     axes.axhline(chance, color="0.6", linestyle=":", linewidth=1)
     axes.annotate(
         "chance",
@@ -301,7 +298,8 @@ def main() -> None:
     path = options.out / f"curves_{options.name}.json"
     if options.study is not None:
         write_tables(options.name, Study(options.study), path)
-    tables = json.loads(path.read_text(encoding="utf-8"))["tables"]
+    result = json.loads(path.read_text(encoding="utf-8"))
+    tables = result["tables"]
     if options.name == "higgins":
         figures = {
             "higgins": surface_figure(tables, BETA),
@@ -310,7 +308,7 @@ def main() -> None:
     else:
         figures = {
             options.name if across != TOTAL else f"{options.name}_total_correlation": curve_figure(
-                tables, across, down
+                tables, result["chance"], across, down
             )
             for across, down in CURVES[options.name].axes
         }
@@ -331,6 +329,11 @@ def write_tables(name: str, study: Study, path: Path) -> None:
     result = {
         "command": f"python benchmarks/study_curves.py {name} studies/{study.path.name}",
         "runs": f"{len(table)} of {planned}",
+        "chance": {
+            title: round(float(table[f"{score}/chance"].mean()), 2)
+            for score, title in LABELS.items()
+            if f"{score}/chance" in table
+        },
         "tables": tables,
         "versions": versions(),
     }

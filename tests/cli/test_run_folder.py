@@ -179,7 +179,7 @@ def test_pictures_go_to_every_logger_that_takes_them(
         pictures.append((key, step, images[0].shape[-1]))
 
     monkeypatch.setattr(CSVLogger, "log_image", log_image, raising=False)
-    (tmp_path / "logger.yaml").write_text(f"trainer: {{logger: {LOGGERS['csv']}}}")
+    (tmp_path / "logger.yaml").write_text(f"trainer: {{logger: {LOGGERS['two']}}}")
     assert dislab("fit", "--config=small.yaml", "--config=logger.yaml", "--pictures=true") == 0
     assert {("images/traversals", 2, 3), ("images/reconstructions", 4, 3)} <= set(pictures)
     assert Path(RUN, "images/reconstructions.png").is_file()

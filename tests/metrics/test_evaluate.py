@@ -316,7 +316,7 @@ def test_the_table_has_a_column_for_what_is_known() -> None:
     assert [re.split(r"  +", line) for line in lines.splitlines()] == [
         ["score", "value", "interval", "untrained"],
         ["mig", "0.5000", "[0.4000, 0.6100]", "0.1000 ± 0.0200"],
-        ["active_units", "3.0000"],
+        ["active_units", "3"],
     ]
 
 

@@ -37,7 +37,7 @@ def test_facts_scores_and_transfer_of_a_run(tmp_path: Path) -> None:
     assert found.scores.rows[1] == ["Active units", "3", "", "", "", ""]
     assert found.scores.rows[2] == ["Mine", *[""] * 5]
     assert found.blind == {"MIG": blind_spot("mig"), "Active units": blind_spot("active_units")}
-    assert found.verdict == "No latent carries one factor alone, of x, y."
+    assert found.verdict == "No factor has a latent of its own; x and y share z1."
     assert found.bounds is None
     assert found.transfer is not None
     assert found.transfer.heads == ["scenario/predictor", "error", "error in distribution"]
@@ -154,21 +154,24 @@ def test_the_page_titles_the_information_of_means_as_the_picture_does(
         ),
         (
             [[0.9, 0.2], [0.0, 0.2], [0.0, 0.2]],
-            "No latent carries one factor alone, of x, y.",
+            "No factor has a latent of its own; x and y share z0.",
         ),
         (
             [[0.9, 0.1], [0.0, 0.2], [0.0, 0.25]],
-            "1 of 2 factors has a latent of its own: x in z0; y has none.",
+            "1 of 2 factors has a latent of its own: x in z0; y is spread over several latents.",
         ),
         (
             [[0.9, 0.5], [0.0, 0.4], [0.0, 0.4]],  # y too has most in z0
-            "No latent carries one factor alone, of x, y.",
+            "No factor has a latent of its own; x and y share z0.",
         ),
         (
             [[0.9, 0.01], [0.0, 0.0], [0.0, 0.0]],  # next to nothing
-            "1 of 2 factors has a latent of its own: x in z0; y has none.",
+            "1 of 2 factors has a latent of its own: x in z0; y is in none.",
         ),
-        ([[0.0, 0.05], [0.0, 0.02]], "No latent carries one factor alone, of y."),  # x is constant
+        (
+            [[0.0, 0.05], [0.0, 0.02]],  # x is constant
+            "No factor has a latent of its own; y is in none.",
+        ),
         ([[0.0, 0.0], [0.0, 0.0]], ""),
         ([[0.9, 0.1, 0.2]], ""),
         ([0.9, 0.1], ""),

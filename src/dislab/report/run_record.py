@@ -1,6 +1,6 @@
 """Reads a run folder into the form that a page shows."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import compress, islice
 from pathlib import Path
 from types import MappingProxyType
@@ -8,8 +8,10 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 import torch
+from jaxtyping import Float
+from torch import Tensor
 
-from dislab.codes.latent_order import own_latents
+from dislab.codes.latent_order import LEAST, MAIN, own_latents
 from dislab.errors import InputError
 from dislab.metrics.score_table import blind_spot, is_detail, label, likelihood, score_rows
 from dislab.naming.classes import class_name, method_of
@@ -301,42 +303,67 @@ def _blind(scores: Mapping[str, Any]) -> dict[str, str]:
     return {", ".join(dict.fromkeys(listed)): sentence for sentence, listed in names.items()}
 
 
-def _owners(scored: Mapping[str, Any]) -> dict[str, int | None] | None:
-    """The latent of its own of each factor that varies, by the mutual information of the scores.
-
-    None if that was not scored.
-    """
+def _information(scored: Mapping[str, Any]) -> tuple[list[str], Float[Tensor, "latent factor"]]:
+    """The factors that vary and the mutual information of each latent with them, if scored."""
     parts, factors = _mapping(scored, "parts"), _mapping(scored, "data").get("factors")
     names = [name for name in parts if str(name).endswith("mutual_information")]
     try:
         information = np.nan_to_num(np.asarray(parts[names[0]], dtype=np.float64))
         if not isinstance(factors, list) or information.shape[1:] != (len(factors),):
-            return None
-        own = own_latents(torch.from_numpy(information))
+            return [], torch.zeros(0, 0)
     except (IndexError, TypeError, ValueError):  # no such part, or a record written by hand
-        return None
-    varies = np.any(information != 0, axis=0).tolist()  # nothing is known of constant factors
-    return dict(compress(zip(map(str, factors), own, strict=True), varies))
+        return [], torch.zeros(0, 0)
+    varies = np.any(information != 0, axis=0)  # nothing is known of constant factors
+    return list(compress(map(str, factors), varies)), torch.from_numpy(information[:, varies])
+
+
+def _owners(scored: Mapping[str, Any]) -> dict[str, int | None] | None:
+    """The latent of its own of each factor that varies; None if that was not scored."""
+    factors, information = _information(scored)
+    return dict(zip(factors, own_latents(information), strict=True)) if factors else None
 
 
 def verdict(scored: Mapping[str, Any]) -> str:
     """Sentence on which factors have a latent of their own; empty if that was not scored.
 
+    A factor without one shares its latent, if that has more than half of the information about the
+    factor, or is spread, or is in no latent, as `own_latents` counts.
+
     Args:
         scored: The record of the scores of codes.
     """
-    if not (owners := _owners(scored)):
+    factors, information = _information(scored)
+    if not factors:
         return ""
-    alone = {factor: latent for factor, latent in owners.items() if latent is not None}
-    if not alone:
-        return f"No latent carries one factor alone, of {', '.join(owners)}."
-    listed = ", ".join(f"{factor} in z{latent}" for factor, latent in alone.items())
-    others = [factor for factor in owners if factor not in alone]
-    remainder = (
-        f"; {', '.join(others)} {'has' if len(others) == 1 else 'have'} none" if others else ""
-    )
-    verb = "has a latent of its" if len(alone) == 1 else "have a latent of their"
-    return f"{len(alone)} of {len(owners)} factors {verb} own: {listed}{remainder}."
+    owners = dict(zip(factors, own_latents(information), strict=True))
+    alone = [f"{name} in z{latent}" for name, latent in owners.items() if latent is not None]
+    if alone:
+        verb = "has a latent of its" if len(alone) == 1 else "have a latent of their"
+        text = f"{len(alone)} of {len(owners)} factors {verb} own: {', '.join(alone)}"
+    else:
+        text = "No factor has a latent of its own"
+    rest = [name for name in factors if owners[name] is None]
+    return "; ".join([text, *_without_own(rest, factors, information)]) + "."
+
+
+def _without_own(
+    names: Sequence[str], factors: Sequence[str], information: Float[Tensor, "latent factor"]
+) -> Iterator[str]:
+    """Where the factors without a latent of their own are: shared, spread, or in none."""
+    largest, main = information.max(dim=0)
+    there = [name for name, nats in zip(factors, largest.tolist(), strict=True) if nats > LEAST]
+    latents = dict(zip(factors, main.tolist(), strict=True))
+    most = dict(zip(factors, (largest > MAIN * information.sum(dim=0)).tolist(), strict=True))
+    together = {
+        latents[name]: [other for other in there if latents[other] == latents[name]]
+        for name in names
+        if name in there and most[name]
+    }
+    yield from (f"{' and '.join(members)} share z{k}" for k, members in together.items())
+    rest = [name for name in names if latents[name] not in together or name not in there]
+    for place, is_there in (("spread over several latents", True), ("in none", False)):
+        if members := [name for name in rest if (name in there) is is_there]:
+            yield f"{', '.join(members)} {'is' if len(members) == 1 else 'are'} {place}"
 
 
 def _transfer(scores: Mapping[str, Any]) -> Table:

@@ -422,9 +422,10 @@ def _shares(runs: pd.DataFrame, axes: list[str], measures: Mapping[str, Best]) -
     )
     if not excerpt["note"].any():
         excerpt = excerpt.drop(columns="note")
+    method = "" if axes[0] == "method" else f"`method` is {axes[0]}, "
     return NamedTable(
         "What matters",
-        f"Shares of each score's variance: `method` is {axes[0]}, `setting` the other axes, and "
+        f"Shares of each score's variance: {method}`setting` is the other axes, and "
         "`seed` the rest. Scores of pure noise would get the shares `by chance`.",
         shares,
         (excerpt,),

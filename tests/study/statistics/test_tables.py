@@ -59,6 +59,14 @@ def test_a_summary_has_mean_deviation_and_counts_of_each_setting() -> None:
     assert (second["runs"], second["seeds"], second["missing"]) == (2, 2, 2)
 
 
+def test_the_one_agreement_of_two_runs_has_no_spread() -> None:
+    for seeds, missing in ((2, True), (3, False)):
+        table = study(1, seeds).assign(**{"agreement.alignment": [0.6] * seeds})
+        (row,) = summary(table, "agreement.alignment").to_dict("records")
+        assert row["mean"] == pytest.approx(0.6)
+        assert [math.isnan(row[name]) for name in ("sd", "low", "high")] == [missing] * 3
+
+
 def test_the_interval_of_a_mean_is_that_of_every_possible_resample() -> None:
     values = [0.1, 0.25, 0.3, 0.7]
     row = summary(study(1, 4, mig=values), confidence=0.8, resamples=20_000).iloc[0]

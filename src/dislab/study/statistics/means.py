@@ -9,6 +9,7 @@ import pandas as pd
 from dislab.functional.checks import check_count
 from dislab.study.stages.score import CHANCE
 from dislab.study.statistics._frames import (
+    AGREEMENT,
     Columns,
     check_share,
     chosen_results,
@@ -43,8 +44,8 @@ def summary(
       `<score>/chance`; NaN for results without one, and left out if none has one.
 
     By default a group is one setting, so that its runs differ only in the seed. Deviation and
-    interval are NaN for fewer than two runs. With few seeds the interval is too narrow:
-    docs/statistics.md reports its measured coverage.
+    interval are NaN for fewer than two runs, and for an agreement of runs for fewer than three.
+    With few seeds the interval is too narrow: docs/statistics.md reports its measured coverage.
 
     Efron & Tibshirani (1993), An Introduction to the Bootstrap, chapter 13.
 
@@ -73,12 +74,15 @@ def summary(
             finite = values[name].dropna()
             generator = np.random.default_rng(seed)  # intervals do not depend on each other
             low, high = interval(finite.to_numpy(), confidence, resamples, generator)
+            sd = finite.std()
+            if name.startswith(AGREEMENT) and len(finite) < 3:
+                low = high = sd = np.nan  # two runs have one agreement, with each other
             rows.append(
                 {
                     **key,
                     "score": name,
                     "mean": finite.mean(),
-                    "sd": finite.std(),
+                    "sd": sd,
                     "low": low,
                     "high": high,
                     "runs": len(finite),
