@@ -48,7 +48,7 @@ STEPS: Final = {
 """Steps of a run; as published those of TCL and of the long run of iVAE."""
 SEEDS: Final = {"panels": range(3), "inversion": range(3), "normals": range(3)}
 CURVE: Final = (1000, 5000, 20_000)
-"""Steps of LeJEPA, the last as published."""
+"""Steps of LeJEPA, the last as published and with one seed."""
 LAYERS: Final = (2, 4)
 PUBLISHED: Final = {(2, "IVAE"): 0.92, (2, "TCL"): 0.90, (4, "IVAE"): 0.74, (4, "TCL"): 0.83}
 """Khemakhem et al. (2020), figure 2, read by eye, ±0.02: 2,000 points a segment."""
@@ -237,7 +237,7 @@ def runs(part: str) -> Iterator[tuple[str, Callable[[], Scores]]]:
                         partial(inversion, steps, exponent, seed),
                     )
         else:
-            for trained in CURVE:
+            for trained in CURVE if seed == 0 else CURVE[:-1]:
                 for shape in SHAPES:
                     name = f"{shape:g}, {trained}, {seed}"
                     yield name, partial(normals, shape, trained, seed)

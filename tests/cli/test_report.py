@@ -102,7 +102,7 @@ def test_the_page_of_a_study_lies_in_its_folder(
     ("args", "message"),
     [
         ([], "RUN|STUDY must be given; write dislab report RUN|STUDY …; see dislab report --help"),
-        (["nowhere"], "nowhere is no run: it has no config.yaml; runs are in runs/"),
+        (["nowhere"], "nowhere is no run: it does not exist; runs are in runs/"),
         (
             ["small.yaml", "run"],
             "small.yaml is a study, which has a page of its own; give it alone",

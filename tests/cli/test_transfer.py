@@ -147,7 +147,7 @@ def test_scenarios_that_do_not_fit_are_left_out_unless_named(
 def test_mistakes_with_runs_end_with_one_line(run: str, capsys: pytest.CaptureFixture[str]) -> None:
     capsys.readouterr()
     for args, message in (
-        (["nowhere"], "nowhere is no run: it has no config.yaml"),
+        (["nowhere"], "nowhere is no run: it does not exist; runs are in runs/"),
         ([run], "no scenario that comes with dislab was made for DSprites; name some by --sce"),
         ([run, "--scenarios", "finger_ood1_a"], "scenario finger_ood1_a: no factor is named 'c"),
         ([run, "--scenarios", "finger"], "no scenario is named 'finger'"),

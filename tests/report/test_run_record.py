@@ -114,6 +114,18 @@ def test_a_damaged_record_of_scores_is_named(field: str, value: object, tmp_path
 def test_a_folder_that_is_no_run_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"is no run: it has no config\.yaml"):
         read_run(tmp_path)
+    with pytest.raises(InputError, match="is no run: it does not exist; runs are in runs/"):
+        read_run(tmp_path / "nowhere")
+    study = tmp_path / "study"
+    study.mkdir()
+    (study / "plan.json").touch()
+    with pytest.raises(
+        InputError, match=r"is no run: it is a study, whose runs are in .*study/runs"
+    ):
+        read_run(study)
+    write_run(tmp_path / "version_2")
+    with pytest.raises(InputError, match="name one of its runs: version_2"):
+        read_run(tmp_path)
 
 
 def test_what_a_score_cannot_see() -> None:

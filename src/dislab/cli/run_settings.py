@@ -31,7 +31,7 @@ from dislab.callbacks import (
 from dislab.callbacks._trainer import run_folder
 from dislab.cli.arguments import Parser, chosen
 from dislab.cli.messages import print_warning
-from dislab.errors import InputError
+from dislab.errors import InputError, no_run
 from dislab.runs import CONFIG, checkpoint_of
 from dislab.storage import atomic
 from dislab.study.comparison import flat_settings
@@ -139,9 +139,7 @@ def of_run(args: Sequence[str], resumes: bool) -> list[str]:
         return list(args)
     config = folder / CONFIG
     if not config.is_file():
-        inside = sorted(path.parent.name for path in folder.glob(f"version_*/{CONFIG}"))
-        advice = f"name one of its runs: {', '.join(inside)}" if inside else "runs are in runs/"
-        raise InputError(f"{folder} is no run: it has no {CONFIG}; {advice}")
+        raise no_run(folder, CONFIG)
     if resumes:
         return [f"--config={config}", f"--ckpt_path={checkpoint_of(folder, 'last')}", *args]
     choice, others = _without_choice(args)

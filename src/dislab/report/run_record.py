@@ -12,7 +12,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from dislab.codes.latent_order import LEAST, MAIN, own_latents
-from dislab.errors import InputError
+from dislab.errors import no_run
 from dislab.metrics.score_table import blind_spot, is_detail, label, likelihood, score_rows
 from dislab.naming.classes import class_name, method_of
 from dislab.report.figures import (
@@ -136,7 +136,7 @@ def read_run(folder: Path, draw: bool = True) -> RunRecord:
     """
     path = folder / CONFIG
     if not path.is_file():
-        raise InputError(f"{folder} is no run: it has no {CONFIG}; runs are in runs/")
+        raise no_run(folder, CONFIG)
     settings = published(read_mapping(path, "data: {class_path: SingleData}"))
     records = without_paths(read_scores(folder)) if (folder / SCORES).is_file() else {}
     scored = scored_record(records)

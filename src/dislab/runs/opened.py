@@ -14,7 +14,7 @@ from torch import float64
 from dislab.base import DataModule, Objective, Split
 from dislab.base.datamodule import draw_states, drawable
 from dislab.base.inference import precision_of
-from dislab.errors import InputError, one_line
+from dislab.errors import InputError, no_run, one_line
 from dislab.factors import Indices
 from dislab.functional.checks import check_count
 from dislab.naming.classes import ForeignNameError, method_of
@@ -160,7 +160,7 @@ def run_config(folder: Path, advice: str = "") -> dict[str, Any]:
     """
     path = folder / CONFIG
     if not path.is_file():
-        raise InputError(f"{folder} is no run: it has no {CONFIG}; runs are in runs/{advice}")
+        raise no_run(folder, CONFIG, advice)
     config = read_mapping(path, "data: {class_path: SingleData}")
     if "data" not in config:
         raise InputError(f"{path} does not say what data the run was trained on")

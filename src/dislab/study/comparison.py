@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from dislab.errors import InputError, warn
+from dislab.errors import InputError, no_run, warn
 from dislab.naming.classes import method_of
 from dislab.plugins import STAGES, declared
 from dislab.study.results import RecordWarning
@@ -90,7 +90,7 @@ def published_values(run: Path) -> list[str]:
 def _config(folder: Path) -> dict[str, Any]:
     path = folder / _CONFIG
     if not path.is_file():
-        raise InputError(f"{folder} is no run: it has no {_CONFIG}; runs are in runs/")
+        raise no_run(folder, _CONFIG)
     return read_mapping(path, "model: {class_path: VAE}")
 
 
