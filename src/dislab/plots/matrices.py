@@ -232,8 +232,10 @@ def _blank(latents: int, factors: int, names: Sequence[str]) -> tuple[Figure, Ax
 
 def _check_matrix(matrix: Float[np.ndarray, "latent factor"], names: Sequence[str]) -> None:
     """Rejects an empty matrix, and names that do not match its columns."""
-    if not matrix.size:
-        raise InputError(f"a matrix of shape {matrix.shape} has nothing to draw")
+    if matrix.ndim != 2 or not matrix.size:
+        raise InputError(
+            f"an array of shape {matrix.shape} is no matrix with values: nothing to draw"
+        )
     if len(names) != matrix.shape[1]:
         raise InputError(f"{len(names)} names for {matrix.shape[1]} factors: {', '.join(names)}")
 
