@@ -14,6 +14,7 @@ import argparse
 import json
 import re
 from collections.abc import Sequence
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -313,7 +314,13 @@ def main() -> None:
             for across, down in CURVES[options.name].axes
         }
     for name, figure in figures.items():
-        save(figure, options.pictures / f"curves_{name}.svg")
+        save(figure, options.pictures / f"curves_{name}.svg", origin(result))
+
+
+def origin(result: dict[str, Any]) -> str:
+    """The name of this script and a digest of the tables, which a picture keeps as metadata."""
+    text = json.dumps(result["tables"], ensure_ascii=False)
+    return f"{Path(__file__).name} {sha256(text.encode()).hexdigest()[:12]}"
 
 
 def write_tables(name: str, study: Study, path: Path) -> None:

@@ -243,6 +243,15 @@ def test_every_picture_of_the_rooms_has_the_numbers_of_its_table() -> None:
     assert right.get_xlabel().startswith("ρ with DCI D")
 
 
+@pytest.mark.parametrize("name", ["chen", "chen_total_correlation", "kim"])
+def test_the_pictures_of_curves_have_the_numbers_of_their_tables(name: str) -> None:
+    script = runpy.run_path(str(ROOT / "benchmarks/study_curves.py"))
+    path = ROOT / f"benchmarks/results/curves_{name.partition('_')[0]}.json"
+    picture = (ROOT / f"docs/images/results/curves_{name}.svg").read_text()
+    behind = f"python benchmarks/study_curves.py {name.partition('_')[0]}"
+    assert script["origin"](json.loads(path.read_text())) in picture, behind
+
+
 def test_every_data_set_is_in_the_table_of_its_page() -> None:
     before, _, after = (ROOT / "docs/datasets.md").read_text().partition("\n\nThe number after")
     assert after

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 from jaxtyping import Float, Int
+from tests.report.cases import write_run
 from torch import Tensor
 
 from dislab.base import Dataset, ImageShape, is_vector
@@ -22,6 +23,7 @@ from dislab.objectives import VAE
 from dislab.plots.dataset_sheets import sample_sheet
 from dislab.regularizers import KL
 from dislab.report.explorer import explorer_of, scatter_figures
+from dislab.report.page import ReportedRun, page_of
 from dislab.testing import check_dataset
 
 ROWS = torch.from_numpy(np.random.default_rng(0).normal(3.0, 50.0, (200, 5)).astype(np.float32))
@@ -179,3 +181,15 @@ def test_a_page_has_each_factor_beside_the_latent_that_follows_it(
     assert sorted(values) == sorted(data.indices("test"))
     assert axes.get_xlabel() == "row: |ρ| 1.00 with z1"
     assert not axes.lines  # no value repeats
+
+
+@pytest.mark.parametrize("shares", [{}, {"validation": 0.0, "test": 0.0}])
+def test_a_page_shows_the_factors_of_vectors_in_place_of_an_explorer(
+    shares: dict[str, Any], tmp_path: Path
+) -> None:
+    data = SingleData(Measurements(), 16, residency="host", **shares)
+    data.prepare_data()
+    data.setup("test")
+    page = page_of([ReportedRun(write_run(tmp_path / "run"), model(data).eval(), data)])
+    assert page.count('alt="row"') == 1
+    assert "No explorer: the data are vectors" in page

@@ -16,6 +16,7 @@ from dislab.base.inference import lacks
 from dislab.base.trainer_counters import logs_now
 from dislab.callbacks._trainer import is_rehearsal, run_folder
 from dislab.functional.checks import check_choice, check_count
+from dislab.runs.curves import term_name
 from dislab.storage import WIDTH, text_table
 
 Show = Literal["auto", "bar", "lines", "nothing"]
@@ -201,9 +202,11 @@ class Progress(pl.Callback):
         if values.get("objective") == values.get("loss"):
             values.pop("objective", None)
         if _shows_bounds(trainer):
-            values = {k: v for k, v in values.items() if _term(k) not in _OF_BOUNDS}
+            values = {k: v for k, v in values.items() if term_name(k) not in _OF_BOUNDS}
         first = {"loss": values.pop("loss")} if "loss" in values else {}
-        listed = ", ".join(f"{_term(name)} {value:.6g}" for name, value in (first | values).items())
+        listed = ", ".join(
+            f"{term_name(name)} {value:.6g}" for name, value in (first | values).items()
+        )
         rank_zero_info(fill(f"{split} split: {listed}", WIDTH, subsequent_indent="  "))
 
     def _open_batches(self, trainer: pl.Trainer, name: str, batches: Any) -> None:
@@ -275,12 +278,6 @@ def _shows_bounds(trainer: pl.Trainer) -> bool:
         and isinstance(module, Objective)
         and not (lacks(module, "encode") or lacks(module, "pixel_loss"))
     )
-
-
-def _term(name: str) -> str:
-    """Name of a term of the loss in words; a part with one term of its own name has it once."""
-    part, _, term = name.partition("/")
-    return part if term in ("", part) else f"{part} {term}".replace("/", " ").replace("_", " ")
 
 
 def _loss(trainer: pl.Trainer) -> str:

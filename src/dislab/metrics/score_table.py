@@ -26,7 +26,7 @@ _WORDS: Final = {
 }
 """Names of the field for parts of names of scores."""
 _WORD: Final = re.compile(rf"(?<![a-z0-9])({'|'.join(_WORDS)})(?![a-z0-9])")
-_COUNT: Final = re.compile(r"(?:^|[._/])(?:active_units|num_active)$")
+_COUNT: Final = re.compile(r"(?:^|[._/])(?:active_units|num_active|informative)$")
 """Matches names of scores that count latents."""
 _ACRONYM: Final = re.compile(r"[A-Z]{2,}(?![a-z])")
 

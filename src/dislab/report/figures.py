@@ -19,6 +19,7 @@ from dislab.metrics.sheet import parts_of
 from dislab.plots import heat_map, hinton, kl_bars
 from dislab.plots._panels import COLUMN as COLUMN
 from dislab.plots.output import write_figure
+from dislab.runs.curves import term_name
 
 STAGES: Final = {"train": "#26456e", "validation": "#c0392b"}
 """Stages to draw curves of, with their colours."""
@@ -70,7 +71,7 @@ def curves_figure(
             if (curve := curves.get(f"{stage}/{term}")) is not None:
                 axes.plot(*curve, color=colour, linewidth=1.0, label=stage)
         size = 9 if width is None else 7
-        axes.set_title(term_title(term), fontsize=size, loc="left", parse_math=False)
+        axes.set_title(term_name(term), fontsize=size, loc="left", parse_math=False)
         axes.tick_params(labelsize=7)
         axes.grid(alpha=0.3, linewidth=0.5)
     for idle in panels[len(plotted) :]:
@@ -90,12 +91,6 @@ def loss_terms(rows: Sequence[Mapping[str, str]]) -> list[str]:
         name.partition("/")[2] for row in rows for name in row if name.partition("/")[0] in STAGES
     }
     return sorted(names, key=lambda name: (name != "loss", name.count("/"), name))
-
-
-def term_title(term: str) -> str:
-    """A logged term in words: `kl/kl` is kl, `tc/discriminator_loss` is tc: discriminator loss."""
-    part, _, name = term.partition("/")
-    return part if name in ("", part) else f"{part}: {name.replace('_', ' ')}"
 
 
 def _curve(rows: Sequence[Mapping[str, str]], name: str) -> npt.NDArray[np.float64] | None:

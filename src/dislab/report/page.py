@@ -1,6 +1,7 @@
 """The page of runs."""
 
 from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -8,7 +9,7 @@ from dislab.base import DataModule, Objective, is_vector
 from dislab.errors import InputError
 from dislab.report.document import EXPLORER_SCRIPTS, document
 from dislab.report.explorer import explorer_of, scatter_figures, traversal_figure
-from dislab.report.figures import drawing
+from dislab.report.figures import MOST_PANELS, drawing
 from dislab.report.run_record import (
     PICTURES,
     TRAVERSALS,
@@ -106,11 +107,11 @@ def _read(index: int, run: ReportedRun) -> _Shown:
     record = read_run(run.folder)
     if run.module is None or run.data is None:
         return _Shown(f"run-{index}", record, None, _UNREAD)
-    if is_vector(run.data.image_shape):
-        figures = scatter_figures(run.module, run.data)
-        drawn = [PagePicture(name, drawing(figure), "") for name, figure in figures]
-        record = record._replace(panels=[*record.panels, *drawn])
     try:
+        if is_vector(run.data.image_shape):
+            figures = islice(scatter_figures(run.module, run.data), MOST_PANELS)
+            drawn = [PagePicture(name, drawing(figure), "") for name, figure in figures]
+            record = record._replace(panels=[*record.panels, *drawn])
         explorer = explorer_of(run.module, run.data, record.owners)
         return _Shown(f"run-{index}", _with_traversals(record, run.module, explorer), explorer, "")
     except InputError as error:  # the method has nothing to explore

@@ -23,10 +23,9 @@ from dislab.report.figures import (
     loss_terms,
     part_figures,
     picture,
-    term_title,
 )
 from dislab.runs import CONFIG, SCORES, read_scores
-from dislab.runs.curves import CURVES, read_curves
+from dislab.runs.curves import CURVES, read_curves, term_name
 from dislab.runs.literature import literature
 from dislab.runs.published import published, without_paths
 from dislab.yaml_files import read_mapping, yaml_text
@@ -361,9 +360,9 @@ def _without_own(
     }
     yield from (f"{' and '.join(members)} share z{k}" for k, members in together.items())
     rest = [name for name in names if latents[name] not in together or name not in there]
-    for place, is_there in (("spread over several latents", True), ("in none", False)):
+    for ending, is_there in (("spread over several latents", True), ("in none", False)):
         if members := [name for name in rest if (name in there) is is_there]:
-            yield f"{', '.join(members)} {'is' if len(members) == 1 else 'are'} {place}"
+            yield f"{', '.join(members)} {'is' if len(members) == 1 else 'are'} {ending}"
 
 
 def _transfer(scores: Mapping[str, Any]) -> Table:
@@ -398,7 +397,7 @@ def _curves(folder: Path) -> Iterator[PagePicture]:
     rows = read_curves(folder / CURVES).rows
     figures = ((term, curves_figure(rows, [term], COLUMN)) for term in loss_terms(rows))
     for term, figure in islice(((t, f) for t, f in figures if f is not None), MOST_PANELS):
-        yield PagePicture(term_title(term), drawing(figure), "over the steps of training")
+        yield PagePicture(term_name(term), drawing(figure), "over the steps of training")
 
 
 def _pictures(folder: Path) -> Iterator[PagePicture]:

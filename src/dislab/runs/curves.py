@@ -16,6 +16,17 @@ from dislab.storage import atomic, remove_leftovers
 
 CURVES: Final = "metrics.csv"
 
+
+def term_name(term: str) -> str:
+    """A logged term of the loss in words: `kl/kl` is kl, `tc/discriminator_loss` both words.
+
+    >>> term_name("kl/kl"), term_name("tc/discriminator_loss")
+    ('kl', 'tc discriminator loss')
+    """
+    part, _, name = term.partition("/")
+    return part if name in ("", part) else f"{part} {name}".replace("/", " ").replace("_", " ")
+
+
 Row = dict[str, str]
 """Cell texts of a row by column, without empty cells."""
 

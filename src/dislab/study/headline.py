@@ -141,7 +141,9 @@ def _narrow(
             for score in runs[name]
         ]
     for name in agreement:
-        table[heads[name]] = ["–" if pd.isna(score) else f"{score:.3f}" for score in runs[name]]
+        table[heads[name]] = [
+            "–" if pd.isna(score) else score_text(name, score) for score in runs[name]
+        ]
     return table
 
 

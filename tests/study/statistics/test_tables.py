@@ -21,6 +21,7 @@ from dislab.study.statistics import (
     rank_correlations,
     seeds_needed,
     summary,
+    summary_table,
     variance_shares,
 )
 from dislab.study.statistics.paired import _seeds_of_t_test, sign_test
@@ -65,6 +66,14 @@ def test_the_one_agreement_of_two_runs_has_no_spread() -> None:
         (row,) = summary(table, "agreement.alignment").to_dict("records")
         assert row["mean"] == pytest.approx(0.6)
         assert [math.isnan(row[name]) for name in ("sd", "low", "high")] == [missing] * 3
+        (cell,) = summary_table(summary(table, "agreement.alignment"))["agreement.alignment"]
+        assert cell == ("0.600" if missing else "0.600 ± 0.000 [0.600, 0.600]")
+
+
+def test_a_table_shows_numbers_of_latents_as_counts() -> None:
+    table = study(1, 3).assign(**{"agreement.informative": [6.0, 5.0, 6.0]})
+    (cell,) = summary_table(summary(table, "agreement.informative"))["agreement.informative"]
+    assert cell.startswith("5.7 ± 0.6 [5")
 
 
 def test_the_interval_of_a_mean_is_that_of_every_possible_resample() -> None:

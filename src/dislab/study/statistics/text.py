@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from dislab.functional.checks import check_count
+from dislab.metrics.score_table import count_text, is_count
 from dislab.storage import markdown_text
 
 _NUMBERS: Final = ("score", "mean", "sd", "low", "high", "runs", "seeds", "missing", "chance")
@@ -57,8 +58,13 @@ def _chance(summary: pd.DataFrame, keys: list[str], digits: int) -> dict[str, st
 
 
 def _cell(record: dict[Any, Any], digits: int) -> str:
-    mean, sd, low, high = (_text(record[name], digits) for name in ("mean", "sd", "low", "high"))
-    if record["runs"] < 2:
+    mean, sd, low, high = (
+        count_text(record[name])
+        if is_count(record["score"], record[name])
+        else _text(record[name], digits)
+        for name in ("mean", "sd", "low", "high")
+    )
+    if math.isnan(record["sd"]):
         return mean
     return f"{mean} ± {sd} [{low}, {high}]"
 
