@@ -3,13 +3,13 @@
 python benchmarks/darla.py --study studies/darla_laptop --agents agents/darla_laptop
 
 Where dislab-control is installed, after the commands of that page; in the folder in which they ran.
-Writes benchmarks/results/darla_laptop.json and docs/images/results/darla_*.png.
+Writes benchmarks/results/darla_laptop.json and docs/images/results/darla_curves.png; from the file
+`study_figures.py` draws the returns.
 """
 
 import argparse
 import csv
 import json
-import re
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
@@ -139,29 +139,6 @@ def curves(agents: dict[str, list[Path]]) -> Figure:
     return figure
 
 
-def bars(returns: dict[str, dict[str, dict[str, Any]]]) -> Figure:
-    """Return of each representation in each domain, with the standard error over agents."""
-    figure = Figure(figsize=(7, 3.4), layout="constrained")
-    axes = figure.subplots()
-    width = 0.8 / len(DOMAINS)
-    for column, domain in enumerate(DOMAINS):
-        at = np.arange(len(returns)) + (column - (len(DOMAINS) - 1) / 2) * width
-        means = [domains[domain]["mean"] for domains in returns.values()]
-        errors = [domains[domain]["error"] for domains in returns.values()]
-        axes.bar(at, means, width, yerr=errors, label=domain, error_kw={"linewidth": 0.8})
-    axes.axhline(0, color="black", linewidth=0.8)
-    axes.set_xticks(range(len(returns)), [label(name) for name in returns])
-    axes.tick_params(axis="x", labelsize=8)
-    axes.set_ylabel("mean return")
-    axes.legend(fontsize=8, frameon=False)
-    return figure
-
-
-def label(name: str) -> str:
-    """A name on two lines."""
-    return re.sub(r"(:|,| of) ", r"\1\n", NAMES[name])
-
-
 def rounded(value: float) -> str:
     """Two digits, and no minus before zero."""
     return f"{round(value, 2) + 0.0:.2f}"
@@ -222,6 +199,7 @@ def main() -> None:
             [NAMES[name], *(ratio(row_values[key]) for key in DOMAINS[1:])]
             for name, row_values in returns.items()
         ],
+        "intervals": "episodes",
     }
     tables["probes"] = {
         "header": ["representation", *DOMAINS, *SCORES.values()],
@@ -246,7 +224,6 @@ def main() -> None:
         temporary.write_text(text + "\n", encoding="utf-8")
     PICTURES.mkdir(parents=True, exist_ok=True)
     curves(agents).savefig(PICTURES / "darla_curves.png", dpi=110)
-    bars(returns).savefig(PICTURES / "darla_returns.png", dpi=110)
     for row_values in tables.values():
         for row in [row_values["header"], *row_values["rows"]]:
             print(" | ".join(row))

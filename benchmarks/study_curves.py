@@ -105,6 +105,7 @@ def curve_tables(table: pd.DataFrame, curves: Curves) -> dict[str, Any]:
         "means": {
             "header": ["method", "strength", *(LABELS[name] for name in scores), "runs"],
             "rows": rows,
+            "intervals": "runs",
         }
     }
     compared = _compared(table, curves, scores)
@@ -130,6 +131,7 @@ def curve_tables(table: pd.DataFrame, curves: Curves) -> dict[str, Any]:
             ]
             for row in correlations.itertuples()
         ],
+        "intervals": "runs",
     }
     return tables
 
@@ -161,6 +163,7 @@ def _compared(table: pd.DataFrame, curves: Curves, scores: Sequence[str]) -> dic
     return {
         "header": ["methods", "score", "difference", "p", "p (Holm)", "seeds"],
         "rows": sorted(rows),
+        "intervals": "differences",
     }
 
 
@@ -274,7 +277,7 @@ def surface_tables(table: pd.DataFrame) -> dict[str, Any]:
     ]
     heads = ["latents", *(f"best β·M/N by {LABELS[name]}" for name in scores)]
     return {
-        "means": {"header": header, "rows": rows},
+        "means": {"header": header, "rows": rows, "intervals": "runs"},
         "best": {"header": heads, "rows": best},
     }
 

@@ -1,9 +1,9 @@
-"""Pictures of the studies of the rooms, from the tables in benchmarks/results.
+"""Pictures of docs/results that need no run, from the tables and values in benchmarks/results.
 
 python benchmarks/study_figures.py
 
-Writes docs/images/results/NAME_rooms.svg, so that no run is needed; `study_claims.py` writes the
-tables. Dots are means or rank correlations, lines their ranges or intervals, as in the tables.
+Writes docs/images/results/*.svg. Dots are means or rank correlations, lines their ranges,
+intervals or errors, as in the tables.
 """
 
 import json
@@ -24,15 +24,23 @@ COLOURS: Final = ("#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7")
 MARKERS: Final = ("o", "s", "^", "D", "v")
 CHANCE: Final = "0.9"
 NUMBER: Final = re.compile(r"-?\d+\.\d+")
+DISENTANGLEMENT: Final = "dci_hgbt_disentanglement"
+PREDICTORS: Final = {"GradientBoosting": "trees", "MLP": "a network", "Ridge": "ridge regression"}
+KINDS: Final = {"alone": "β-VAE", "weak": "Ada-GVAE", "mixed": "mixed codes"}
 
 Rows = list[list[str]]
 
 
 def tables_of(name: str) -> dict[str, Rows]:
     """The rows of each table of a study, with the heading first."""
-    path = ROOT / "benchmarks" / "results" / f"{name}_rooms.json"
-    tables = json.loads(path.read_text(encoding="utf-8"))["tables"]
+    tables = result_of(name)["tables"]
     return {key: [table["header"], *table["rows"]] for key, table in tables.items()}
+
+
+def result_of(name: str) -> dict[str, Any]:
+    """All that a file of results holds."""
+    path = ROOT / "benchmarks" / "results" / f"{name}.json"
+    return dict(json.loads(path.read_text(encoding="utf-8")))
 
 
 def column(rows: Rows, title: str) -> list[str]:
@@ -43,7 +51,7 @@ def column(rows: Rows, title: str) -> list[str]:
 
 def locatello() -> Figure:
     """Shares of variance of each score, and the rank correlation of each selector with it."""
-    tables = tables_of("locatello")
+    tables = tables_of("locatello_rooms")
     figure, (left, right) = _panels((1, 1.25))
     *shares, _ = tables["shares"][1:]
     scores = [row[0] for row in shares]
@@ -65,7 +73,7 @@ def locatello() -> Figure:
 
 def dittadi() -> Figure:
     """Errors of trees against DCI D in two shifts, a point a model."""
-    tables = tables_of("dittadi")
+    tables = tables_of("dittadi_rooms")
     points = tables["points"]
     methods = column(points, "method")
     shifts = points[0][2:]
@@ -91,7 +99,7 @@ def dittadi() -> Figure:
 
 def montero() -> Figure:
     """The ratio of losses of each method in each condition, and ρ of DCI D with it."""
-    tables = tables_of("montero")
+    tables = tables_of("montero_rooms")
     figure, (left, right) = _panels((1.6, 1))
     ratios = tables["ratios"]
     conditions = ratios[0][2:]
@@ -119,7 +127,7 @@ def montero() -> Figure:
 
 def correlated() -> Figure:
     """The importance that two hues share, and MIG, of each method under each correlation."""
-    rows = tables_of("correlated")["shared"]
+    rows = tables_of("correlated_rooms")["shared"]
     figure, panels = _panels((1, 1))
     methods = list(dict.fromkeys(column(rows, "method")))
     kinds = list(dict.fromkeys(column(rows, "correlation")))
@@ -133,7 +141,7 @@ def correlated() -> Figure:
 
 def labels() -> Figure:
     """DCI D by the number of labels, and the rank correlation of each score with the tasks."""
-    tables = tables_of("labels")
+    tables = tables_of("labels_rooms")
     figure, (left, right) = _panels((1, 1.15))
     *rows, _ = tables["labels"][1:]
     methods = list(dict.fromkeys(row[0] for row in rows))
@@ -160,9 +168,52 @@ def labels() -> Figure:
     return figure
 
 
-def _panels(widths: Sequence[float]) -> tuple[Figure, Any]:
-    figure = Figure(figsize=(8, 3.5), layout="constrained")
-    return figure, figure.subplots(1, len(widths), width_ratios=widths)
+def darla() -> Figure:
+    """Mean return of the agents on each representation in each domain, with its error."""
+    returns = result_of("darla_laptop")["returns"]
+    titles = column(tables_of("darla_laptop")["ratios"], "representation")
+    cells: dict[str, list[str]] = {domain: [] for domain in next(iter(returns.values()))}
+    for domains in returns.values():
+        for domain, row in domains.items():
+            ends = (row["mean"] + sign * row["error"] for sign in (0, -1, 1))
+            cells[domain].append(" ".join(f"{end:.4f}" for end in ends))
+    figure, (axes,) = _panels((1,), height=4)
+    _dots(axes, cells, titles, "mean return; a ball gives +1, a cube −1; grey line: nothing gained")
+    axes.axvline(0, color="0.6", linewidth=0.8, zorder=0)
+    return figure
+
+
+def dittadi_finger() -> Figure:
+    """Errors of each predictor against DCI D under each shift, of models and of mixed codes."""
+    result = result_of("dittadi_finger")
+    chance, models = result["chance"], result["models"].values()
+    figure = Figure(figsize=(9, 6), layout="constrained")
+    panels = figure.subplots(len(PREDICTORS), len(chance), sharex=True, sharey=True)
+    for row, (predictor, title) in zip(panels, PREDICTORS.items(), strict=True):
+        for axes, shift in zip(row, chance, strict=True):
+            for k, (kind, label) in enumerate(KINDS.items()):
+                points = [
+                    (model["scores"][DISENTANGLEMENT], model["transfer"][shift][predictor]["error"])
+                    for model in models
+                    if model["kind"] == kind and shift in model["transfer"]
+                ]
+                if points:
+                    style = {"color": COLOURS[k], "marker": MARKERS[k], "label": label}
+                    axes.scatter(*np.transpose(points), s=18, alpha=0.75, lw=0, **style)
+            axes.axhline(chance[shift]["error"], color="0.5", linestyle=":", label="chance")
+            axes.set_ylim(0, 0.42)
+        row[0].set_ylabel(f"error of {title}")
+    for axes, shift in zip(panels[0], chance, strict=True):
+        axes.set_title(shift, fontsize=10)
+    figure.supxlabel("DCI D", fontsize="medium")
+    handles = panels[0, 0].get_legend_handles_labels()
+    figure.legend(*handles, loc="outside upper center", ncols=4, frameon=False)
+    return figure
+
+
+def _panels(widths: Sequence[float], height: float = 3.5) -> tuple[Figure, Any]:
+    figure = Figure(figsize=(8, height), layout="constrained")
+    return figure, figure.subplots(1, len(widths), width_ratios=widths, squeeze=False)[0]
 
 
 def _dots(
@@ -205,25 +256,28 @@ def _numbers(cell: str) -> list[float]:
     return [float(number) for number in NUMBER.findall(cell)]
 
 
-FIGURES: Final[dict[str, Callable[[], Figure]]] = {
-    "locatello": locatello,
-    "dittadi": dittadi,
-    "montero": montero,
-    "correlated": correlated,
-    "labels": labels,
+FIGURES: Final[dict[str, tuple[str, Callable[[], Figure]]]] = {
+    "locatello_rooms": ("locatello_rooms", locatello),
+    "dittadi_rooms": ("dittadi_rooms", dittadi),
+    "montero_rooms": ("montero_rooms", montero),
+    "correlated_rooms": ("correlated_rooms", correlated),
+    "labels_rooms": ("labels_rooms", labels),
+    "darla_returns": ("darla_laptop", darla),
+    "dittadi_transfer": ("dittadi_finger", dittadi_finger),
 }
+"""By the name of the picture, the file of results and the function that draws from it."""
 
 
-def origin(name: str) -> str:
+def origin(result: str) -> str:
     """The name of this script and a digest of the tables, which a picture keeps as metadata."""
-    text = json.dumps(tables_of(name), ensure_ascii=False)
+    text = json.dumps(tables_of(result), ensure_ascii=False)
     return f"{Path(__file__).name} {sha256(text.encode()).hexdigest()[:12]}"
 
 
 def main() -> None:
-    for name, draw in FIGURES.items():
-        path = ROOT / "docs" / "images" / "results" / f"{name}_rooms.svg"
-        save(draw(), path, origin(name))
+    for name, (result, draw) in FIGURES.items():
+        path = ROOT / "docs" / "images" / "results" / f"{name}.svg"
+        save(draw(), path, origin(result))
 
 
 if __name__ == "__main__":

@@ -2,12 +2,18 @@
 
 A table stands between `<!-- table: what -->` and `<!-- end -->`, where `what` is
 
+    commands            the commands of dislab, in the order of its help
     plugins GROUP       the plug-ins of a group, of dislab itself
+    scores              the scores, with links to their parts of docs/metrics.md
     datasets            the data sets with their factors and licences
     zoo                 the trained models
     results FILE NAME   a table that a benchmark wrote into benchmarks/results/FILE.json
     summary STUDY NAME  a table of docs/results/STUDY/summary.md, which `dislab study summary` wrote
     verdicts            the numbers of verdicts in each part of docs/results/what_comes_out.md
+
+A line below the tables of studies says which intervals their brackets hold, as `intervals` beside
+the rows of a file in benchmarks/results records it, and what a star means.
+Scores have two decimals.
 """
 
 import inspect
@@ -17,17 +23,31 @@ import sys
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Container
+from decimal import Decimal
 from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any, Final
 
-from dislab.plugins import Plugin, available, load_all
+from dislab import cli
+from dislab.plugins import COMMANDS, Plugin, available, declared, load_all
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
 ZOO = ROOT / "plugins" / "dislab-zoo" / "src" / "dislab_zoo" / "files"
+METRICS = ROOT / "docs" / "metrics.md"
 CLAIMS = ROOT / "docs" / "results" / "what_comes_out.md"
 VERDICTS = ("yes", "partly", "no", "example", "not tried")
+INTERVALS = {
+    "runs": "by resampling runs (bootstrap)",
+    "differences": "by resampling the seeds' differences (bootstrap)",
+    "episodes": "by resampling the episodes of these agents (bootstrap)",
+    "seeds": "by leaving out one seed at a time (jackknife)",
+    "both": "of ρ by resampling runs (bootstrap), of all else by leaving out one seed at a time "
+    "(jackknife)",
+}
+"""What the brackets of a table hold, by the word for it in its file."""
+TWO_DECIMALS = re.compile(r"MIG|SAP|DCI|Modularity|.*(score|FactorVAE)$|.*_mig|.*disentanglement")
+"""Headings of columns of scores."""
 MARKED = re.compile(r"<!-- table: ([\w ]+) -->\n(?:.*?\n)??<!-- end -->", re.DOTALL)
 
 
@@ -56,6 +76,28 @@ def _plugins(group: str) -> str:
         if plugin.distribution == "dislab"  # whatever else is installed where the pages are made
     ]
     return "\n".join(["| name | what it is |", "|---|---|", *rows])
+
+
+def _commands() -> str:
+    """The commands with the first lines of their docstrings."""
+    summaries = declared(COMMANDS)
+    rows = [f"| `dislab {name}` | {summaries[name].summary} |" for name in cli.COMMANDS]
+    return "\n".join(["| command | what it does |", "|---|---|", *rows])
+
+
+def _scores() -> str:
+    """The scores in the order of the page that defines them, each with a link to its heading."""
+    summaries = {plugin.name: plugin.summary for plugin in available("metrics")}
+    rows = []
+    for heading in re.findall(r"^## (.*`.*)$", METRICS.read_text(encoding="utf-8"), re.MULTILINE):
+        letters = re.sub(r"[^a-z0-9\s-]", "", heading.lower()).strip()
+        anchor = re.sub(r"[-\s]+", "-", letters)  # as Markdown makes it
+        rows += [
+            f"| [`{name}`](#{anchor}) | {summaries[name]} |"
+            for name in re.findall(r"`(\w+)`", heading)
+            if name in summaries
+        ]
+    return "\n".join(["| score | what it is |", "|---|---|", *rows])
 
 
 def _datasets() -> str:
@@ -116,15 +158,55 @@ def _zoo() -> str:
 
 def _results(name: str, table: str) -> str:
     result = json.loads((RESULTS / f"{name}.json").read_text())["tables"][table]
-    cells = [[re.sub(r"(?<![\w.)-])-(?=\d)", "−", cell) for cell in row] for row in result["rows"]]
-    rows = [result["header"], ["---"] * len(result["header"]), *cells]
-    return "\n".join("| " + " | ".join(row) + " |" for row in rows)
+    return _shown(result["header"], result["rows"], result.get("intervals", ""))
 
 
 def _summary(study: str, table: str) -> str:
     text = (ROOT / "docs" / "results" / study / "summary.md").read_text(encoding="utf-8")
     start, end = (f"<!-- --8<-- [{side}:{table}] -->" for side in ("start", "end"))
-    return text.partition(start)[2].partition(end)[0].strip()
+    parts = text.partition(start)[2].partition(end)[0].strip().split("\n\n")
+    intervals = "differences" if table.startswith("comparisons") else "runs"
+    return "\n\n".join(_shown_again(part, intervals) for part in parts)
+
+
+def _shown_again(table: str, intervals: str) -> str:
+    """A table of a summary as those of results, with two decimals but for p."""
+    header, _, *rows = (
+        [c.strip() for c in line.strip("| ").split(" | ")] for line in table.split("\n")
+    )
+    return _shown(header, rows, intervals, re.compile(r"(?!p\b|least possible p)"))
+
+
+def _shown(
+    header: list[str],
+    rows: list[list[str]],
+    intervals: str,
+    rounded: re.Pattern[str] = TWO_DECIMALS,
+) -> str:
+    """A table with minus signs, two decimals in the `rounded` columns, and its legend."""
+    cells = [
+        [
+            re.sub(
+                r"(?<![\w.)-])-(?=\d)", "−", _two_decimals(cell) if rounded.match(head) else cell
+            )
+            for head, cell in zip(header, row, strict=True)
+        ]
+        for row in rows
+    ]
+    lines = "\n".join(f"| {' | '.join(row)} |" for row in [header, ["---"] * len(header), *cells])
+    text = "\n".join(cell for row in rows for cell in row)
+    legend = []
+    if re.search(r"(?:^|\d )\[[-−+]?\d", text, re.MULTILINE):
+        if intervals not in INTERVALS:
+            sys.exit(f"a table with {header} has intervals, but no word of {', '.join(INTERVALS)}")
+        legend.append(f"Brackets: 95 % intervals, {INTERVALS[intervals]}.")
+    if "\\*" in text:
+        legend.append("\\*: p < .05 after Holm's correction.")
+    return lines + (f"\n\n*{' '.join(legend)}*" if legend else "")
+
+
+def _two_decimals(cell: str) -> str:
+    return re.sub(r"\d+\.\d{3,}(?!\d)", lambda number: f"{Decimal(number[0]):.2f}", cell)
 
 
 def _verdicts() -> str:
@@ -151,7 +233,9 @@ def _verdicts() -> str:
 
 
 TABLES: Final[dict[str, Callable[..., str]]] = {
+    "commands": _commands,
     "plugins": _plugins,
+    "scores": _scores,
     "datasets": _datasets,
     "zoo": _zoo,
     "results": _results,

@@ -228,19 +228,24 @@ def test_a_page_of_results_has_its_finding_then_the_conditions_then_tables(path:
         assert (path.parent / picture[1]).is_file()
 
 
-def test_every_picture_of_the_rooms_has_the_numbers_of_its_table() -> None:
+def test_every_picture_of_results_has_the_numbers_of_its_table() -> None:
     script = runpy.run_path(str(ROOT / "benchmarks/study_figures.py"))
     pages = "".join(path.read_text() for path in RESULTS)
-    for name in script["FIGURES"]:
-        picture = f"images/results/{name}_rooms.svg"
+    for name, (result, _) in script["FIGURES"].items():
+        picture = f"images/results/{name}.svg"
         behind = f"{name} is behind: python benchmarks/study_figures.py"
-        assert script["origin"](name) in (ROOT / "docs" / picture).read_text(), behind
+        assert script["origin"](result) in (ROOT / "docs" / picture).read_text(), behind
         assert f"](../{picture})" in pages
-    left, right = script["FIGURES"]["labels"]().axes
-    rows = script["tables_of"]("labels")["labels"][1:-1]
+    left, right = script["labels"]().axes
+    rows = script["tables_of"]("labels_rooms")["labels"][1:-1]
     dots = {line.get_xdata()[0] for line in left.lines}
     assert dots == {float(row[3].split()[0]) for row in rows}
     assert right.get_xlabel().startswith("ρ with DCI D")
+    returns = script["tables_of"]("darla_laptop")["returns"][1:-1]
+    (axes,) = script["darla"]().axes
+    dots = [line.get_xdata()[0] for line in axes.lines if line.get_marker() != "None"]
+    means = [float(cell.split()[0]) for row in returns for cell in row[1:]]
+    assert sorted(dots) == pytest.approx(sorted(means), abs=0.006)
 
 
 @pytest.mark.parametrize("name", ["chen", "chen_total_correlation", "kim"])

@@ -39,7 +39,7 @@ def claims_on_correlation(runs: pd.DataFrame) -> dict[str, Table]:
         rows.append([METHODS[method], correlation, *scores])
     header = ["method", "correlation", "shared by floor and object hue", "MIG", "DCI D"]
     claims = [*_shared_latents(runs), _penalised_total_correlation(runs)]
-    return {"claims": claims_table(claims), "shared": {"header": header, "rows": rows}}
+    return {"claims": claims_table(claims, "seeds"), "shared": {"header": header, "rows": rows}}
 
 
 def _shared_latents(runs: pd.DataFrame) -> list[Claim]:

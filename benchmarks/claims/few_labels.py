@@ -66,7 +66,7 @@ def claims_on_labels(runs: pd.DataFrame) -> dict[str, Table]:
     task_claims, correlations = _tasks(runs)
     claims += [*selection_claims, *task_claims]
     return {
-        "claims": claims_table(claims),
+        "claims": claims_table(claims, "seeds"),
         "labels": _by_labels(runs),
         "selection": selection,
         "correlations": correlations,
@@ -141,8 +141,7 @@ def _predictors(correlations: pd.DataFrame, chance: float) -> Claim:
     return Claim(
         "Disentangled codes need no fewer labels for downstream tasks",
         "Locatello et al. (2019), section 5.5",
-        f"ρ with accuracy after 100 labels over that after 1,000; {here}; by chance below "
-        f"{chance:.2f}",
+        f"ρ with the {here}; by chance below {chance:.2f}",
         list(~((part["rho"] > 0) & (part["p_holm"] < LEVEL))),
     )
 

@@ -26,6 +26,7 @@ from claims.tables import (
     named_range,
     rho_by_chance,
     spread,
+    value_range,
 )
 from dislab.study import Study
 from dislab.study.statistics import correlation_table, holm, rank_correlations, variance_shares
@@ -77,8 +78,7 @@ def _shares(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
     ]
     rows.append(["by chance below (shuffled scores)", *(f"{level:.2f}" for level in chance)])
     spread = [
-        f"{name} {named_range(zip(SCORES.values(), value[:, k], strict=True))}, by chance below "
-        f"{chance[k]:.2f}"
+        f"{name} {value_range(value[:, k])}, by chance below {chance[k]:.2f}"
         for k, name in enumerate(SHARES)
     ]
     # what is left over is the seed only if it is more than shuffled scores leave
@@ -98,7 +98,7 @@ def _shares(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
             list(more),
         ),
     ]
-    return claims, {"header": ["score", *SHARES], "rows": rows}
+    return claims, {"header": ["score", *SHARES], "rows": rows, "intervals": "seeds"}
 
 
 def _names(chosen: Iterable[bool]) -> str:
@@ -140,7 +140,7 @@ def _agreement(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
         f"ρ {_named_pairs(others)}, {agree.sum()} of {len(others)} pairs with a corrected p < .05; "
         f"with Modularity {_named_pairs(with_odd, MODULARITY)}; by chance below {chance}"
     )
-    supported = [*agree, bool(with_odd["rho"].mean() < others["rho"].mean())]
+    supported = [*agree, *(with_odd["p_holm"] >= LEVEL)]  # no agreement is no test that finds one
     claim = Claim("All scores but Modularity rank models alike", "section 5.2", here, supported)
     return [claim], {"header": ["ρ", *SCORES.values()], "rows": rows}
 
@@ -175,7 +175,8 @@ def _overlap(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
     )
     claim = Claim("The scores of the methods overlap", "section 5.3", here, overlaps)
     ends = ["best method, mean (range)", "worst method, mean (range)"]
-    return [claim], {"header": ["score", *ends, "worst beats best"], "rows": rows}
+    header = ["score", *ends, "worst beats best"]
+    return [claim], {"header": header, "rows": rows, "intervals": "seeds"}
 
 
 def _beaten(runs: pd.DataFrame, column: str, best: str, worst: str) -> Numbers:

@@ -40,7 +40,7 @@ def montero(study: Study, runs: pd.DataFrame) -> dict[str, Table]:
         "correlations": correlations,
     }
     claims = [claim, _true_factors(runs, conditions), _extrapolation(runs, conditions)]
-    return {"claims": claims_table(claims), **tables}
+    return {"claims": claims_table(claims, "both"), **tables}
 
 
 def _generalisation(runs: pd.DataFrame) -> tuple[Claim, Table]:
@@ -60,7 +60,8 @@ def _generalisation(runs: pd.DataFrame) -> tuple[Claim, Table]:
         f"ρ of DCI D with the ratio: {figures}; by chance below {chance:.2f}",
         list(~((correlations["p_holm"] < LEVEL) & (correlations["rho"] < 0))[within]),
     )
-    return claim, {"header": ["runs", "ρ of DCI D and the ratio", "p (Holm)"], "rows": rows}
+    header = ["runs", "ρ of DCI D and the ratio", "p (Holm)"]
+    return claim, {"header": header, "rows": rows, "intervals": "runs"}
 
 
 def _true_factors(runs: pd.DataFrame, conditions: list[str]) -> Claim:

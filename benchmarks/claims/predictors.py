@@ -72,7 +72,7 @@ def claims_on_predictors(runs: pd.DataFrame) -> dict[str, Table]:
     no_codes = [f"{runs[f'{SCENARIO}/chance'].mean():.2f}", f"{rho_by_chance(runs):.2f}"]
     rows.append(["chance", *no_codes, *[no_codes[1]] * len(PREDICTORS)])
     header = ["predictor", "error in OOD1-B", "ρ with DCI D", *(f"ρ with {n}" for n in PREDICTORS)]
-    return {"claims": claims_table(claims), "errors": {"header": header, "rows": rows}}
+    return {"claims": claims_table(claims, "runs"), "errors": {"header": header, "rows": rows}}
 
 
 def _alike(pairs: pd.DataFrame, text: str, members: tuple[str, ...], chance: str) -> Claim:

@@ -80,17 +80,18 @@ def _choices(
             figures = [f"{p:.3f}", f"{choice.regret:.2f}", f"{at_random:.2f}"]
             rows.append([title, selector, interval(row["rho"], row["low"], row["high"]), *figures])
     figures = ["p (Holm)", "regret", "regret of a random choice"]
-    return choices, {"header": ["score", "chosen by", "ρ", *figures], "rows": rows}
+    header = ["score", "chosen by", "ρ", *figures]
+    return choices, {"header": header, "rows": rows, "intervals": "runs"}
 
 
 def claim_without_labels(choices: Sequence[Choice], chance: float) -> Claim:
     """The claim on one selector, with the scores for which it helps or only ranks runs."""
     helps = [choice.helps for choice in choices]
     good = [choice.score for choice in choices if choice.helps]
-    here = f"{_figures(choices, chance)} of six" + (f" ({', '.join(good)})" if good else "")
+    here = _figures(choices, chance) + (f" ({', '.join(good)})" if good else "")
     here += "".join(
-        f"; {choice.score}: ρ {choice.rho:.2f} with a corrected p of {choice.p:.3f}, but the "
-        f"chosen run has a regret of {choice.regret:.2f}, a random one {choice.at_random:.2f}"
+        f"; {choice.score}: ρ {choice.rho:.2f}, but regret {choice.regret:.2f}, at random "
+        f"{choice.at_random:.2f}"
         for choice in choices
         if choice.is_ranked and not choice.helps
     )
@@ -105,7 +106,7 @@ def claim_without_labels(choices: Sequence[Choice], chance: float) -> Claim:
 def claim_with_labels(choices: Sequence[Choice], chance: float) -> Claim:
     """The claim on scores of 100 labels, with the pairs for which they do not help."""
     bad = [f"{choice.score} by {choice.selector}" for choice in choices if not choice.helps]
-    here = f"{_figures(choices, chance)} of {len(choices)} pairs of two selectors and six scores"
+    here = _figures(choices, chance)
     here += f" (not {', '.join(bad)})" if bad else ""
     text, there = "A score on 100 labels selects good models", "Locatello et al. (2020), section 3"
     return Claim(text, there, here, [choice.helps for choice in choices])
@@ -115,6 +116,5 @@ def _figures(choices: Sequence[Choice], chance: float) -> str:
     """The range of ρ beside chance, and how often a choice helps."""
     return (
         f"ρ {named_range((choice.score, choice.rho) for choice in choices)}, by chance below "
-        f"{chance:.2f}; a corrected p < .05 and less regret than a random choice "
-        f"for {sum(choice.helps for choice in choices)}"
+        f"{chance:.2f}; helps in {sum(choice.helps for choice in choices)} of {len(choices)} tests"
     )

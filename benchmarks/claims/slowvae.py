@@ -56,7 +56,7 @@ def claims_on_steps(runs: pd.DataFrame) -> dict[str, Table]:
     header = ["method and its pairs", "runs", *SCORES.values()]
     claims = [_more_than(runs, method) for method in CLAIMS if method in methods]
     return {
-        "claims": claims_table(claims),
+        "claims": claims_table(claims, "seeds"),
         "scores": {"header": header, "rows": [*rows, ["chance", "", *chance]]},
     }
 

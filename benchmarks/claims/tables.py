@@ -90,9 +90,11 @@ def spread(values: npt.ArrayLike, digits: int = 2) -> str:
     return f"{mean} ({low} to {high})"
 
 
-def claims_table(claims: Sequence[Claim]) -> Table:
+def claims_table(claims: Sequence[Claim], intervals: str = "") -> Table:
+    """The rows of claims, with the kind of their intervals, a word of docs/tables.py."""
     header = ["claim of the paper", "there", "here", "comes out"]
-    return {"header": header, "rows": [claim.cells() for claim in claims]}
+    table: Table = {"header": header, "rows": [claim.cells() for claim in claims]}
+    return table | {"intervals": intervals} if intervals else table
 
 
 def jackknife(

@@ -83,7 +83,7 @@ def test_off_a_terminal_a_fit_prints_few_lines_and_ends_with_the_scores(folder: 
         "DCI completeness",
         "DCI informativeness",
         "MIG",
-        "Active units",
+        "Active units (KL above 0.01 nats)",
     ]
 
 

@@ -34,9 +34,12 @@ def test_facts_scores_and_transfer_of_a_run(tmp_path: Path) -> None:
     assert found.scores.rows[0] == [
         *("MIG", "0.250", "[0.200, 0.300]", "0.001", "0.020 ± 0.005", "0.050")
     ]
-    assert found.scores.rows[1] == ["Active units", "3", "", "", "", ""]
+    assert found.scores.rows[1] == ["Active units (KL above 0.01 nats)", "3", "", "", "", ""]
     assert found.scores.rows[2] == ["Mine", *[""] * 5]
-    assert found.blind == {"MIG": blind_spot("mig"), "Active units": blind_spot("active_units")}
+    assert found.blind == {
+        "MIG": blind_spot("mig"),
+        "Active units (KL above 0.01 nats)": blind_spot("active_units"),
+    }
     assert found.verdict == "No factor has a latent of its own; x and y share z1."
     assert found.bounds is None
     assert found.transfer is not None

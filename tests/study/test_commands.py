@@ -173,10 +173,12 @@ def test_a_study_ends_with_means_a_verdict_and_the_next_commands(
         ["1", "2", "0.125 ± 0.177", "0.250 ± 0.071*", plan.runs[1].id],
         ["2", "2", "0.625 ± 0.177*", "0.050 ± 0.071", plan.runs[3].id],
     ]
-    verdict = "MIG: model.b 2 is 0.500 above 1 (95 % interval 0.500 to 0.500, "
+    verdict = "MIG: model.b 2 is 0.500 above 1 (two seeds: no interval; "
     assert any(line.startswith(verdict) for line in lines), lines
     assert f"  dislab report {folder.path}  # one interactive page" in lines
     assert max(map(len, lines[: lines.index("Next:")])) < 200
+    assert main(["study", "table", str(folder.path), "--means"]) == 0
+    assert "* is the best mean" in capsys.readouterr().out
 
 
 def test_each_run_that_ends_gets_a_line(

@@ -63,6 +63,7 @@ def test_main_scores_come_first_and_bounds_never() -> None:
         (2, 6, 0.3, r"6 seeds; supported, corrected p 0\.031"),
         (3, 6, 0.3, "of 3 differences .* 6 seeds; not supported: too few seeds"),
         (2, 1, 0.3, r"above m0 \(one seed: no interval; not supported: too few seeds\)\.$"),
+        (2, 2, 0.3, r"above m0 \(two seeds: no interval; not supported: too few seeds\)\.$"),
         (1, 8, 0.3, "Nothing to compare: no axis has two values"),
     ],
 )
@@ -78,7 +79,7 @@ def test_a_verdict_has_the_range_over_conditions_that_all_methods_share() -> Non
     table = runs(2, 2, 0.3).assign(strength=[1.0, 1.0, 2.0, 2.0] * 2)
     table["score.mig"] += 0.1 * (table["strength"] == 2) * (table["method"] == "m1")
     said = verdict(table, ["method", "strength"], SCORES)
-    assert said.startswith("MIG, averaged over strength: m1 is 0.350 above m0 (95 % interval")
+    assert said.startswith("MIG, averaged over strength: m1 is 0.350 above m0 (two seeds: no")
     ends = " By strength it ranges from 0.300 (1.0) to 0.400 (2.0)."
     assert said.endswith(ends)
     table["score.mig"] *= -1

@@ -42,6 +42,7 @@ VERBS: Final = {
     "table": "show one row a run, or write it as CSV, Markdown, LaTeX or Parquet",
     "summary": "write all tables and pictures of the results into a folder",
 }
+_LEGEND: Final = "mean ± standard deviation; * is the best mean, and the best run goes by the first"
 _EXAMPLES: Final = {
     "plan": "quick",
     "run": "quick --workers 2",
@@ -255,7 +256,7 @@ def _put_means(study: Study, table: "pd.DataFrame", options: argparse.Namespace)
     if form == "latex":
         content = latex_means(means).encode()
     else:
-        content = table_bytes(means, form) if form else "\n".join([*text(means), ""]).encode()
+        content = table_bytes(means, form) if form else "\n".join([*text(means), "", _LEGEND, ""]).encode()
     if options.out:
         with atomic(options.out) as temporary:
             temporary.write_bytes(content)
@@ -431,7 +432,7 @@ def _print_results(study: Study) -> None:
     table, axes = study.titled(study.table()), study.schedule.axes
     measures = measures_of(table, study.primary_scores())
     if measures and study.schedule.search is None:  # no trial has another one to be compared with
-        print("\nmean ± standard deviation; * is the best mean, and the best run goes by the first")
+        print(f"\n{_LEGEND}")
         print("\n".join(text(headline_table(table, axes, measures))))
         print(f"\n{verdict(table, axes, measures)}")
     print("\nNext:")

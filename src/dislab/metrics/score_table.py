@@ -10,8 +10,14 @@ from typing import Any, Final
 from dislab.plugins import available
 from dislab.storage import text_table
 
-_DETAIL: Final = re.compile(r"_(train|unweighted|nrmse|normalized)$")
-"""Suffixes of scalars that repeat another score in another form."""
+_FORMS: Final = {
+    "train": "on training images",
+    "unweighted": "unweighted",
+    "nrmse": "as error, NRMSE",
+    "normalized": "normalised",
+}
+"""Suffixes of scalars that repeat another score in another form, each in words."""
+_DETAIL: Final = re.compile(rf"_({'|'.join(_FORMS)})$")
 _LIKELIHOOD: Final = re.compile(
     r"(elbo|reconstruction|kl)(?:_(sample|mean))?_(train|validation|test)"
 )
@@ -19,7 +25,17 @@ _LIKELIHOOD: Final = re.compile(
 _WORDS: Final = {
     "dci_hgbt": "DCI",  # other learners are named
     "factor_vae": "FactorVAE",
-    "beta_vae": "BetaVAE",
+    "beta_vae": "β-VAE",
+    "active_units": "Active units (KL above 0.01 nats)",
+    "num_active": "latents that vary",
+    "r2": "R²",
+    "svc": "SVC",
+    "rf": "RF",
+    "gbt": "GBT",
+    "knn": "KNN",
+    "infom": "InfoM",
+    "infoe": "InfoE",
+    "infoc": "InfoC",
     "elbo": "ELBO",
     "kl": "KL",
     "udr": "UDR",
@@ -186,13 +202,16 @@ def label(name: str) -> str:
 
     >>> label("dci_hgbt_disentanglement"), label("factor_vae_score"), label("elbo_sample_test")
     ('DCI disentanglement', 'FactorVAE score', 'ELBO (test)')
+    >>> label("dci_hgbt_informativeness_nrmse"), label("sap_r2"), label("beta_vae_score")
+    ('DCI informativeness (as error, NRMSE)', 'SAP R²', 'β-VAE score')
     """
     if parts := likelihood(name):
         return f"{parts[0]} ({parts[1]})"
-    named = _WORD.sub(lambda match: _WORDS[match[0]], name)
+    form = _DETAIL.search(name)
+    named = _WORD.sub(lambda match: _WORDS[match[0]], _DETAIL.sub("", name))
     words = [_acronyms().get(word, word) for word in re.split(r"[_/]", named) if word]
-    text = " ".join(words)
-    return text[:1].upper() + text[1:]
+    text = " ".join(words) + (f" ({_FORMS[form[1]]})" if form else "")
+    return text if text.startswith("β") else text[:1].upper() + text[1:]
 
 
 def likelihood(name: str) -> tuple[str, str] | None:

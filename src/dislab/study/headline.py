@@ -256,7 +256,7 @@ def _sentence(row: Mapping[Any, Any], axis: str, target: str, count: int) -> str
     p = row["p_holm"]
     ends = f"95 % interval {low:.3f} to {high:.3f}, {row['seeds']} seeds"
     if math.isnan(low):
-        ends = "one seed: no interval"
+        ends = f"{'one seed' if row['seeds'] == 1 else 'two seeds'}: no interval"
     if p < LEVEL:
         support = f"supported, corrected p {p:.2g}"
     elif row["least_p"] * count >= LEVEL:

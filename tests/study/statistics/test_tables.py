@@ -86,11 +86,25 @@ def test_the_interval_of_a_mean_is_that_of_every_possible_resample() -> None:
 
 @pytest.mark.parametrize(
     ("values", "ends"),
-    [([0.3, NAN], (NAN, NAN)), ([NAN, NAN], (NAN, NAN)), ([0.3, 0.3], (0.3, 0.3))],
+    [
+        ([0.3, NAN, NAN], (NAN, NAN)),
+        ([NAN, NAN, NAN], (NAN, NAN)),
+        ([0.3, 0.4, NAN], (NAN, NAN)),
+        ([0.3, 0.3, 0.3], (0.3, 0.3)),
+    ],
 )
 def test_intervals_of_few_and_equal_scores(values: list[float], ends: tuple[float, float]) -> None:
-    row = summary(study(1, 2, mig=values)).iloc[0]
-    np.testing.assert_allclose([row["low"], row["high"]], ends)
+    table = summary(study(1, 3, mig=values))
+    np.testing.assert_allclose(table.loc[0, ["low", "high"]].astype(float), ends)
+
+
+def test_two_seeds_have_a_spread_and_no_interval() -> None:
+    table = study(2, 2, mig=[0.25, 0.75, 0.5, 0.5])
+    assert summary_table(summary(table))["score.mig"].tolist() == ["0.500 ± 0.354", "0.500 ± 0.000"]
+    (row,) = comparisons(table, "model.beta").to_dict("records")
+    assert row["difference"] == 0
+    assert math.isnan(row["low"])
+    assert math.isnan(row["high"])
 
 
 def test_groups_are_named_columns_all_runs_or_settings_that_are_lists() -> None:

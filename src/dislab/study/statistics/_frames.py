@@ -149,10 +149,13 @@ def interval(
     resamples: int,
     generator: np.random.Generator,
 ) -> tuple[float, float]:
-    """Ends of the percentile bootstrap interval of a mean; NaN with fewer than two values."""
+    """Ends of the percentile bootstrap interval of a mean; NaN with fewer than three values.
+
+    The resamples of two values have no more than three means, whose ends are the two values.
+    """
     from scipy.stats import bootstrap
 
-    if len(values) < 2:
+    if len(values) < 3:
         return np.nan, np.nan
     ends = bootstrap(
         (values,),

@@ -43,8 +43,8 @@ def summary(
     * `chance`: mean chance level of the score over the group's runs, from the column
       `<score>/chance`; NaN for results without one, and left out if none has one.
 
-    By default a group is one setting, so that its runs differ only in the seed. Deviation and
-    interval are NaN for fewer than two runs, and for an agreement of runs for fewer than three.
+    By default a group is one setting, so that its runs differ only in the seed. The interval is
+    NaN for fewer than three runs; the deviation for fewer than two, of an agreement than three.
     With few seeds the interval is too narrow: docs/statistics.md reports its measured coverage.
 
     Efron & Tibshirani (1993), An Introduction to the Bootstrap, chapter 13.
@@ -76,7 +76,7 @@ def summary(
             low, high = interval(finite.to_numpy(), confidence, resamples, generator)
             sd = finite.std()
             if name.startswith(AGREEMENT) and len(finite) < 3:
-                low = high = sd = np.nan  # two runs have one agreement, with each other
+                sd = np.nan  # two runs have one agreement, with each other
             rows.append(
                 {
                     **key,

@@ -46,7 +46,8 @@ def comparisons(
     statistical units. One row for each group, score and pair, with the columns of `within` and
 
     * `score`, `first`, `second`: the score and the two values of `between`;
-    * `difference`, `low`, `high`: mean of first − second, and its percentile bootstrap interval;
+    * `difference`, `low`, `high`: mean of first − second, and its percentile bootstrap interval,
+      which fewer than three seeds do not have;
     * `seeds`, `unpaired`: number of seeds with a pair, and number of runs without a partner;
     * `p`: two-sided p value of a sign-flip permutation test on the seeds' differences; exact with
       all 2^seeds sign flips if these are at most `draws`, otherwise with `draws` random ones;

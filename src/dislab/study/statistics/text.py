@@ -66,7 +66,7 @@ def _cell(record: dict[Any, Any], digits: int) -> str:
     )
     if math.isnan(record["sd"]):
         return mean
-    return f"{mean} ± {sd} [{low}, {high}]"
+    return f"{mean} ± {sd}" + ("" if math.isnan(record["low"]) else f" [{low}, {high}]")
 
 
 def markdown(table: pd.DataFrame, digits: int = 3) -> str:
