@@ -327,8 +327,8 @@ def _pairs(record: dict[str, Any], first: str, *keys: str) -> dict[str, Any]:
 
 
 def _thousands(part: str) -> str:
-    """A part of a name, with commas if it is a number."""
-    return f"{int(part):,}" if part.isdigit() else part
+    """A part of a name in words, with commas if it is a number."""
+    return f"{int(part):,}" if part.isdigit() else part.replace("_", " ")
 
 
 def _in_order(name: str) -> list[tuple[float, str]]:

@@ -35,14 +35,16 @@ Which changes of the codes leave a score alone, which ends it reaches, and the s
 which it does not. For example, `mig` knows no order, sign or unit of the latents, but a copy of a
 latent takes away all that its factor adds: the gap between the best and the second best latent is
 then 0.
+"""
 
-A law *holds* where {draws} cases that [Hypothesis](https://hypothesis.readthedocs.io) drew, of two
-or three factors, gave no counterexample ({few} where a score takes long). The next table has the
-numbers of images of each law; `DownstreamAccuracy` takes at least 600. *Noise* and *few* are one
-law at two sizes, as chance information falls with the number of images. *Permutation* also tries
-two latents of the same information. *Perfect* also tries a factor of 40 values: scores that count
-with 20 bins cannot tell them apart. Otherwise the table has the size of the smallest
-counterexample: by how much the score moved, or by how much it misses the value that it should have.
+READING = """A law *holds* where {draws} cases, drawn by
+[Hypothesis](https://hypothesis.readthedocs.io), of two or three factors, gave no counterexample
+({few} where a score takes long). `DownstreamAccuracy`
+takes at least 600 images. *Noise* and *few* are one law at two sizes, as chance information falls
+with the number of images. *Permutation* also tries two latents of the same information. *Perfect*
+also tries a factor of 40 values: scores that count with 20 bins cannot tell them apart. Where a law
+does not hold, the table of verdicts has the size of the smallest counterexample: by how much the
+score moved, or by how much it misses the value that it should have.
 Breaking a law is no error in itself: a score of compactness should fall when a latent is doubled.
 
 Factors here have few values, and there are two or three. The [stress test](stress.md) compares the
@@ -179,8 +181,9 @@ def page(report: dict[str, dict]) -> str:
         for name, law in laws.LAWS.items()
     ]
     parts = [
-        INTRODUCTION.format(draws=draws, few=few),
+        INTRODUCTION,
         table(["law", "statement", "images", "holds where the score"], statements),
+        READING.format(draws=draws, few=few),
         "## Verdicts",
         table(["result", *laws.LAWS], verdicts),
         EXAMPLES,

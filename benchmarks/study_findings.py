@@ -79,12 +79,12 @@ def correlated(study: Study) -> dict[str, Any]:
     columns_by_title = {"MIG": "score.mig", "DCI D": "score.dci_hgbt_disentanglement"}
     columns_by_title |= {
         "FactorVAE score": "score.factor_vae_score",
-        "ELBO": "score.elbo_sample_test",
+        "ELBO, nats": "score.elbo_sample_test",
     }
     for (method, correlation), runs in table.groupby(["method", "correlation"], sort=False):
         correlations = [_of_factors(study.folder.run(str(run)) / SCORES) for run in runs.index]
         columns = zip(*correlations, strict=True)
-        digits = [1 if name == "ELBO" else 2 for name in columns_by_title]
+        digits = [1 if "nats" in name else 2 for name in columns_by_title]
         means = [
             _mean(runs[name], n) for name, n in zip(columns_by_title.values(), digits, strict=True)
         ]

@@ -81,7 +81,10 @@ def _plugins(group: str) -> str:
 def _commands() -> str:
     """The commands with the first lines of their docstrings."""
     summaries = declared(COMMANDS)
-    rows = [f"| `dislab {name}` | {summaries[name].summary} |" for name in cli.COMMANDS]
+    rows = [
+        f"| `dislab {name}` | {summaries[name].summary.replace('….', '…')} |"
+        for name in cli.COMMANDS
+    ]
     return "\n".join(["| command | what it does |", "|---|---|", *rows])
 
 
@@ -122,7 +125,10 @@ def _dataset(plugin: Plugin, cls: Any) -> str:
     elif "download" in settings:
         cells.append(f"{plugin.constants['licence']} | read; fetched with `download: true`")
     else:
-        files = "read from files that you have" if {"path", "folder"} & set(settings) else "drawn"
+        own = "drawn" if described else "given in memory"
+        files = (
+            "read from files that you have" if {"path", "folder", "file"} & set(settings) else own
+        )
         cells.append(f"{plugin.constants['licence']} | {files}")
     return "| " + " | ".join(cells) + " |"
 

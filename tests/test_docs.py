@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from dislab import base, metrics, plans
+from dislab.cli import COMMANDS
 from dislab.plugins import GROUPS, PARTS, available
 
 ROOT = Path(__file__).parents[1]
@@ -171,6 +172,28 @@ def test_pages_have_the_tables_of_their_sources() -> None:
     stale = "<!-- table: plugins regularizers -->\nold\n<!-- end -->"
     assert "`TotalCorrelation`" in tables["filled"](stale)
     assert "old" not in tables["filled"](stale)
+
+
+def test_a_table_of_results_says_what_its_brackets_and_stars_hold() -> None:
+    tables = runpy.run_path(str(ROOT / "docs/tables.py"))
+    header, rows = ["method", "MIG", "error"], [["VAE", "-0.456 [-0.471, 0.5]\\*", "0.123"]]
+    *_, row, empty, legend = tables["_shown"](header, rows, "seeds").split("\n")
+    assert row == "| VAE | −0.46 [−0.47, 0.5]\\* | 0.123 |"  # scores alone have two decimals
+    assert empty == ""
+    assert legend.startswith("*Brackets: 95 % intervals, by leaving out one seed at a time")
+    assert legend.endswith(r"\*: p < .05 after Holm's correction.*")
+    assert tables["_shown"](["a"], [["0.5 (0.4 to 0.6)"]], "").endswith("0.6) |")
+    with pytest.raises(SystemExit, match="has intervals, but no word of runs"):
+        tables["_shown"](header, rows, "")
+
+
+def test_the_pages_of_scores_and_commands_begin_with_a_table_of_all() -> None:
+    tables = runpy.run_path(str(ROOT / "docs/tables.py"))["TABLES"]
+    scores = re.findall(r"^\| \[`(\w+)`\]\(#[\w-]+\) \|", tables["scores"](), re.MULTILINE)
+    own = [part.name for part in available("metrics") if part.distribution == "dislab"]
+    assert sorted(scores) == sorted(own)
+    commands = re.findall(r"^\| `dislab (\w+)` \| [A-Z]", tables["commands"](), re.MULTILINE)
+    assert tuple(commands) == COMMANDS
 
 
 def test_the_tally_counts_every_claim_on_the_page_by_a_declared_verdict() -> None:

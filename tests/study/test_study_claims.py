@@ -94,9 +94,9 @@ def test_planted_effects_on_transfer_come_out(claims: ModuleType, effect: int) -
     trees = verdicts["OOD1: disentanglement goes with small errors of trees"]
     assert trees == ("yes" if effect else "no")
     assert verdicts["OOD1: and with those of networks"] == "no"
-    # the same effect under every shift: there, but not weaker
+    # the effect of noise on errors in OOD2 weakens that of disentanglement
     weaker = verdicts["OOD2-A: less so for trees than in OOD1, but so"]
-    assert weaker == ("partly" if effect else "no")
+    assert weaker == ("yes" if effect else "no")
     assert verdicts["Noise at the input helps in OOD2"] == ("yes" if effect else "no")
     assert verdicts["MIG agrees with DCI D, SAP does not"] == "yes"
     assert verdicts["DCI D and MIG go with small errors of trees in distribution"] == "no"

@@ -256,7 +256,11 @@ def _put_means(study: Study, table: "pd.DataFrame", options: argparse.Namespace)
     if form == "latex":
         content = latex_means(means).encode()
     else:
-        content = table_bytes(means, form) if form else "\n".join([*text(means), "", _LEGEND, ""]).encode()
+        content = (
+            table_bytes(means, form)
+            if form
+            else "\n".join([*text(means), "", _LEGEND, ""]).encode()
+        )
     if options.out:
         with atomic(options.out) as temporary:
             temporary.write_bytes(content)
