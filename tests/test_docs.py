@@ -266,9 +266,9 @@ def test_every_picture_of_results_has_the_numbers_of_its_table() -> None:
     assert right.get_xlabel().startswith("ρ with DCI D")
     returns = script["tables_of"]("darla_laptop")["returns"][1:-1]
     (axes,) = script["darla"]().axes
-    dots = [line.get_xdata()[0] for line in axes.lines if line.get_marker() != "None"]
+    drawn = [line.get_xdata()[0] for line in axes.lines if line.get_marker() != "None"]
     means = [float(cell.split()[0]) for row in returns for cell in row[1:]]
-    assert sorted(dots) == pytest.approx(sorted(means), abs=0.006)
+    assert sorted(drawn) == pytest.approx(sorted(means), abs=0.006)
 
 
 @pytest.mark.parametrize("name", ["chen", "chen_total_correlation", "kim"])
