@@ -7,16 +7,17 @@ from matplotlib.collections import EllipseCollection
 from dislab.errors import InputError
 from dislab.plots import codes_against_factors, pixels, posterior_overlap
 
-CODES = np.array([[1.0, 0.0], [3.0, 0.5], [5.0, 0.0]])
-VALUES = np.array([[30.0, 2.0], [30.0, 1.0], [-30.0, 3.0]])
+CODES = np.array([[1.0, 0.0], [3.0, 0.5], [5.0, 0.0], [6.0, 0.0]])
+VALUES = np.array([[30.0, 2.0], [30.0, 1.0], [-30.0, 3.0], [-30.0, 4.0]])
 
 
-def test_a_dot_is_an_image_and_the_line_joins_the_means() -> None:
+def test_a_dot_is_an_image_and_the_line_joins_the_means_of_repeated_values() -> None:
     figure = codes_against_factors(CODES, VALUES, ["azimuth (deg)", "a $b$"])
     first, second = figure.axes
-    assert np.asarray(first.collections[0].get_offsets()).tolist() == [[30, 1], [30, 3], [-30, 5]]
-    assert np.asarray(first.lines[0].get_xydata()).tolist() == [[-30, 5], [30, 2]]
-    assert np.asarray(second.lines[0].get_xydata()).tolist() == [[1, 0.5], [2, 0], [3, 0]]
+    dots = [[30, 1], [30, 3], [-30, 5], [-30, 6]]
+    assert np.asarray(first.collections[0].get_offsets()).tolist() == dots
+    assert np.asarray(first.lines[0].get_xydata()).tolist() == [[-30, 5.5], [30, 2]]
+    assert not second.lines, "values that do not repeat have no means"
     assert [axes.get_xlabel() for axes in figure.axes] == ["azimuth (deg)", "a $b$"]
     assert pixels(figure).std() > 0
 
@@ -41,7 +42,7 @@ def test_an_ellipse_is_a_posterior() -> None:
     ("codes", "values", "names", "message"),
     [
         (np.empty((0, 1)), np.empty((0, 1)), ["a"], "give one column of each"),
-        (CODES, VALUES[:, :1], ["a"], r"shape \(3, 2\) .* shape \(3, 1\)"),
+        (CODES, VALUES[:, :1], ["a"], r"shape \(4, 2\) .* shape \(4, 1\)"),
         (CODES, VALUES, ["a"], "1 names for 2 panels: a"),
     ],
 )
