@@ -5,7 +5,8 @@
 Method: `sys.setprofile` reports each call and return of a Python function in the main thread. A
 file counts when one of its functions runs. A change of file is counted when a function of dislab
 runs and the last one before it was in another file. Code that runs while a module is imported is
-left out.
+left out, and so is `__getattr__` of a package, which jsonargparse calls some 300 times to ask
+whether a class has a shorter path.
 
 * loss: one call of FactorVAE's `losses`.
 * step: from `dislab fit` to the first optimiser step, without pictures and page.
@@ -60,8 +61,9 @@ class Trace:
         if event == "call":
             self._imports += is_import
             path = frame.f_code.co_filename
-            if not self._imports and path.startswith(SOURCE) and self.files[-1:] != [path]:
-                self.files.append(path)
+            is_probe = frame.f_code.co_qualname == "__getattr__"
+            if not (self._imports or is_probe or self.files[-1:] == [path]):
+                self.files += [path] * path.startswith(SOURCE)
         elif event == "return" and is_import:
             self._imports -= 1
 

@@ -154,7 +154,7 @@ def _compared(table: pd.DataFrame, curves: Curves, scores: Sequence[str]) -> dic
                     f"{TITLES[other]} − {TITLES[last]}",
                     LABELS[row.score],
                     f"{sign * row.difference:+.{digits}f} "
-                    f"{'(one seed: no interval)' if np.isnan(low) else ends}",
+                    f"{'(fewer than three seeds: no interval)' if np.isnan(low) else ends}",
                     f"{row.p:.3f}",
                     f"{row.p_holm:.3f}",
                     str(row.seeds),

@@ -130,9 +130,9 @@ def named_range(values: Iterable[tuple[str, float]]) -> str:
 
 
 def interval(value: float, low: float, high: float, digits: int = 2) -> str:
-    """A value with its interval, which one seed does not have."""
+    """A value with its interval, which fewer than three seeds do not have."""
     if np.isnan(low):
-        return f"{value:.{digits}f} (one seed: no interval)"
+        return f"{value:.{digits}f} (fewer than three seeds: no interval)"
     return f"{value:.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]"
 
 

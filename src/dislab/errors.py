@@ -7,7 +7,6 @@ import warnings
 from collections.abc import Iterable
 from difflib import get_close_matches
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from typing import Final
 
 _CANNOT_WRITE: Final = (
@@ -43,26 +42,6 @@ class InputError(ValueError):
     The message is complete: the fault, the value, the allowed ones, the remedy. The command
     line prints it without a traceback and exits with status 2.
     """
-
-
-def no_run(folder: Path, config: str, advice: str = "") -> InputError:
-    """The error of a folder that is no run, with the folders that are.
-
-    Args:
-        folder: The folder, which lacks the file.
-        config: Name of the file that every run has.
-        advice: What else the user can do.
-    """
-    inside = sorted(path.parent.name for path in folder.glob(f"version_*/{config}"))
-    if not folder.exists():
-        fault = "it does not exist; runs are in runs/"
-    elif inside:
-        fault = f"it has no {config}; name one of its runs: {', '.join(inside)}"
-    elif (folder / "plan.json").is_file():
-        fault = f"it is a study, whose runs are in {folder / 'runs'}"
-    else:
-        fault = f"it has no {config}; runs are in runs/"
-    return InputError(f"{folder} is no run: {fault}{advice}")
 
 
 class BusyError(InputError):

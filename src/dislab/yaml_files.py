@@ -7,6 +7,7 @@ take for anything else, such as 1e5, on, ~, 1:30 and 2020-01-01.
 """
 
 import re
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -15,6 +16,9 @@ import yaml
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from dislab.errors import InputError
+
+CONFIG: Final = "config.yaml"
+"""Name of the file in a run folder that holds the settings of the run."""
 
 DEPTH: Final = 64
 """Largest depth of nested lists and mappings."""
@@ -94,6 +98,41 @@ def read_mapping(path: Path, example: str) -> dict[str, Any]:
     return parse_mapping(read_text(path), str(path), example)
 
 
+def run_settings(folder: Path, advice: str = "") -> dict[str, Any]:
+    """The settings of a run.
+
+    Args:
+        folder: The run folder.
+        advice: What else the user can do if it is none, for the end of the message.
+
+    Raises:
+        InputError: The folder is no run, or its configuration is damaged.
+    """
+    path = folder / CONFIG
+    if not path.is_file():
+        raise no_run(folder, advice)
+    return read_mapping(path, "model: {class_path: VAE}")
+
+
+def no_run(folder: Path, advice: str = "") -> InputError:
+    """The error of a folder that is no run, with the folders that are.
+
+    Args:
+        folder: The folder, which lacks the settings of a run.
+        advice: What else the user can do.
+    """
+    inside = sorted(path.parent.name for path in folder.glob(f"version_*/{CONFIG}"))
+    if not folder.exists():
+        fault = "it does not exist; runs are in runs/"
+    elif inside:
+        fault = f"it has no {CONFIG}; name one of its runs: {', '.join(inside)}"
+    elif (folder / "plan.json").is_file():
+        fault = f"it is a study, whose runs are in {folder / 'runs'}"
+    else:
+        fault = f"it has no {CONFIG}; runs are in runs/"
+    return InputError(f"{folder} is no run: {fault}{advice}")
+
+
 def parse_mapping(text: str, origin: str, example: str) -> dict[str, Any]:
     """The settings in a YAML text.
 
@@ -104,25 +143,25 @@ def parse_mapping(text: str, origin: str, example: str) -> dict[str, Any]:
     """
     content = parse_yaml(text, origin)
     if isinstance(content, dict) and content:
-        for name in content:
-            check_key(name, origin)
+        check_keys(content, origin)
         return content
     wrong = "is empty" if content in (None, {}) else f"holds {_only(content)}"
     raise InputError(f"{origin} {wrong}; it must hold settings, such as {example}")
 
 
-def check_key(name: object, origin: str, section: str = "") -> None:
-    """Refuses a key that is no text, such as a number.
+def check_keys(settings: Iterable[object], origin: str, section: str = "") -> None:
+    """Refuses keys that are no text, such as numbers.
 
     Raises:
-        InputError: The key is no text; the message names `origin` and the section of the key.
+        InputError: A key is no text; the message names `origin` and the section of the key.
     """
-    if not isinstance(name, str):
-        where = f" of {section}" if section else ""
-        raise InputError(
-            f"{origin}: the key {written(name)}{where} is no text, and settings have names; name a "
-            f'setting, or quote the name, as in "{name}"'
-        )
+    for name in settings:
+        if not isinstance(name, str):
+            where = f" of {section}" if section else ""
+            raise InputError(
+                f"{origin}: the key {written(name)}{where} is no text, and settings have names; "
+                f'name a setting, or quote the name, as in "{name}"'
+            )
 
 
 def parse_yaml(text: str, origin: str) -> Any:

@@ -111,7 +111,7 @@ def test_a_method_without_codes_writes_nothing(
     ("args", "message"),
     [
         (["nowhere"], "nowhere is no run: it does not exist; runs are in runs/"),
-        (["nowhere", "--images=0"], "images is 0"),
+        ([".", "--images=0"], "images is 0"),
         (["nowhere", "--seed=-1"], "--seed is -1"),
         (["nowhere", "--split=half"], "--split is 'half'; choose one of train, validation, "),
     ],

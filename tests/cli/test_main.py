@@ -37,6 +37,38 @@ def test_help_names_every_command_without_torch(args: list[str]) -> None:
     assert all(f"  {command} " in text for command in COMMANDS)
 
 
+def test_a_missing_file_run_or_configuration_is_refused_without_torch() -> None:
+    commands = [
+        *(["--config", "nothing"], ["--resume", "nothing"]),
+        *([name, "nothing"] for name in ("encode", "score", "transfer", "report", "compare")),
+        *(
+            ["cite", "nothing"],
+            ["push", "nothing", "a/b"],
+            ["export", "nothing", "--to", "onnx", "--out", "x"],
+        ),
+        *(["draw", "nothing", "curves", "--out", "x.png"], ["data", "check", "nothing"]),
+        *(["configs", "new", "--data", "nothing"], ["study", "plan", "nothing"]),
+    ]
+    commands = [["fit", *args] if args[0].startswith("-") else args for args in commands]
+    code = (
+        "import json, sys; from dislab.cli import main\n"
+        "for args in json.loads(sys.argv[1]):\n"
+        "    status = main(args)\n"
+        "    heavy = {'torch', 'lightning', 'pandas', 'matplotlib'} & set(sys.modules)\n"
+        "    assert status == 2 and not heavy, (args, status, heavy)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, json.dumps(commands)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    messages = done.stderr.splitlines()
+    assert len(messages) == len(commands)
+    assert all("nothing" in message for message in messages), messages
+
+
 COMMANDS_AND_VERBS = [
     *([name] for name in COMMANDS),
     *(["study", verb] for verb in VERBS),

@@ -116,7 +116,7 @@ def test_the_page_of_a_study_lies_in_its_folder(
             ["small.yaml", "--explorer-only"],
             "--explorer-only belongs to the page of runs, not to that of a study",
         ),
-        (["a", "b"], "2 runs make one page; name its file by --out"),
+        (["run", "."], "2 runs make one page; name its file by --out"),
         (["run", "--out", "run"], "--out is run, which is a folder; name a file"),
         (["run", "--out", "run/config.yaml"], "--out would replace run/config.yaml"),
     ],

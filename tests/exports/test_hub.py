@@ -186,7 +186,10 @@ def test_a_repository_cannot_make_a_user_run_code(
         (["pull", "somebody/absent"], "pulling somebody/absent failed: "),
         (["pull", "somebody/other"], "somebody/other holds no model of dislab"),
         (["pull", "a/b/c"], "pulling a/b/c failed: "),
-        (["push", "nowhere", "somebody/new"], "nowhere does not exist; give a run folder"),
+        (
+            ["push", "nowhere", "somebody/new"],
+            "nowhere is no run: it does not exist; runs are in runs",
+        ),
     ],
 )
 def test_mistakes_get_one_message(

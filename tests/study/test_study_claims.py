@@ -34,7 +34,9 @@ def test_the_interval_of_a_mean_is_that_of_students_t(claims: ModuleType) -> Non
 
 
 def test_one_seed_has_no_interval(claims: ModuleType) -> None:
-    assert claims.tables.interval(0.5, np.nan, np.nan) == "0.50 (one seed: no interval)"
+    assert (
+        claims.tables.interval(0.5, np.nan, np.nan) == "0.50 (fewer than three seeds: no interval)"
+    )
     assert claims.tables.interval(0.5, 0.4, 0.6) == "0.50 [0.40, 0.60]"
 
 

@@ -4,13 +4,15 @@ import argparse
 import os
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from shutil import get_terminal_size
 from textwrap import wrap
 from typing import Any, Final, NoReturn
 
 from dislab.errors import InputError, suggestion
+from dislab.functional.checks import check_count
+from dislab.yaml_files import no_run
 
 _WIDEST: Final = 100
 _NARROWEST: Final = 40
@@ -87,7 +89,7 @@ class Parser(argparse.ArgumentParser):
         self.example = example
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
-        """Parses arguments, and checks the seeds of any command.
+        """Parses arguments, and checks the seeds and the paths of any command.
 
         Args:
             args: Arguments; those of the program unless given.
@@ -97,15 +99,16 @@ class Parser(argparse.ArgumentParser):
             The values, and arguments that no option takes.
 
         Raises:
-            InputError: A seed is negative or too large.
+            InputError: A seed is negative or too large, or a run does not exist.
         """
         options, others = super().parse_known_args(args, namespace)
         seeds = getattr(options, "seed", None)
         for seed in seeds if isinstance(seeds, list) else [seeds]:
             if isinstance(seed, int):
-                from dislab.functional.checks import check_count  # imports torch
-
                 check_count("--seed", seed, 0)
+        for action in self._actions:
+            if isinstance(action, Existing):
+                action.check(getattr(options, action.dest))
         return options, others
 
     def format_help(self) -> str:
@@ -202,6 +205,45 @@ def _named(action: argparse.Action) -> str:
     if not action.option_strings:
         return f"[{value}]" if action.nargs in ("*", "?") else value
     return action.option_strings[0] if action.nargs == 0 else f"{action.option_strings[0]} {value}"
+
+
+class Existing(argparse.Action):
+    """An argument of paths, by default of runs, which the parser refuses if they do not exist.
+
+    Args:
+        args: Arguments of argparse's action.
+        refusal: Makes the error of a missing path.
+        settings: Further arguments of argparse's action.
+    """
+
+    def __init__(
+        self, *args: Any, refusal: Callable[[Path], InputError] = no_run, **settings: Any
+    ) -> None:
+        super().__init__(*args, **settings)
+        self._refusal = refusal
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        """Keeps the paths."""
+        setattr(namespace, self.dest, values)
+
+    def check(self, values: Any) -> None:
+        """Refuses paths that do not exist.
+
+        Args:
+            values: A path, several, or None.
+
+        Raises:
+            InputError: One of them does not exist.
+        """
+        for path in map(Path, values if isinstance(values, list) else [values] if values else []):
+            if not path.exists():
+                raise self._refusal(path)
 
 
 def add_checkpoint(parser: argparse._ActionsContainer) -> None:

@@ -12,8 +12,8 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any, Final
 
-from dislab.cli.arguments import Parser
-from dislab.cli.data import own_images
+from dislab.cli.arguments import Existing, Parser
+from dislab.cli.data import no_images, own_images
 from dislab.errors import InputError, one_line, suggestion
 from dislab.plugins import configuration, configuration_folder, configurations
 from dislab.storage import atomic, check_output, folders_above, text_table
@@ -67,7 +67,14 @@ def run(args: list[str]) -> int:
     copy.add_argument("name", help="such as factorvae; all for all of dislab")
     copy.add_argument("folder", nargs="?", type=Path, default=Path(), help="where they go")
     new = add("new", "write one for images of your own", "--data my_images --method factorvae")
-    new.add_argument("--data", type=Path, required=True, help="folder of images, or their table")
+    new.add_argument(
+        "--data",
+        type=Path,
+        required=True,
+        action=Existing,
+        refusal=no_images,
+        help="folder of images, or their table",
+    )
     new.add_argument("--method", default="factorvae", help="a configuration, such as factorvae")
     new.add_argument(
         "--out", type=Path, metavar="FILE", help="the new file; unless given, DATA_METHOD.yaml"

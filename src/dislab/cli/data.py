@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
-from dislab.cli.arguments import Parser, help_page
+from dislab.cli.arguments import Existing, Parser, help_page
 from dislab.errors import InputError, suggestion
 from dislab.plugins import Plugin, available, load_all
 from dislab.storage import cache_path, text_table, unreadable
@@ -109,13 +109,24 @@ def own_images(parser: Parser) -> None:
     parser.add_argument("--file", metavar="COLUMN", help="the column that names the images")
 
 
+def no_images(path: Path) -> InputError:
+    """The error of a path of own images that does not exist."""
+    return InputError(f"{path} does not exist; give a folder of images, or their table")
+
+
 def _check(args: list[str]) -> int:
     parser = Parser(
         "dislab data check",
         description="Look at a folder of images and its table: sizes, factors, faults.",
         example="dislab data check my_images --table labels.csv",
     )
-    parser.add_argument("path", type=Path, help="the folder, or a table that names the images")
+    parser.add_argument(
+        "path",
+        type=Path,
+        action=Existing,
+        refusal=no_images,
+        help="the folder, or a table that names the images",
+    )
     own_images(parser)
     options = parser.parse_args(args)
     from dislab.datasets.own.inspection import inspect

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from dislab.cli.arguments import Parser, add_checkpoint, chosen
+from dislab.cli.arguments import Existing, Parser, add_checkpoint, chosen
 from dislab.errors import InputError, suggestion
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def _parser() -> Parser:
         description=_DESCRIPTION,
         example="dislab draw runs/factorvae/version_0 traversals --out fig.pdf --width 3.25",
     )
-    parser.add_argument("run", metavar="RUN", help="folder of a finished run")
+    parser.add_argument("run", metavar="RUN", action=Existing, help="folder of a finished run")
     parser.add_argument("kind", choices=tuple(_OPTIONS), help="what to draw")
     parser.add_argument(
         "--out",

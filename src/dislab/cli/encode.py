@@ -4,7 +4,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from dislab.cli.arguments import Parser, add_checkpoint, chosen
+from dislab.cli.arguments import Existing, Parser, add_checkpoint, chosen
 from dislab.functional.checks import check_count
 from dislab.study.stages.codes import SPLITS
 
@@ -93,7 +93,7 @@ def _parser() -> Parser:
         description=_DESCRIPTION,
         example="dislab encode runs/factorvae/version_0 --images 10000 --split test",
     )
-    parser.add_argument("run", metavar="RUN", help="folder of a finished run")
+    parser.add_argument("run", metavar="RUN", action=Existing, help="folder of a finished run")
     add_checkpoint(parser)
     parser.add_argument(
         "--images", type=int, default=5_000, metavar="N", help="how many; all if they are fewer"

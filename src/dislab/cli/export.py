@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Final
 
-from dislab.cli.arguments import Parser, add_checkpoint, chosen
+from dislab.cli.arguments import Existing, Parser, add_checkpoint, chosen
 
 _DESCRIPTION: Final = """\
 Write the model of a run for other programs, with a model card (README.md).
@@ -32,7 +32,12 @@ def run(args: list[str]) -> int:
         description=_DESCRIPTION,
         example="dislab export runs/factorvae/version_0 --to safetensors onnx --out model",
     )
-    parser.add_argument("run", metavar="RUN", help="folder of a finished run, or a checkpoint file")
+    parser.add_argument(
+        "run",
+        metavar="RUN",
+        action=Existing,
+        help="folder of a finished run, or a checkpoint file",
+    )
     add_checkpoint(parser)
     parser.add_argument(
         "--to",
@@ -67,7 +72,10 @@ def push(args: list[str]) -> int:
         example="dislab push runs/factorvae/version_0 me/factorvae",
     )
     parser.add_argument(
-        "run", metavar="RUN", help="folder of a finished run, or of an export in safetensors"
+        "run",
+        metavar="RUN",
+        action=Existing,
+        help="folder of a finished run, or of an export in safetensors",
     )
     parser.add_argument(
         "repository", metavar="REPO", help="user/name on the Hub; made when missing"

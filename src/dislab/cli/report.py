@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dislab.cli.arguments import Parser, add_checkpoint, chosen
+from dislab.cli.arguments import Existing, Parser, add_checkpoint, chosen
 from dislab.cli.messages import print_warning
 from dislab.errors import InputError
 from dislab.yaml_files import is_yaml
@@ -95,6 +95,7 @@ def _parser() -> argparse.ArgumentParser:
         "paths",
         nargs="+",
         metavar="RUN|STUDY",
+        action=Existing,
         help="folders of finished runs; or one study: its file or its folder",
     )
     add_checkpoint(parser)
@@ -150,6 +151,7 @@ def cite(args: list[str]) -> int:
         "paths",
         nargs="+",
         metavar="RUN|STUDY",
+        action=Existing,
         help="run folders; folders or files of studies that have run",
     )
     options = parser.parse_args(args)

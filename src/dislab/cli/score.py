@@ -34,11 +34,11 @@ of representations.npz, which `dislab predict` writes, and codes.npz of `dislab 
 def run(args: list[str]) -> int:
     """Score the codes in a file of any program."""
     options = _parser().parse_args(args)
+    path = _file(Path(options.codes), options.checkpoint)
     from dislab.cli.arrays import measured_factors, names_of, read_arrays, write_record
     from dislab.metrics import evaluate_fully
     from dislab.metrics.score_table import score_table
 
-    path = _file(Path(options.codes), options.checkpoint)
     _check_outputs(options)
     chosen = None if options.metrics is None else score_choices(options.metrics)
     kinds = _kinds(options.kinds)

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from dislab.cli.arguments import Parser
+from dislab.cli.arguments import Existing, Parser
 from dislab.errors import InputError
 from dislab.storage import check_output
 from dislab.study.tables import (
@@ -71,7 +71,7 @@ def compare(args: list[str]) -> int:
         description="Show runs side by side, one row a run.",
         example="dislab compare runs/betavae/version_0 runs/factorvae/version_0 --out runs.csv",
     )
-    parser.add_argument("runs", nargs="+", metavar="RUN", help="run folders")
+    parser.add_argument("runs", nargs="+", metavar="RUN", action=Existing, help="run folders")
     add_table_options(parser)
     options = parser.parse_args(args)
     check_table_options(options)

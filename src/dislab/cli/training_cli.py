@@ -52,8 +52,8 @@ from dislab.cli.run_settings import (
     flat,
     images_of,
     name_of_data,
-    sets,
 )
+from dislab.cli.training_options import sets
 from dislab.cli.training_parser import (
     DEFAULTS,
     Parser,

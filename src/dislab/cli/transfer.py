@@ -7,9 +7,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from dislab.cli.arguments import Parser, add_checkpoint, chosen
+from dislab.cli.arguments import Existing, Parser, add_checkpoint, chosen
 from dislab.errors import InputError, one_line
-from dislab.yaml_files import is_yaml, parse_mapping, read_mapping
+from dislab.yaml_files import is_yaml, no_run, parse_mapping, read_mapping
 
 if TYPE_CHECKING:
     from dislab.base import DataModule, PredictorBuilder
@@ -76,7 +76,14 @@ def _parser() -> Parser:
         description=_DESCRIPTION,
         example="dislab transfer runs/dittadi/version_0 --scenarios finger_ood1_a",
     )
-    parser.add_argument("runs", nargs="*", metavar="RUN", help="folders of finished runs")
+    parser.add_argument(
+        "runs",
+        nargs="*",
+        metavar="RUN",
+        action=Existing,
+        refusal=partial(no_run, advice=_OTHERWISE),
+        help="folders of finished runs",
+    )
     of_runs, of_codes = (
         parser.add_argument_group(name) for name in ("Of runs only", "With --codes only")
     )

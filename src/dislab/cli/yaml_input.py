@@ -12,7 +12,7 @@ from jsonargparse import (  # type: ignore[attr-defined]  # public, but not in i
 from dislab.errors import InputError
 from dislab.runs import CONFIG
 from dislab.yaml_files import (
-    check_key,
+    check_keys,
     check_limits,
     is_yaml,
     parse_mapping,
@@ -84,8 +84,8 @@ def _check_names(content: object, origin: str, is_config: bool, key: str = "") -
             _check_names(value, origin, False, key)
     if not isinstance(content, dict):
         return
+    check_keys(content, origin, key)
     for name, value in content.items():
-        check_key(name, origin, key)
         if is_config and name in _ON_THE_COMMAND_LINE:
             raise InputError(
                 f"{origin}: {name} is an option of the command line; leave it out of the "

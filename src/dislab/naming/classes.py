@@ -10,8 +10,6 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from torch import nn
-
 from dislab import plugins
 from dislab.errors import InputError
 from dislab.naming.settings import Part
@@ -61,6 +59,7 @@ def known_bases() -> tuple[type, ...]:
     from lightning.pytorch.plugins import LayerSync, Precision
     from lightning.pytorch.profilers import Profiler
     from lightning.pytorch.strategies import Strategy
+    from torch import nn
     from torch.optim import Optimizer
     from torch.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
 

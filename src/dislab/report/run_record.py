@@ -12,7 +12,6 @@ from jaxtyping import Float
 from torch import Tensor
 
 from dislab.codes.latent_order import LEAST, MAIN, own_latents
-from dislab.errors import no_run
 from dislab.metrics.score_table import blind_spot, is_detail, label, likelihood, score_rows
 from dislab.naming.classes import class_name, method_of
 from dislab.report.figures import (
@@ -24,11 +23,11 @@ from dislab.report.figures import (
     part_figures,
     picture,
 )
-from dislab.runs import CONFIG, SCORES, read_scores
+from dislab.runs import SCORES, read_scores
 from dislab.runs.curves import CURVES, read_curves, term_name
 from dislab.runs.literature import literature
 from dislab.runs.published import published, without_paths
-from dislab.yaml_files import read_mapping, yaml_text
+from dislab.yaml_files import run_settings, yaml_text
 
 TRAVERSALS: Final = "traversals"
 PICTURES: Final = {
@@ -133,10 +132,7 @@ def read_run(folder: Path, draw: bool = True) -> RunRecord:
     Raises:
         InputError: It is no run folder, or a file in it is damaged.
     """
-    path = folder / CONFIG
-    if not path.is_file():
-        raise no_run(folder, CONFIG)
-    settings = published(read_mapping(path, "data: {class_path: SingleData}"))
+    settings = published(run_settings(folder))
     records = without_paths(read_scores(folder)) if (folder / SCORES).is_file() else {}
     scored = scored_record(records)
     transfer, owners = _first(records, _OF_TRANSFER), _owners(scored)

@@ -9,7 +9,6 @@ from dislab.runs.checkpoints import CheckpointFiles, check_resumable, read_check
 from dislab.runs.codes import Encoded
 from dislab.runs.curves import Curves
 from dislab.runs.folders import (
-    CONFIG,
     LAST,
     Best,
     best_checkpoint,
@@ -26,6 +25,7 @@ from dislab.runs.loggers import LoggerName, check_logger, named_logger
 from dislab.runs.models import check_model_names, from_settings, load_run, rebuild, settings_of
 from dislab.runs.opened import OpenRun, open_run
 from dislab.runs.records import SCORES, Record, ScoreStage, origin, read_scores, write_scores
+from dislab.yaml_files import CONFIG
 
 __all__ = [
     "CONFIG",

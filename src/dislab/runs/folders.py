@@ -14,8 +14,7 @@ from dislab.errors import BusyError, InputError
 from dislab.runs.checkpoints import read_checkpoint
 from dislab.runs.loggers import IDENTITY
 from dislab.storage import acquire, atomic, is_component
-
-CONFIG: Final = "config.yaml"
+from dislab.yaml_files import CONFIG
 
 _DIVERGED: Final = "diverged.txt"
 """The file with the reason why training stopped at a loss that was not finite."""

@@ -14,7 +14,7 @@ from torch import float64
 from dislab.base import DataModule, Objective, Split
 from dislab.base.datamodule import draw_states, drawable
 from dislab.base.inference import precision_of
-from dislab.errors import InputError, no_run, one_line
+from dislab.errors import InputError, one_line
 from dislab.factors import Indices
 from dislab.functional.checks import check_count
 from dislab.naming.classes import ForeignNameError, method_of
@@ -22,10 +22,10 @@ from dislab.naming.rebuilding import built_part
 from dislab.runs.checkpoints import read_checkpoint
 from dislab.runs.codes import Encoded, encoded
 from dislab.runs.exported import is_exported
-from dislab.runs.folders import CONFIG, LAST, checkpoint_of
+from dislab.runs.folders import LAST, checkpoint_of
 from dislab.runs.models import load_run
 from dislab.runs.records import Record, read_scores, scored_stage
-from dislab.yaml_files import read_mapping
+from dislab.yaml_files import CONFIG, run_settings
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -158,12 +158,9 @@ def run_config(folder: Path, advice: str = "") -> dict[str, Any]:
     Raises:
         InputError: The folder is no run folder, or the file is damaged.
     """
-    path = folder / CONFIG
-    if not path.is_file():
-        raise no_run(folder, CONFIG, advice)
-    config = read_mapping(path, "data: {class_path: SingleData}")
+    config = run_settings(folder, advice)
     if "data" not in config:
-        raise InputError(f"{path} does not say what data the run was trained on")
+        raise InputError(f"{folder / CONFIG} does not say what data the run was trained on")
     return config
 
 

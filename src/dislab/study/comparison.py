@@ -5,18 +5,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from dislab.errors import InputError, no_run, warn
+from dislab.errors import InputError, warn
 from dislab.naming.classes import method_of
 from dislab.plugins import STAGES, declared
 from dislab.study.results import RecordWarning
 from dislab.study.stages import load_stage
 from dislab.study.stages.score import with_chance
-from dislab.yaml_files import read_mapping
+from dislab.yaml_files import run_settings
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_CONFIG: Final = "config.yaml"
 _SCORES: Final = "scores.json"
 _COUNTED: Final = ("model", "data", "trainer")
 """Sections whose differing settings become columns of a table."""
@@ -55,7 +54,7 @@ def compare(runs: Sequence[str | Path]) -> "pd.DataFrame":
         if real in seen:
             raise InputError(f"{folder} and {seen[real]} are the same run; leave one out")
         seen[real] = folder
-    configs = [_config(folder) for folder in folders]
+    configs = [run_settings(folder) for folder in folders]
     settings = [
         {"method": method_of(config)} | flat_settings({name: config.get(name) for name in _COUNTED})
         for config in configs
@@ -84,14 +83,7 @@ def published_values(run: Path) -> list[str]:
     from dislab.runs.literature import literature
 
     scores: Mapping[str, Any] = _records(run).get("test", {})
-    return literature(run, _config(run), scores.get("scores", {}))
-
-
-def _config(folder: Path) -> dict[str, Any]:
-    path = folder / _CONFIG
-    if not path.is_file():
-        raise no_run(folder, _CONFIG)
-    return read_mapping(path, "model: {class_path: VAE}")
+    return literature(run, run_settings(run), scores.get("scores", {}))
 
 
 def _records(folder: Path) -> dict[str, Any]:

@@ -31,6 +31,10 @@ from dislab.study.statistics.selection import RANDOM, Best
 UDR: Final = f"{AGREEMENT}udr_lasso_pooled"
 """The UDR variant of the paper."""
 INFORMATIVE: Final = f"{AGREEMENT}informative"
+_OF_AGREEMENT: Final = (
+    " Alignment says how well a run's latents match those of the other seeds of its setting, "
+    "Informative how many of its latents have a KL of more than 0.01 nats."
+)
 
 _SPLITS: Final = ("test", "validation", "train")
 _BOUNDS: Final[Mapping[str, Best]] = {"elbo_sample": "highest", "reconstruction_sample": "lowest"}
@@ -319,8 +323,9 @@ def _means(runs: pd.DataFrame, axes: list[str], measures: Mapping[str, Best]) ->
     return NamedTable(
         "Means over seeds",
         "Mean ± standard deviation over the runs of a setting, with the 95 % bootstrap interval of "
-        "the mean. With few seeds the interval is too narrow. Where scores were compared with "
-        "chance, the last row has the mean of that level.",
+        "the mean for three runs or more. With few seeds the interval is too narrow. Where scores "
+        "were compared with chance, the last row has the mean of that level."
+        + (_OF_AGREEMENT if INFORMATIVE in names else ""),
         means,
         tuple(excerpts),
     )
@@ -390,14 +395,14 @@ def _correlated(
         {
             "group": of_target["group"],
             f"{label(target)} with": partner.map(label),
-            "rho [interval]": [_with_interval(row, "rho") for row in of_target.to_dict("records")],
+            "ρ [interval]": [_with_interval(row, "rho") for row in of_target.to_dict("records")],
             "p (Holm)": of_target["p_holm"],
             "runs": of_target["runs"],
         }
     )
     overall = excerpt[excerpt["group"] == "all"].drop(columns="group")
     texts = labels(map(str, matrix.columns)) | labels(map(str, matrix.index))
-    matrix = matrix.rename(index=texts, columns=texts).rename_axis("rho")
+    matrix = matrix.rename(index=texts, columns=texts).rename_axis("ρ")
     matrix = matrix.map("{:.2f}".format, na_action="ignore")
     within = f" and within each {axes[0]}" if axes else ""
     return NamedTable(
@@ -483,7 +488,7 @@ def _selected_overall(
     excerpt = pd.DataFrame(
         {
             "selector": of_target["selector"].map(label),
-            "rho [interval]": [_with_interval(row, "rho") for row in of_target.to_dict("records")],
+            "ρ [interval]": [_with_interval(row, "rho") for row in of_target.to_dict("records")],
             "selected": of_target["selected"],
             "best": of_target["best"],
             "regret": of_target["regret"],

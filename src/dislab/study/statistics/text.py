@@ -11,7 +11,9 @@ from dislab.metrics.score_table import count_text, is_count
 from dislab.storage import markdown_text
 
 _NUMBERS: Final = ("score", "mean", "sd", "low", "high", "runs", "seeds", "missing", "chance")
-_LATEX: Final = str.maketrans({"±": r"$\pm$", "–": "--", "−": "$-$", "β": r"$\beta$"})
+_LATEX: Final = str.maketrans(
+    {"±": r"$\pm$", "–": "--", "−": "$-$", "β": r"$\beta$", "ρ": r"$\rho$"}
+)
 
 
 def summary_table(summary: pd.DataFrame, digits: int = 3) -> pd.DataFrame:
