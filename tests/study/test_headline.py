@@ -62,17 +62,8 @@ def test_main_scores_come_first_and_bounds_never() -> None:
         (2, 3, 0.3, "3 seeds; not supported: too few seeds"),
         (2, 6, 0.3, r"6 seeds; supported, corrected p 0\.031"),
         (3, 6, 0.3, "of 3 differences .* 6 seeds; not supported: too few seeds"),
-<<<<<<< HEAD
         (2, 1, 0.3, r"above m0 \(one seed: no interval; not supported: too few seeds\)\.$"),
         (2, 2, 0.3, r"above m0 \(two seeds: no interval; not supported: too few seeds\)\.$"),
-=======
-        (
-            2,
-            1,
-            0.3,
-            r"above m0 \(fewer than three seeds: no interval; not supported: too few seeds\)\.$",
-        ),
->>>>>>> 664b6ba9 (Keep a lazily imported name of base in the package, check the keys of a mapping at once, and leave package look-ups of jsonargparse out of the traces: from the command to the first step 859 changes of file)
         (1, 8, 0.3, "Nothing to compare: no axis has two values"),
     ],
 )
