@@ -8,7 +8,7 @@ intervals or errors, as in the tables.
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
@@ -211,13 +211,59 @@ def dittadi_finger() -> Figure:
     return figure
 
 
+def dittadi_noise() -> Figure:
+    """Errors of trees without and with noise by shift, and by factor in both shifts of OOD2."""
+    result = result_of("dittadi_finger")
+    chance = result["chance"]
+    models = [model for model in result["models"].values() if model["kind"] != "mixed"]
+
+    def cells(shift: str, factor: str = "") -> list[str]:
+        """Mean, least and largest error of the models without noise, with it, and by chance."""
+
+        def error(scored: dict[str, Any]) -> float:
+            return float(scored["factors"][factor] if factor else scored["error"])
+
+        kinds = [
+            [error(m["transfer"][shift]["GradientBoosting"]) for m in models if m["noise"] is noise]
+            for noise in (False, True)
+        ]
+        ends = [[np.mean(errors), min(errors), max(errors)] for errors in kinds]
+        return [
+            *(" ".join(f"{end:.4f}" for end in three) for three in ends),
+            f"{error(chance[shift]):.4f}",
+        ]
+
+    kinds = ("without noise", "with noise", "chance")
+    figure, panels = _panels((1, 1, 1))
+    _dots(
+        panels[0],
+        dict(zip(kinds, zip(*map(cells, chance), strict=True), strict=True)),
+        list(chance),
+        "error of trees",
+    )
+    for axes, shift in zip(panels[1:], ("OOD2-A", "OOD2-B"), strict=True):
+        factors = list(chance[shift]["factors"])
+        columns = zip(*(cells(shift, factor) for factor in factors), strict=True)
+        _dots(axes, dict(zip(kinds, columns, strict=True)), factors, f"{shift}: error by factor")
+    for axes in panels:
+        axes.get_legend().remove()
+        axes.set_xlim(left=0)
+    handles = panels[0].get_legend_handles_labels()
+    figure.legend(*handles, loc="outside upper center", ncols=3, frameon=False)
+    return figure
+
+
 def _panels(widths: Sequence[float], height: float = 3.5) -> tuple[Figure, Any]:
     figure = Figure(figsize=(8, height), layout="constrained")
     return figure, figure.subplots(1, len(widths), width_ratios=widths, squeeze=False)[0]
 
 
 def _dots(
-    axes: Axes, series: dict[str, list[str]], names: Sequence[str], title: str, hidden: bool = False
+    axes: Axes,
+    series: Mapping[str, Sequence[str]],
+    names: Sequence[str],
+    title: str,
+    hidden: bool = False,
 ) -> None:
     """A dot with its range for each series and row; cells are `0.5 (0.4 to 0.6)` or alike."""
     places = np.arange(len(names))
@@ -264,6 +310,7 @@ FIGURES: Final[dict[str, tuple[str, Callable[[], Figure]]]] = {
     "labels_rooms": ("labels_rooms", labels),
     "darla_returns": ("darla_laptop", darla),
     "dittadi_transfer": ("dittadi_finger", dittadi_finger),
+    "dittadi_noise": ("dittadi_finger", dittadi_noise),
 }
 """By the name of the picture, the file of results and the function that draws from it."""
 

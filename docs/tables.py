@@ -10,6 +10,7 @@ A table stands between `<!-- table: what -->` and `<!-- end -->`, where `what` i
     results FILE NAME   a table that a benchmark wrote into benchmarks/results/FILE.json
     summary STUDY NAME  a table of docs/results/STUDY/summary.md, which `dislab study summary` wrote
     verdicts            the numbers of verdicts in each part of docs/results/what_comes_out.md
+    tally               the sentence with those of all parts
 
 A line below the tables of studies says which intervals their brackets hold, as `intervals` beside
 the rows of a file in benchmarks/results records it, and what a star means.
@@ -215,9 +216,19 @@ def _two_decimals(cell: str) -> str:
     return re.sub(r"\d+\.\d{3,}(?!\d)", lambda number: f"{Decimal(number[0]):.2f}", cell)
 
 
-def _verdicts() -> str:
-    """The table of the numbers of verdicts, from the rows of the page itself."""
-    page = filled(CLAIMS.read_text(encoding="utf-8"), left_out=["verdicts"])
+def _tally() -> str:
+    """The sentence with the numbers of verdicts of all claims."""
+    count = _counts()["all"]
+    return (
+        f"**Of {count.total()} claims of papers {count['yes']} come out in these small models, "
+        f"{count['partly']} in part and {count['no']} not; {count['example']} are shown by one run "
+        "only.**"
+    )
+
+
+def _counts() -> dict[str, Counter[str]]:
+    """The numbers of verdicts in each part of the page, from its rows."""
+    page = filled(CLAIMS.read_text(encoding="utf-8"), left_out=["verdicts", "tally"])
     counts = {}
     for part in page.split("\n## ")[1:]:
         tables = re.findall(r"^\|.*comes out \|\n\|.*\n((?:\|.*\n)*)", part, re.MULTILINE)
@@ -228,6 +239,12 @@ def _verdicts() -> str:
     unknown = set(counts["all"]) - set(VERDICTS)
     if unknown:
         sys.exit(f"{CLAIMS} has other verdicts than {', '.join(VERDICTS)}: {', '.join(unknown)}")
+    return counts
+
+
+def _verdicts() -> str:
+    """The table of the numbers of verdicts."""
+    counts = _counts()
     verdicts = [verdict for verdict in VERDICTS if counts["all"][verdict]]
     rows = [
         [name, count.total(), *(count[verdict] for verdict in verdicts)]
@@ -247,6 +264,7 @@ TABLES: Final[dict[str, Callable[..., str]]] = {
     "results": _results,
     "summary": _summary,
     "verdicts": _verdicts,
+    "tally": _tally,
 }
 
 
