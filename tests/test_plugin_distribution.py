@@ -508,5 +508,8 @@ def test_the_whole_method_of_the_page_conforms_and_trains(tmp_path: Path) -> Non
     quick = ["--trainer.max_steps=3", "--trainer.accelerator=cpu", "--evaluate.metrics=null"]
     done = dislab(site, "fit", "--config=slow.yaml", *quick)
     assert done.returncode == 0, done.stdout + done.stderr
-    (table,) = tmp_path.glob("runs/run/version_0/metrics.csv")
+    (table,) = tmp_path.glob("runs/slow/version_0/metrics.csv")
     assert "test/distance" in table.read_text()
+    assert [path.stem for path in table.parent.glob("images/traversals*")]
+    lines = [line for line in done.stderr.splitlines() if "nothing to draw" in line]
+    assert len(lines) == len(set(lines))

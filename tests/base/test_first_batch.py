@@ -203,7 +203,8 @@ HERE = __name__
         (
             {"encoder": partial(Spoilt, spoil=broken)},
             rf"the encoder Spoilt \({HERE}\) failed in forward: ZeroDivisionError: division by "
-            r"zero \(test_first_batch.py, line \d+\); the first batch is image \(16, 1, 4, 4\) "
+            r"zero \(test_first_batch.py, line \d+, from test_first_batch.py, line \d+\); the "
+            r"first batch is image \(16, 1, 4, 4\) "
             r"float32, factors \(16, 2\) int64",
         ),
         (

@@ -169,3 +169,21 @@ def test_a_fault_of_another_package_is_not_taken_for_a_wrong_setting() -> None:
         logger.fail()
     assert arose_in(caught.value, [logger])
     assert not arose_in(caught.value, [torch.nn.ReLU(), "ddp"])
+
+
+EARLY_STOPPING = (
+    "{class_path: lightning.pytorch.callbacks.EarlyStopping, "
+    "init_args: {monitor: train/loss, mode: down}}"
+)
+
+
+@pytest.mark.parametrize("callbacks", [EARLY_STOPPING, f"[{EARLY_STOPPING}]"])
+def test_a_callback_that_refuses_its_settings_is_named_with_its_reason(
+    callbacks: str, dislab: Callable[..., int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert dislab(f"--trainer.callbacks={callbacks}") == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line == (
+        "dislab: error: EarlyStopping cannot be made with monitor='train/loss', mode='down': "
+        "MisconfigurationException: `mode` can be min, max, got down"
+    )

@@ -188,6 +188,10 @@ def test_a_part_is_added_to_a_package(
     assert all(str(path) in said for path in (*new, config))
     assert said.endswith("\n  dislab fit --config tidy\n")
     assert f"cd {package}\n" in said
+    assert "pip install -e '.[test]'  # again, as entry points are read at installation\n" in said
+    assert tomllib.loads((package / "pyproject.toml").read_text())["project"]["description"] == (
+        f"Parts for dislab: OwnPenalty, Tidy{'Penalty' if group == 'regularizers' else 'Score'}"
+    )
     for path in new:
         compile(path.read_text(), str(path), "exec")
     assert "from dislab_own.tidy import" in new[1].read_text()
@@ -264,3 +268,12 @@ def test_other_names_are_taken(name: str, tmp_path: Path) -> None:
     package = write_package(name, "metrics", None, tmp_path)
     for path in package.rglob("*.py"):
         compile(path.read_text(), str(path), "exec")
+
+
+@pytest.mark.parametrize("group", WRITTEN)
+def test_the_class_of_the_part_is_named(
+    group: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["plugins", "new", "x", "--group", group, "--class", "Own", "--folder", str(tmp_path)]
+    assert main(command) == 0
+    assert capsys.readouterr().out.startswith(f"Made Own, one of the {group}, in ")

@@ -4,6 +4,7 @@ import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from inspect import getargvalues
+from itertools import dropwhile
 from pathlib import Path
 from types import FrameType
 from typing import Final
@@ -75,7 +76,9 @@ def failure(error: BaseException, with_dislab: bool = False) -> str | None:
             return None
         error = error.__cause__  # a library wrapped the original error
     part, frame, line = parts[-1]
-    location = f"{Path(frame.f_code.co_filename).name}, line {line}"
+    location, inner = _location(frame, line), _innermost(error, frame)
+    if inner[0] is not frame:
+        location = f"{_location(*inner)}, from {location}"
     doing = frame.f_code.co_name
     how = f"cannot be made with {_settings(frame)}" if doing == "__init__" else f"failed in {doing}"
     return f"{described(part)} {how}: {message_of(error)} ({location})"
@@ -88,9 +91,23 @@ def _parts_in(
     for frame, line in traceback.walk_tb(error.__traceback__):
         names = frame.f_code.co_varnames[: frame.f_code.co_argcount]
         part = frame.f_locals.get(names[0]) if names else None
-        package = str(frame.f_globals.get("__name__", "")).partition(".")[0]
-        if package not in left_out and _noun(part):
+        if _package(frame) not in left_out and _noun(part):
             yield part, frame, line
+
+
+def _innermost(error: BaseException, start: FrameType) -> tuple[FrameType, int]:
+    """The last frame of the traceback that is of the package of `start`, and its line."""
+    frames = dropwhile(lambda entry: entry[0] is not start, traceback.walk_tb(error.__traceback__))
+    *_, last = (entry for entry in frames if _package(entry[0]) == _package(start))
+    return last
+
+
+def _package(frame: FrameType) -> str:
+    return str(frame.f_globals.get("__name__", "")).partition(".")[0]
+
+
+def _location(frame: FrameType, line: int) -> str:
+    return f"{Path(frame.f_code.co_filename).name}, line {line}"
 
 
 def _noun(part: object) -> str | None:

@@ -8,10 +8,13 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
-from typing import Any, Final, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from dislab.errors import InputError, one_line, suggestion
 from dislab.plugins import GROUPS, available, configurations, load, missing_package
+
+if TYPE_CHECKING:
+    from jsonargparse import ArgumentParser
 
 _KEY: Final = re.compile(r'Parser key "([^"]+)"')
 _CLASS: Final = re.compile(r"class_path[ =]'([\w.]+)'")
@@ -452,23 +455,57 @@ def _group_of(setting: str) -> str | None:
 _Built = TypeVar("_Built")
 
 
-def built(build: Callable[[], _Built]) -> _Built:
+class _Constructors:
+    """Calls classes for a parser, and keeps the last message of a constructor that failed.
+
+    The parser itself drops the error of a class in a list or in a choice of types.
+    """
+
+    message: str | None = None
+
+    def __call__(self, cls: type, *args: Any, **settings: Any) -> Any:
+        from dislab.base.failures import failure, message_of
+
+        try:
+            return cls(*args, **settings)
+        except Exception as error:  # a class may reject its settings with any error
+            if isinstance(error, InputError):
+                self.message = str(error)
+            else:
+                parameters = inspect.signature(cls).parameters
+                chosen = [
+                    f"{name}={value!r:.60}"
+                    for name, value in settings.items()
+                    if name not in parameters or value is not parameters[name].default
+                ]
+                self.message = failure(error, with_dislab=True) or (
+                    f"{cls.__name__} cannot be made with {', '.join(chosen) or 'no settings'}: "
+                    f"{message_of(error)}"
+                )
+            raise
+
+
+def built(build: Callable[[], _Built], parser: "ArgumentParser | None" = None) -> _Built:
     """Builds and returns parts, whose constructors check their settings.
 
     Args:
         build: Builds them.
+        parser: The parser that calls the constructors, if one does.
 
     Raises:
         InputError: A part rejects its settings.
     """
     from dislab.base.failures import failure
 
+    constructors = _Constructors()
+    if parser:
+        parser.add_instantiator(constructors, object)
     try:
         return build()
     except InputError:
         raise
     except Exception as error:  # a part may reject its settings with any error
-        message = failure(error, with_dislab=True)
+        message = constructors.message or failure(error, with_dislab=True)
         if message is None and isinstance(error, ValueError):
             message = explain(str(error))
         if message is None:

@@ -6,7 +6,6 @@ import keyword
 import re
 import sys
 import tomllib
-from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 from string import Template
@@ -191,6 +190,9 @@ _IMPORTS: Final = {
 }
 
 
+_PARTS: Final = "Parts for dislab: "
+"""Beginning of the description of a package, which names its classes."""
+
 _POINT_OF_CONFIGS: Final = Template(
     """
 # Folders with configurations, which `dislab fit --config NAME` finds.
@@ -221,11 +223,18 @@ def run(args: list[str]) -> int:
         package = options.into
         files = add_part(options.name, options.group, options.cls, package)
         print(*files, sep="\n")
+        reason = "  # again, as entry points are read at installation"
     else:
         package = write_package(options.name, options.group, options.cls, options.folder)
         files = sorted(path for path in package.rglob("*") if path.is_file())
-    _print_part(options.group, files)
-    _print_next(options.name, options.group, package)
+        reason = ""
+    words = _words(options.name)
+    cls = _class_of(words, options.group, options.cls)
+    (source,) = (path for path in files if path.match(f"src/*/{'_'.join(words)}.py"))
+    print(f"Made {cls}, one of the {options.group}, in {source}.")
+    print(f"Next:\n  cd {package}\n  pip install -e '.[test]'{reason}\n  python -m pytest")
+    if _KINDS[options.group].config is not None:
+        print(f"  dislab fit --config {'_'.join(words)}")
     return 0
 
 
@@ -286,20 +295,6 @@ def add_part(name: str, group: str, cls: str | None, package: Path) -> list[Path
     return list(texts)
 
 
-def _print_part(group: str, files: Sequence[Path]) -> None:
-    """Says what was made, and in which file."""
-    for path in files:
-        is_source = path.parent.parent.name == "src"
-        if is_source and (cls := re.search(r"^class (\w+)", read_text(path), re.MULTILINE)):
-            print(f"Made {cls[1]}, one of the {group}, in {path}.")
-
-
-def _print_next(name: str, group: str, package: Path) -> None:
-    print(f"Next:\n  cd {package}\n  pip install -e '.[test]'\n  python -m pytest")
-    if _KINDS[group].config is not None:
-        print(f"  dislab fit --config {'_'.join(_words(name))}")
-
-
 def _extended(project: Path, values: dict[str, str]) -> str:
     """The text of a pyproject.toml with the entry points and requirements of one more part."""
     text = read_text(project)
@@ -316,6 +311,8 @@ def _extended(project: Path, values: dict[str, str]) -> str:
     missing = [name for name in _required(values["group"]) if not re.search(rf'"{name}\b', text)]
     added = "".join(f'"{name}", ' for name in missing)
     text = re.sub(r"^dependencies = \[", rf"\g<0>{added}", text, count=1, flags=re.MULTILINE)
+    described = rf'^description = "{_PARTS}[^"]*'
+    text = re.sub(described, rf"\g<0>, {values['Class']}", text, count=1, flags=re.MULTILINE)
     try:
         parsed = tomllib.loads(text)["project"]
         complete = set(missing) <= set(parsed["dependencies"]) and all(
@@ -334,7 +331,7 @@ def _values(
 ) -> dict[str, str]:
     """The values of placeholders in the templates."""
     kind = _KINDS[group]
-    cls = cls or "".join(word[:1].upper() + word[1:] for word in words) + kind.suffix
+    cls = _class_of(words, group, cls)
     _check_class(cls, group)
     module = "_".join(words)
     if kind.config and module in configurations():
@@ -349,10 +346,16 @@ def _values(
         "checked": Template(kind.checked).substitute({"Class": cls}),
         "before": Template(kind.before).substitute({"Class": cls}),
         "summary": f"{cls}, one of the {group} of dislab.",
+        "description": f"{_PARTS}{cls}",
         "version": version("dislab"),
         "requirements": "".join(f', "{name}"' for name in _required(group)),
         "configurations": _POINT_OF_CONFIGS.substitute(package=package) if kind.config else "",
     }
+
+
+def _class_of(words: list[str], group: str, cls: str | None) -> str:
+    """The name of the class of a part."""
+    return cls or "".join(word[:1].upper() + word[1:] for word in words) + _KINDS[group].suffix
 
 
 def _words(name: str) -> list[str]:

@@ -242,7 +242,7 @@ class _Settings(TrainingCLI):
     def _build(self, parsed: Namespace, config: dict[str, Any]) -> Namespace:
         """Builds all parts of a run, scores and predictors included, which check their settings."""
         self.config_dump = config  # the settings that a model keeps
-        parts: Namespace = built(lambda: self.parser.instantiate_classes(parsed))
+        parts: Namespace = built(lambda: self.parser.instantiate_classes(parsed), self.parser)
         built(lambda: _build_scores(parts))
         check_optimizer(parts["model"])
         check_precision(parts["trainer"]["precision"])

@@ -272,7 +272,7 @@ class TrainingCLI(LightningCLI):
     def instantiate_classes(self) -> None:
         """Builds data, model and trainer, and reports rejected settings in one message."""
         leave_off(self.parser, self.command, self.config)
-        built(super().instantiate_classes)
+        built(super().instantiate_classes, self.parser)
         for callback in self.trainer.callbacks:  # type: ignore[attr-defined]  # set by a connector
             if isinstance(callback, Evaluate):
                 callback.asked = self._asks_for_scores()

@@ -35,6 +35,9 @@ class Picture(pl.Callback, ABC):
     in_training: bool = True
     """Whether to draw also in validations during training."""
 
+    _reason: str | None = None
+    """The printed reason for drawing nothing."""
+
     _last: tuple[Path, tuple[object, ...]] | None = None
     """The last file, with the model, weights and data that it shows."""
 
@@ -47,15 +50,20 @@ class Picture(pl.Callback, ABC):
         """Images of the objective in its current state, with their labels."""
 
     def setup(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
-        """Prints one line if the method lacks a required part."""
+        """Prints one line, once, if the method lacks a required part."""
         module = objective_of(pl_module, type(self).__name__)
-        if stage in ("fit", "validate", "test") and _of_vectors(trainer):
-            rank_zero_info(f"{type(self).__name__}: nothing to draw, as the data are vectors")
+        if stage not in ("fit", "validate", "test"):
             return
         missing = self.missing(module)
-        if missing and stage in ("fit", "validate", "test"):
-            owner = type(module).__name__
-            rank_zero_info(f"{type(self).__name__}: nothing to draw, as {owner} has no {missing}")
+        if _of_vectors(trainer):
+            reason = "the data are vectors"
+        elif missing:
+            reason = f"{type(module).__name__} has no {missing}"
+        else:
+            return
+        if reason != self._reason:
+            self._reason = reason
+            rank_zero_info(f"{type(self).__name__}: nothing to draw, as {reason}")
 
     def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Draws the state of training, or of a checkpoint."""
