@@ -1,3 +1,4 @@
+import inspect
 import re
 import shutil
 from pathlib import Path
@@ -6,7 +7,9 @@ import pytest
 from PIL import Image
 from tests.report.cases import write_run
 
+from dislab.callbacks.pictures import Interpolations, Reconstructions, Samples, Traversals
 from dislab.cli import main
+from dislab.plots._traversals import SPANS
 
 TRAINED = Path(__file__).parents[1] / "data" / "old_run"
 IMAGES = ("traversals", "reconstructions", "samples", "interpolations")
@@ -121,3 +124,29 @@ def test_no_file_of_a_user_is_replaced(
     assert own.read_bytes() == b"mine"
     assert draw(run.parent, "traversals", run.parent / "new.pdf") == 2
     assert "is no run" in capsys.readouterr().err
+
+
+def test_the_help_has_the_defaults_of_the_pictures(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["draw", "--help"])
+    said = " ".join(capsys.readouterr().out.split())
+
+    def default(cls: type, name: str) -> object:
+        return inspect.signature(cls).parameters[name].default
+
+    shifted, absolute = (" ".join(f"{end:g}" for end in SPANS[how]) for how in SPANS)
+    steps, seeds = (
+        {default(cls, name) for cls in (Traversals, Interpolations)} for name in ("steps", "seed")
+    )
+    for text in (
+        f"(at most; {default(Traversals, 'latents')} unless given), rows of samples "
+        f"({default(Samples, 'rows')}) or pairs of images ({default(Interpolations, 'pairs')})",
+        f"to reconstruct ({default(Reconstructions, 'count')}) or in a row of samples "
+        f"({default(Samples, 'columns')})",
+        f"or an interpolation ({', '.join(map(str, steps))})",
+        f"({shifted}; {absolute} for absolute positions)",
+        f"({default(Traversals, 'positions')}, the default)",
+        f"{default(Interpolations, 'split')} (the default)",
+        f"which images or samples ({', '.join(map(str, seeds))})",
+    ):
+        assert text in said

@@ -127,7 +127,11 @@ def test_on_a_terminal_a_bar_shows_the_loss_and_the_time_left(folder: Path) -> N
 
 @pytest.mark.parametrize(
     ("word", "command"),
-    [("train", "fit"), ("evaluate", "test"), ("sweep", "study")],
+    [
+        ("train", "fit"),
+        ("evaluate", "test, or dislab score for a file of codes"),
+        ("sweep", "study"),
+    ],
 )
 def test_words_of_other_programs_name_the_command(
     word: str, command: str, capsys: pytest.CaptureFixture[str]

@@ -179,7 +179,7 @@ NAN[[4, 9], 0] = np.nan
             "factors=factors) writes what is needed",
         ),
         (with_arrays(codes=NAN), [], "2 of 300 codes hold NaN or infinity, in latent 0;"),
-        (with_arrays(codes=NAN[:, 0]), [], "codes have shape (batch, latent)"),
+        (with_arrays(codes=NAN[:, 0]), [], "codes have shape (images, latents)"),
         (with_arrays(codes=NAN[10:20]), [], "there are 10 codes, but the factors of 300 images"),
         (with_arrays(factors=draw()["factors"] - 1), [], "factor factor_0 holds -1, but"),
         (with_arrays(factors=NAN), [], "factor factor_0 holds NaN or infinity in 2 of 300 images"),

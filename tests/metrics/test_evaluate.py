@@ -241,10 +241,16 @@ def with_nan(codes: Any) -> Any:
         ({"confidence": 1.0}, "confidence is 1.0; it must lie between"),
         ({"codes": with_nan(draw()[0])}, "2 of 400 codes hold NaN or infinity, in latent 1;"),
         ({"codes": draw()[0][:9]}, "there are 9 codes, but the factors of 400 images"),
-        ({"codes": draw()[0][:, 0]}, r"codes have shape \(batch, latent\).*got \(400,\)"),
+        (
+            {"codes": draw()[0][:, 0]},
+            r"codes have shape \(images, latents\).*got \(400,\); codes\[:, None\] ",
+        ),
         ({"codes": [[1.0, 2.0], [3.0]]}, "codes are no table: .*rows of equal length"),
         ({"codes": np.array([["a"]])}, "codes must be numbers, not of type <U1"),
-        ({"factors": draw()[1][:, 0]}, r"factors have shape \(images, factors\).*got \(400,\)"),
+        (
+            {"factors": draw()[1][:, 0]},
+            r"factors have shape \(images.*got \(400,\); factors\[:, None\] makes",
+        ),
         ({"factors": draw()[1][:0]}, "factors has no rows"),
         ({"factors": draw()[1] - 1}, "factor factor_0 holds -1, but integers must be value"),
         ({"factors": draw()[1] * 10**6}, "factor factor_0 holds 2000000, .*numpy.unique"),

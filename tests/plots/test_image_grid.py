@@ -110,10 +110,13 @@ def test_what_does_not_fit_is_refused(
         image_grid(np.zeros(shape), rows, columns, blocks=blocks)
 
 
+@pytest.mark.parametrize("rows", [("z0 posX", "z1"), ()])
 @pytest.mark.parametrize("width", [3.25, 6.75])
-def test_print_keeps_the_size_of_labels_and_loses_none_at_the_edge(width: float) -> None:
+def test_print_keeps_the_size_of_labels_and_loses_none_at_the_edge(
+    width: float, rows: tuple[str, ...]
+) -> None:
     labels = [f"{step:+d}.25σ" for step in range(-4, 5)]
-    figure = image_grid(np.zeros((2, 9, 1, 8, 8)), ("z0 posX", "z1"), labels, width=width)
+    figure = image_grid(np.zeros((2, 9, 1, 8, 8)), rows, labels, width=width)
     shown = [text for text in figure.texts if text.get_text()]
     assert min(float(text.get_fontsize()) for text in shown) >= 7
     figure.draw_without_rendering()

@@ -161,6 +161,11 @@ def test_plans_that_cannot_be_read(folder: StudyFolder, text: str | None, messag
         Study(folder.path)
 
 
+def test_the_folder_of_a_study_that_ran_elsewhere_can_be_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"it does not exist; .* --folder FOLDER names"):
+        read_schedule(tmp_path / "elsewhere", "quick")
+
+
 @pytest.mark.parametrize(
     ("seconds", "text"),
     [(5.4, "5 s"), (119, "119 s"), (125, "2 min"), (3725, "1 h 2 min"), (200_000, "2 d 7 h")],

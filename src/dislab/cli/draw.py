@@ -83,7 +83,7 @@ def _parser() -> Parser:
         type=float,
         default=_WIDTH,
         metavar="INCHES",
-        help=f"total width; {_WIDTH} unless given, 3.25 for one of two columns",
+        help=f"total width (default: {_WIDTH}); 3.25 for one of two columns",
     )
     add_checkpoint(parser)
     _add_settings_of_kinds(parser.add_argument_group("Of some kinds"))
@@ -93,33 +93,53 @@ def _parser() -> Parser:
 def _add_settings_of_kinds(parser: argparse._ActionsContainer) -> None:
     """Adds the options that some kinds of figures take; see `_OPTIONS`."""
     parser.add_argument(
-        "--rows", type=int, metavar="N", help="latents, rows of samples or pairs, at most"
+        "--rows",
+        type=int,
+        metavar="N",
+        help="latents (at most; 20 unless given), rows of samples (4) or pairs of images (4)",
     )
     parser.add_argument(
-        "--images", type=int, metavar="N", help="images side by side, such as those to traverse"
+        "--images",
+        type=int,
+        metavar="N",
+        help="images to traverse (1), to reconstruct (8) or in a row of samples (8)",
     )
     parser.add_argument(
-        "--steps", type=int, metavar="N", help="positions of a traversal or an interpolation"
+        "--steps",
+        type=int,
+        metavar="N",
+        help="positions of a traversal or an interpolation (9)",
     )
     parser.add_argument(
-        "--latents", type=int, nargs="+", metavar="N", help="numbers of the latents to traverse"
+        "--latents",
+        type=int,
+        nargs="+",
+        metavar="N",
+        help="which latents to traverse; all unless given",
     )
     parser.add_argument(
-        "--span", type=float, nargs=2, metavar=("A", "B"), help="first and last position"
+        "--span",
+        type=float,
+        nargs=2,
+        metavar=("A", "B"),
+        help="first and last position of a traversal (-2 2; -3 3 for absolute positions)",
     )
     parser.add_argument(
         "--positions",
         choices=("shifted", "absolute"),
-        help="move latents from the code of the image, or from 0",
+        help="whether a traversal moves a latent from its code of the image, in standard "
+        "deviations (shifted, the default), or from 0 (absolute)",
     )
     parser.add_argument(
-        "--split", choices=("train", "validation", "test", "all"), help="of the images"
+        "--split",
+        choices=("train", "validation", "test", "all"),
+        help="where images are drawn from: train, validation, test (the default) or all",
     )
-    parser.add_argument("--seed", type=int, metavar="N", help="of the choice of images")
+    parser.add_argument("--seed", type=int, metavar="N", help="decides which images or samples (0)")
     parser.add_argument(
         "--labels",
         choices=("short", "full", "none"),
-        help="labels of rows and columns: short ones (names) unless given, full ones (names with "
+        help="labels of rows and columns: short ones (names; the default), full ones (names with "
         "nats), or none",
     )
     parser.add_argument("--title", metavar="TEXT", help="above the figure; none unless given")

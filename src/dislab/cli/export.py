@@ -47,7 +47,7 @@ def run(args: list[str]) -> int:
         help="safetensors: weights and settings, for load_run(FOLDER) of dislab; onnx: "
         "encoder and decoder for onnxruntime; torch-export: the same for torch without dislab",
     )
-    parser.add_argument("--out", required=True, metavar="FOLDER", help="a new folder")
+    parser.add_argument("--out", required=True, metavar="FOLDER", help="a new or an empty folder")
     parser.add_argument(
         "--half",
         action="store_true",

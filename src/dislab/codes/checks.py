@@ -39,8 +39,10 @@ def checked_codes(batches: Sequence[Tensor]) -> Float[Tensor, "image latent"]:
     shapes = {tuple(batch.shape[1:]) for batch in batches}
     if len(shapes) > 1 or len(next(iter(shapes))) != 1 or not next(iter(shapes))[0]:
         got = ", ".join(str(tuple(batch.shape)) for batch in batches[:NAMES_SHOWN])
+        remedy = "; codes[:, None] makes them one latent" if shapes == {()} else ""
         raise InputError(
-            f"codes have shape (batch, latent), with as many latents in each batch; got {got}"
+            "codes have shape (images, latents), with as many latents in each batch; got "
+            f"{got}{remedy}"
         )
     codes = torch.cat([batch.detach() for batch in batches])
     if codes.is_complex():

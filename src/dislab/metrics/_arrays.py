@@ -93,8 +93,10 @@ def _numbered(
 ) -> tuple[FactorSpace, Tensor]:
     """The factor space of a table of numbers, and the positions of its rows."""
     if table.ndim != 2 or not table.shape[1]:
+        remedy = "; factors[:, None] makes them one factor" if table.ndim == 1 else ""
         raise InputError(
-            f"factors have shape (images, factors), one row per image; got {tuple(table.shape)}"
+            "factors have shape (images, factors), one row per image; got "
+            f"{tuple(table.shape)}{remedy}"
         )
     if names is None:
         names = [f"factor_{index}" for index in range(table.shape[1])]

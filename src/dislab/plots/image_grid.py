@@ -125,7 +125,8 @@ def image_grid(
     for x, label in zip(lefts, column_labels, strict=False):
         middle = offset + zoom * (x + middle_x)
         if width is not None:
-            middle = min(middle, size[0] - _extent(label, LABEL_SIZE) / 2)
+            half = _extent(label, LABEL_SIZE) / 2
+            middle = max(half, min(middle, size[0] - half))
         point = middle, top - 6
         _write(figure, size, point, label, LABEL_SIZE, "center", "bottom")
     _write(figure, size, (edge, edge), title, TITLE_SIZE, "left", "top")

@@ -172,10 +172,10 @@ def read_schedule(folder: Path, study: str | None = None) -> Schedule:
     path = last if study is None else _schedule_of(folder, study)
     if not path.is_file():
         if study is None or not last.is_file():
-            name = path.relative_to(folder)
+            lacks = f"has no {path.relative_to(folder)}" if folder.exists() else "does not exist"
             raise InputError(
-                f"{folder} is no folder of a study: it has no {name}; "
-                "`dislab study run FILE` makes one"
+                f"{folder} is no folder of a study: it {lacks}; `dislab study run FILE` makes one, "
+                "and --folder FOLDER names that of a study that ran elsewhere"
             )
         schedule = _read_schedule(last)  # older dislab versions kept only the last plan
         if schedule.name != study:
