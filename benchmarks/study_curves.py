@@ -262,7 +262,7 @@ def surface_figure(tables: dict[str, Any], score: str) -> Figure:
 
 
 def surface_tables(table: pd.DataFrame) -> dict[str, Any]:
-    """Means of both scores for each number of latents and weight, and the best weight of each."""
+    """Means of scores by number of latents and weight, the best weights, and correlations."""
     scores = [BETA, FACTOR, DCI]
     means = summary(table, scores, by=["latents", "norm"])
     rows = []
@@ -276,9 +276,26 @@ def surface_tables(table: pd.DataFrame) -> dict[str, Any]:
         for latents, group in means.groupby("latents", sort=False)
     ]
     heads = ["latents", *(f"best β·M/N by {LABELS[name]}" for name in scores)]
+    weighted = table.assign(weight=table["norm"].astype(float))
+    correlations = rank_correlations(weighted, ["weight"], scores, by=["latents"])
     return {
         "means": {"header": header, "rows": rows, "intervals": "runs"},
         "best": {"header": heads, "rows": best},
+        "correlations": {
+            "header": ["latents", "β·M/N with", "ρ", "interval", "p (Holm)", "runs"],
+            "rows": [
+                [
+                    row.group.rpartition("=")[2],
+                    LABELS[row.right],
+                    f"{row.rho:.2f}",
+                    f"[{row.low:.2f}, {row.high:.2f}]",
+                    f"{row.p_holm:.3f}",
+                    str(row.runs),
+                ]
+                for row in correlations.itertuples()
+            ],
+            "intervals": "runs",
+        },
     }
 
 

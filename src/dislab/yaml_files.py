@@ -98,7 +98,7 @@ def read_mapping(path: Path, example: str) -> dict[str, Any]:
     return parse_mapping(read_text(path), str(path), example)
 
 
-def run_settings(folder: Path, advice: str = "") -> dict[str, Any]:
+def read_config(folder: Path, advice: str = "") -> dict[str, Any]:
     """The settings of a run.
 
     Args:

@@ -27,7 +27,7 @@ from dislab.runs import SCORES, read_scores
 from dislab.runs.curves import CURVES, read_curves, term_name
 from dislab.runs.literature import literature
 from dislab.runs.published import published, without_paths
-from dislab.yaml_files import run_settings, yaml_text
+from dislab.yaml_files import read_config, yaml_text
 
 TRAVERSALS: Final = "traversals"
 PICTURES: Final = {
@@ -132,7 +132,7 @@ def read_run(folder: Path, draw: bool = True) -> RunRecord:
     Raises:
         InputError: It is no run folder, or a file in it is damaged.
     """
-    settings = published(run_settings(folder))
+    settings = published(read_config(folder))
     records = without_paths(read_scores(folder)) if (folder / SCORES).is_file() else {}
     scored = scored_record(records)
     transfer, owners = _first(records, _OF_TRANSFER), _owners(scored)

@@ -25,7 +25,7 @@ from dislab.runs.exported import is_exported
 from dislab.runs.folders import LAST, checkpoint_of
 from dislab.runs.models import load_run
 from dislab.runs.records import Record, read_scores, scored_stage
-from dislab.yaml_files import CONFIG, run_settings
+from dislab.yaml_files import CONFIG, read_config
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -158,7 +158,7 @@ def run_config(folder: Path, advice: str = "") -> dict[str, Any]:
     Raises:
         InputError: The folder is no run folder, or the file is damaged.
     """
-    config = run_settings(folder, advice)
+    config = read_config(folder, advice)
     if "data" not in config:
         raise InputError(f"{folder / CONFIG} does not say what data the run was trained on")
     return config

@@ -11,7 +11,7 @@ from dislab.plugins import STAGES, declared
 from dislab.study.results import RecordWarning
 from dislab.study.stages import load_stage
 from dislab.study.stages.score import with_chance
-from dislab.yaml_files import run_settings
+from dislab.yaml_files import read_config
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -54,7 +54,7 @@ def compare(runs: Sequence[str | Path]) -> "pd.DataFrame":
         if real in seen:
             raise InputError(f"{folder} and {seen[real]} are the same run; leave one out")
         seen[real] = folder
-    configs = [run_settings(folder) for folder in folders]
+    configs = [read_config(folder) for folder in folders]
     settings = [
         {"method": method_of(config)} | flat_settings({name: config.get(name) for name in _COUNTED})
         for config in configs
@@ -83,7 +83,7 @@ def published_values(run: Path) -> list[str]:
     from dislab.runs.literature import literature
 
     scores: Mapping[str, Any] = _records(run).get("test", {})
-    return literature(run, run_settings(run), scores.get("scores", {}))
+    return literature(run, read_config(run), scores.get("scores", {}))
 
 
 def _records(folder: Path) -> dict[str, Any]:
