@@ -37,6 +37,9 @@ SETTINGS: dict[str, list[Any]] = {
 PICTURES: dict[str, Callable[[], Figure]] = {
     "violins": lambda: violins(SCORES, "score_$a$", "title", kinds=["_a", "b$"] * 4),
     "violin": lambda: violins({"a": [1.0, 2.0]}, "score"),
+    "close numbers": lambda: violins(
+        {f"a method {end}": [178.4 + end / 1000] for end in (19, 24, 40)}, "reconstruction (test)"
+    ),
     "scatter": lambda: scatter(RUNS[:, 0], RUNS[:, 1], ("a_$b$", "c"), GROUPS, "a $title$"),
     "plain scatter": lambda: scatter(RUNS[:, 0], RUNS[:, 1], ("a", "b")),
     "matrix": lambda: correlation_matrix(MATRIX, NAMES, NAMES, "title"),

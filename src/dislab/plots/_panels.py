@@ -28,7 +28,10 @@ FAINT: Final = "#d9d9d9"
 def panel(width: float, height: float) -> tuple[Figure, Axes]:
     """A white figure of given size in inches, with one panel."""
     figure = Figure(figsize=(width, height), dpi=DPI, facecolor="white", layout="constrained")
-    return figure, figure.subplots()
+    axes = figure.subplots()
+    # an offset of all ticks, such as −1.784e2, would cover the label of the axis
+    axes.ticklabel_format(useOffset=False)
+    return figure, axes
 
 
 def panel_size(latents: int, factors: int, names: Sequence[str]) -> tuple[float, float]:
