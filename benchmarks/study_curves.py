@@ -322,10 +322,7 @@ def main() -> None:
     result = json.loads(path.read_text(encoding="utf-8"))
     tables = result["tables"]
     if options.name == "higgins":
-        figures = {
-            "higgins": surface_figure(tables, BETA),
-            "higgins_dci": surface_figure(tables, DCI),
-        }
+        figures = {"higgins": surface_figure(tables, DCI)}
     else:
         figures = {
             options.name if across != TOTAL else f"{options.name}_total_correlation": curve_figure(
