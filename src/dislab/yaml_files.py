@@ -174,7 +174,7 @@ def parse_yaml(text: str, origin: str) -> Any:
     try:
         return _checked(text, origin)
     except yaml.YAMLError as error:
-        raise InputError(_explained(error, origin)) from error
+        raise InputError(_explained(error, text, origin)) from error
 
 
 def check_limits(text: str, origin: str) -> Any:
@@ -346,11 +346,14 @@ def _too_deep(origin: str, line: int) -> InputError:
     )
 
 
-def _explained(error: yaml.YAMLError, origin: str) -> str:
+def _explained(error: yaml.YAMLError, text: str, origin: str) -> str:
     mark = getattr(error, "problem_mark", None)
     if mark is None:  # an invalid character
         return f"{origin} is no YAML: {' '.join(str(error).split())}"
     problem = ", ".join(filter(None, (getattr(error, name) for name in ("context", "problem"))))
+    line = text.splitlines()[mark.line : mark.line + 1]
+    if line and line[0][mark.column : mark.column + 1] == "\t":
+        problem = "a tab, which YAML does not take for indentation; write spaces"
     return f"{origin}, line {mark.line + 1}, column {mark.column + 1}: no YAML: {problem}"
 
 

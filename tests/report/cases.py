@@ -50,6 +50,7 @@ SCORED: dict[str, Any] = {
     "parts": {"mutual_information": [[0.1, 0.2], [0.3, 0.4]], "kl_per_latent": [1.0, 0.0]},
     "skipped": {"dci": "one factor only"},
     "data": {"factors": ["x", "y"]},
+    "draw": {"points": 900, "available": 1024, "split": "all"},
     "checkpoint": {"path": "/home/somebody/secret/last.ckpt", "steps": 4000},
     "versions": {"torch": "2.13.0", "dislab": "0.1.0"},
 }

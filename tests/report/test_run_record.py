@@ -27,7 +27,8 @@ FACTS = {
 def test_facts_scores_and_transfer_of_a_run(tmp_path: Path) -> None:
     found = read_run(write_run(tmp_path / "version_2"))
     assert found.name == "small/version_2"
-    assert found.facts == {**FACTS, "steps": "4,000"}
+    scored_on = "900 of 1,024 images, training included"
+    assert found.facts == {**FACTS, "steps": "4,000", "scored on": scored_on}
     assert found.headline == {"MIG": "0.250"}
     assert found.scores is not None
     assert found.scores.heads == ["score", "value", "interval", "chance", "untrained", "pixels"]
@@ -208,9 +209,9 @@ def test_likelihoods_stand_in_one_table(tmp_path: Path) -> None:
     scores = {f"{term}_{split}": 1.0 for split in ("train", "test") for term in ("elbo_mean", "kl")}
     record = read_run(write_run(tmp_path / "run", scores={"test": {"scores": scores}}))
     assert record.scores is None
-    rows = [["ELBO of mean codes", "1.0", "1.0"], ["KL", "1.0", "1.0"]]
+    rows = [["ELBO of mean codes, no bound", "1.0", "1.0"], ["KL", "1.0", "1.0"]]
     assert record.bounds == Table(["nats per image", "train", "test"], rows)
-    assert list(record.blind) == ["ELBO of mean codes, KL"]
+    assert list(record.blind) == ["ELBO of mean codes, no bound, KL"]
 
 
 def test_scores_stand_by_family_with_their_other_forms_apart(tmp_path: Path) -> None:

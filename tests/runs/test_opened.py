@@ -53,6 +53,7 @@ def test_a_run_is_opened_with_its_data(tmp_path: Path, monkeypatch: pytest.Monke
 
     for path in (folder, folder / "checkpoints/last.ckpt"):
         again = open_run(path, SingleData(GaussianBlob(), batch_size=8)).encode()
+        assert repr(again).startswith(f"Encoded: {len(again.codes):,} images, ")
         np.testing.assert_allclose(again.codes, codes.codes, atol=1e-6)
 
     config = (folder / "config.yaml").read_text()
@@ -95,4 +96,6 @@ def test_it_has_the_folder_and_the_scores_of_the_run(tmp_path: Path) -> None:
         _ = run.scores
     write_scores(tmp_path, "test", {"scores": {"mig": 0.5, "irs": None}})
     assert run.scores == {"mig": 0.5, "irs": None}
+    with pytest.raises(KeyError, match=r"no score is named 'mgi' \(did you mean mig\?\)"):
+        _ = run.scores["mgi"]
     assert list(run.records) == ["validate", "test"]

@@ -205,7 +205,7 @@ class Progress(pl.Callback):
             values = {k: v for k, v in values.items() if term_name(k) not in _OF_BOUNDS}
         first = {"loss": values.pop("loss")} if "loss" in values else {}
         listed = ", ".join(
-            f"{term_name(name)} {value:.6g}" for name, value in (first | values).items()
+            f"{term_name(name)} {value:.5g}" for name, value in (first | values).items()
         )
         rank_zero_info(fill(f"{split} split: {listed}", WIDTH, subsequent_indent="  "))
 

@@ -11,7 +11,6 @@ from textwrap import wrap
 from typing import Any, Final, NoReturn
 
 from dislab.errors import InputError, suggestion
-from dislab.functional.checks import check_count
 from dislab.yaml_files import no_run
 
 _WIDEST: Final = 100
@@ -105,6 +104,8 @@ class Parser(argparse.ArgumentParser):
         seeds = getattr(options, "seed", None)
         for seed in seeds if isinstance(seeds, list) else [seeds]:
             if isinstance(seed, int):
+                from dislab.functional.checks import check_count  # imports numpy
+
                 check_count("--seed", seed, 0)
         for action in self._actions:
             if isinstance(action, Existing):

@@ -91,11 +91,11 @@ def _parser() -> Parser:
     )
     _add_settings_of_arrays(codes)
     _add_estimates(scores)
-    files.add_argument("--json", metavar="OUT", help="write scores, parts and provenance there")
+    files.add_argument("--json", metavar="FILE", help="write scores, parts and provenance there")
     files.add_argument(
         "--sheet",
-        metavar="OUT.png",
-        help="draw scores, importances and mutual information as one page there",
+        metavar="FILE",
+        help="draw scores, importances and mutual information as one page there: png, pdf or svg",
     )
     return parser
 

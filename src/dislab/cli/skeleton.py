@@ -55,7 +55,8 @@ _KINDS: Final = {
     "regularizers": _Kind(
         "Penalty",
         "check_regularizer",
-        "In a configuration: `regularizers: {kl: {class_path: KL}, own: {class_path: $Class}}`.",
+        "In a configuration: "
+        "`regularizers: {kl: {class_path: KL}, $module: {class_path: $Class}}`.",
         """
 
 def test_its_weight_scales_the_penalty() -> None:
@@ -96,7 +97,7 @@ def test_its_width_is_that_of_the_hidden_layer() -> None:
     "metrics": _Kind(
         "Score",
         "check_metric",
-        "In a configuration: `evaluate: {metrics: {own: {class_path: $Class}}}`.",
+        "In a configuration: `evaluate: {metrics: {$module: {class_path: $Class}}}`.",
         """
 
 def test_perfect_codes_get_one() -> None:
@@ -206,18 +207,22 @@ def run(args: list[str]) -> int:
     """Writes a package and returns the exit status."""
     parser = Parser(
         "dislab plugins new",
-        description="Write a package with one part, its test and a README.",
+        description="Write a package with one part, its test, a configuration and a README.",
         example="dislab plugins new sparse --group regularizers",
     )
     parser.add_argument("name", help="of the package, such as sparse or my-penalties")
     parser.add_argument(
         "--group", choices=sorted(_KINDS), default="regularizers", help="what the part is"
     )
-    parser.add_argument("--class", dest="cls", help="name of the class; else made from the name")
+    parser.add_argument(
+        "--class", dest="cls", metavar="CLASS", help="name of the class; else made from the name"
+    )
     parser.add_argument(
         "--folder", type=Path, default=Path(), help="where the package's folder goes"
     )
-    parser.add_argument("--into", type=Path, help="add the part to the package in this folder")
+    parser.add_argument(
+        "--into", type=Path, metavar="FOLDER", help="add the part to the package in this folder"
+    )
     options = parser.parse_args(args)
     if options.into is not None:
         package = options.into

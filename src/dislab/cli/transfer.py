@@ -147,7 +147,7 @@ def _add_settings_of_codes(parser: argparse._ActionsContainer) -> None:
         metavar="SCENARIO=FILE.npz",
         help="codes of the other data set that a scenario tests on",
     )
-    parser.add_argument("--json", metavar="OUT", help="write scores, parts and provenance there")
+    parser.add_argument("--json", metavar="FILE", help="write scores, parts and provenance there")
 
 
 def _score_file(options: argparse.Namespace) -> int:

@@ -221,13 +221,15 @@ def likelihood(name: str) -> tuple[str, str] | None:
         name: Name in `scores.json`.
 
     >>> likelihood("elbo_mean_test"), likelihood("mig")
-    (('ELBO of mean codes', 'test'), None)
+    (('ELBO of mean codes, no bound', 'test'), None)
     """
     if (match := _LIKELIHOOD.fullmatch(name)) is None:
         return None
     term, codes, split = match.groups()
     words = _WORDS.get(term, term.capitalize())
-    return f"{words} of mean codes" if codes == "mean" else words, split
+    if codes != "mean":
+        return words, split
+    return f"{words} of mean codes{', no bound' if term == 'elbo' else ''}", split
 
 
 def blind_spot(score: str) -> str:

@@ -207,9 +207,19 @@ def facts_of(settings: Mapping[str, Any], scored: Mapping[str, Any]) -> dict[str
         "data set": _described(_mapping(data, "init_args").get("dataset")),
         "supervision": class_name(data),
         "steps": f"{steps:,}" if isinstance(steps, int) else "",
+        "scored on": _images_of(_mapping(scored, "draw")),
         "seed": _text(settings.get("seed_everything")),
     }
     return {name: fact for name, fact in facts.items() if fact}
+
+
+def _images_of(draw: Mapping[str, Any]) -> str:
+    """How many images were scored, of how many, and of which split; empty for an older record."""
+    count, available, split = (draw.get(name) for name in ("points", "available", "split"))
+    if not isinstance(count, int) or not isinstance(available, int):
+        return ""
+    part = "images, training included" if split == "all" else f"images of the {split} split"
+    return f"{count:,} of {available:,} {part}"
 
 
 def _text(value: Any) -> str:

@@ -44,6 +44,11 @@ class Encoded(NamedTuple):
     states: Indices
     kl: Float[np.ndarray, " latent"] | None = None
 
+    def __repr__(self) -> str:
+        """Numbers of images and latents, and the names of the factors."""
+        images, latents = self.codes.shape
+        return f"Encoded: {images:,} images, {latents} latents, factors {', '.join(self.names)}"
+
 
 class StoredCodes(NamedTuple):
     """Codes of images of one run.

@@ -14,7 +14,7 @@ from torch import float64
 from dislab.base import DataModule, Objective, Split
 from dislab.base.datamodule import draw_states, drawable
 from dislab.base.inference import precision_of
-from dislab.errors import InputError, one_line
+from dislab.errors import InputError, one_line, suggestion
 from dislab.factors import Indices
 from dislab.functional.checks import check_count
 from dislab.naming.classes import ForeignNameError, method_of
@@ -26,6 +26,14 @@ from dislab.runs.folders import LAST, checkpoint_of
 from dislab.runs.models import load_run
 from dislab.runs.records import Record, read_scores, scored_stage
 from dislab.yaml_files import CONFIG, read_config
+
+
+class Scores(dict[str, float | None]):
+    """Scores by name."""
+
+    def __missing__(self, name: str) -> None:
+        """Names the nearest score."""
+        raise KeyError(f"no score is named {name!r}{suggestion(name, self)}")
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -91,7 +99,7 @@ class OpenRun:
         stage, records = scored_stage(self.data), self.records
         if stage not in records:
             raise InputError(f"{self.folder} has no scores of {stage}; `dislab {stage}` makes them")
-        return dict(records[stage].get("scores", {}))
+        return Scores(records[stage].get("scores", {}))
 
     def encode(
         self,
