@@ -108,7 +108,7 @@ class Parser(argparse.ArgumentParser):
 
                 check_count("--seed", seed, 0)
         for action in self._actions:
-            if isinstance(action, Existing):
+            if isinstance(action, Existing) and not others:  # which are the first mistake to name
                 action.check(getattr(options, action.dest))
         return options, others
 
