@@ -16,8 +16,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 import torch
 
+from claims.tables import ORDERS, interval, jackknife
 from dislab import plots
 from dislab.base.datamodule import draw_states
 from dislab.base.inference import images_of
@@ -40,6 +42,8 @@ SCENARIOS = {
 PREDICTORS = {"GradientBoosting": "trees", "MLP": "network"}
 GROUPS = {"all": "ρ, all", "supervision=weak": "weak", "supervision=unsupervised": "unsupervised"}
 DISENTANGLEMENT = "score.dci_hgbt_disentanglement"
+D_SCORE = "score.dci_lassocv_disentanglement"
+RATIO = "generalisation.mean_ratio"
 METHODS = {
     "vae": "VAE",
     "betavae8": "β-VAE",
@@ -54,7 +58,7 @@ def montero(study: Study) -> dict[str, Any]:
     table = study.table()
     rows = []
     for (condition, method), runs in table.groupby(["condition", "method"], sort=False):
-        cells = [condition, METHODS[method], _mean(runs["score.dci_lassocv_disentanglement"], 2)]
+        cells = [condition, METHODS[method], _mean(runs[D_SCORE], 2)]
         for decoded in ("mean", "sample"):
             columns = [f"generalisation.{decoded}_{name}" for name in ("train", "test", "ratio")]
             cells += [
@@ -69,7 +73,47 @@ def montero(study: Study) -> dict[str, Any]:
     losses = ["training", "held out", "ratio"]
     of_samples = [f"{name}, samples" for name in losses]
     header = ["condition", "method", "D-score", *losses, *of_samples]
-    return {"reconstruction": {"header": header, "rows": rows}}
+    return {
+        "reconstruction": {"header": header, "rows": rows},
+        "correlations": generalisation_correlations(table),
+        "true factors": beside_true_factors(table),
+    }
+
+
+def generalisation_correlations(table: pd.DataFrame) -> dict[str, Any]:
+    """Rank correlation of the D-score and the ratio, corrected for these rows alone."""
+    runs = table[table["method"] != "true_factors"]
+    correlations = rank_correlations(runs, D_SCORE, RATIO, by=["condition"], orders=ORDERS)
+    rows = [
+        [
+            str(row["group"]).removeprefix("condition="),
+            str(row["runs"]),
+            interval(row["rho"], row["low"], row["high"]),
+            f"{row['p']:.3f}",
+            f"{row['p_holm']:.3f}",
+        ]
+        for row in correlations.to_dict("records")
+    ]
+    header = ["condition", "runs", "ρ of D-score and ratio", "p", "p (Holm)"]
+    return {"header": header, "rows": rows, "intervals": "runs"}
+
+
+def beside_true_factors(table: pd.DataFrame) -> dict[str, Any]:
+    """Ratio of each method less that of the true factors, paired by seed."""
+    conditions = list(dict.fromkeys(table["condition"]))
+    methods = [name for name in METHODS if name != "true_factors"]
+
+    def differences(some: pd.DataFrame) -> npt.NDArray[np.float64]:
+        means = some.groupby(["method", "condition"])[RATIO].mean().unstack()[conditions]
+        return np.array(means.loc[methods] - means.loc["true_factors"], dtype=float)
+
+    ends = np.stack(jackknife(table, differences), axis=-1)
+    rows = [
+        [METHODS[name], *(interval(*cell) for cell in part)]
+        for name, part in zip(methods, ends, strict=True)
+    ]
+    header = ["ratio less that of true factors", *conditions]
+    return {"header": header, "rows": rows, "intervals": "seeds"}
 
 
 def correlated(study: Study) -> dict[str, Any]:

@@ -18,10 +18,12 @@ from claims.tables import (
     METHODS,
     MIG,
     ORDERS,
+    RHO_MARGIN,
     SCORES,
     Claim,
     Numbers,
     Table,
+    claim_of_no_effect,
     claims_table,
     interval,
     jackknife,
@@ -138,12 +140,14 @@ def _predictors(correlations: pd.DataFrame, chance: float) -> Claim:
     here = "; ".join(
         f"{title}: {_by_score(part[part['right'] == name])}" for name, title in EFFICIENCY.items()
     )
-    return Claim(
+    claim = Claim(
         "Disentangled codes need no fewer labels for downstream tasks",
         "Locatello et al. (2019), section 5.5",
         f"ρ with the {here}; by chance below {chance:.2f}",
-        list(~((part["rho"] > 0) & (part["p_holm"] < LEVEL))),
+        [],
     )
+    seen = (part["rho"] > 0) & (part["p_holm"] < LEVEL)
+    return claim_of_no_effect(claim, part["high"], seen, RHO_MARGIN, "ρ")
 
 
 def _efficiency(path: Path) -> dict[str, float]:

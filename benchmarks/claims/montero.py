@@ -8,11 +8,14 @@ import pandas as pd
 from claims.tables import (
     DCI,
     LEVEL,
+    MARGIN,
     METHODS,
     ORDERS,
+    RHO_MARGIN,
     Claim,
     Numbers,
     Table,
+    claim_of_no_effect,
     claims_table,
     interval,
     jackknife,
@@ -58,8 +61,11 @@ def _generalisation(runs: pd.DataFrame) -> tuple[Claim, Table]:
         "Disentanglement does not tell which model generalises",
         "no correlation",
         f"ρ of DCI D with the ratio: {figures}; by chance below {chance:.2f}",
-        list(~((correlations["p_holm"] < LEVEL) & (correlations["rho"] < 0))[within]),
+        [],
     )
+    reach = correlations[["low", "high"]].abs().max(axis=1)[within]
+    seen = (correlations["p_holm"] < LEVEL)[within]
+    claim = claim_of_no_effect(claim, reach, seen, RHO_MARGIN, "|ρ|")
     header = ["runs", "ρ of DCI D and the ratio", "p (Holm)"]
     return claim, {"header": header, "rows": rows, "intervals": "runs"}
 
@@ -77,7 +83,8 @@ def _true_factors(runs: pd.DataFrame, conditions: list[str]) -> Claim:
     figures = ", ".join(f"{cell} ({name})" for cell, name in zip(cells, conditions, strict=True))
     text = "Perfectly disentangled input does not generalise better"
     here = f"ratio higher by {figures} than with learnt codes"
-    return Claim(text, "no better", here, list(high >= 0))
+    claim = Claim(text, "no better", here, [])
+    return claim_of_no_effect(claim, -low, high < 0, MARGIN, "a ratio lower by")
 
 
 def _extrapolation(runs: pd.DataFrame, conditions: list[str]) -> Claim:

@@ -5,7 +5,18 @@ from typing import Final, NamedTuple
 
 import pandas as pd
 
-from claims.tables import LEVEL, ORDERS, SCORES, Claim, Table, interval, named_range, rho_by_chance
+from claims.tables import (
+    LEVEL,
+    ORDERS,
+    RHO_MARGIN,
+    SCORES,
+    Claim,
+    Table,
+    claim_of_no_effect,
+    interval,
+    named_range,
+    rho_by_chance,
+)
 from dislab.study.statistics import model_selection, rank_correlations
 from dislab.study.statistics.selection import Best
 
@@ -26,11 +37,15 @@ LABELLED: Final = {
 
 
 class Choice(NamedTuple):
-    """The run that a selector chooses for a score, with its regret and that of a random choice."""
+    """The run that a selector chooses for a score, with its regret and that of a random choice.
+
+    `high` is the upper end of the interval of ρ, which is `rho`.
+    """
 
     score: str
     selector: str
     rho: float
+    high: float
     p: float
     regret: float
     at_random: float
@@ -75,7 +90,8 @@ def _choices(
         at_random = float(selected.loc["random", "regret"])
         for name, selector in selectors.items():
             row, p = selected.loc[name], float(corrected[name, column])
-            choice = Choice(title, selector, float(row["rho"]), p, float(row["regret"]), at_random)
+            numbers = [float(row["rho"]), float(row["high"]), p, float(row["regret"]), at_random]
+            choice = Choice(title, selector, *numbers)
             choices.append(choice)
             figures = [f"{p:.3f}", f"{choice.regret:.2f}", f"{at_random:.2f}"]
             rows.append([title, selector, interval(row["rho"], row["low"], row["high"]), *figures])
@@ -100,7 +116,9 @@ def claim_without_labels(choices: Sequence[Choice], chance: float) -> Claim:
         text = "UDR selects good models without labels"
         return Claim(text, "Duan et al. (2020)", here, helps)
     text = f"{selector[0].upper()}{selector[1:]} does not select good models"
-    return Claim(text, "section 5.4", here, [not good for good in helps])
+    reach = [choice.high for choice in choices]
+    claim = Claim(text, "section 5.4", here, [])
+    return claim_of_no_effect(claim, reach, helps, RHO_MARGIN, "ρ")
 
 
 def claim_with_labels(choices: Sequence[Choice], chance: float) -> Claim:

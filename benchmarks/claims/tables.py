@@ -10,6 +10,10 @@ import pandas as pd
 SHUFFLES: Final = 2000
 ORDERS: Final = 20_000
 LEVEL: Final = 0.05
+RHO_MARGIN: Final = 0.3
+"""The |rank correlation| that still counts as no effect."""
+MARGIN: Final = 0.05
+"""The difference of scores or of ratios that still counts as no effect."""
 METHODS: Final = {
     "betavae": "β-VAE",
     "annealedvae": "Annealed VAE",
@@ -46,20 +50,43 @@ class Claim(NamedTuple):
         there: Where it stands there, and the figure there.
         here: The figure of this study, with chance beside it.
         supported: Outcome of each test of the claim; none if it was not tried.
+        remains: Why a claim that is not supported by every test is not refuted either.
     """
 
     claim: str
     there: str
     here: str
     supported: Sequence[bool]
+    remains: str = ""
 
     def cells(self) -> list[str]:
         """The cells of the row."""
         if not self.supported:
             return [self.claim, self.there, self.here, "not tried"]
         counts = sum(self.supported)
-        verdict = "yes" if counts == len(self.supported) else "partly" if counts else "no"
+        partly = f"partly: {self.remains}" if self.remains else "partly" if counts else "no"
+        verdict = "yes" if counts == len(self.supported) else partly
         return [self.claim, self.there, self.here, verdict]
+
+
+def claim_of_no_effect(
+    claim: Claim, reach: npt.ArrayLike, seen: npt.ArrayLike, margin: float, quantity: str = ""
+) -> Claim:
+    """A claim that something has no effect: *yes* if every interval ends within the margin.
+
+    Args:
+        claim: The claim, whose tests are replaced.
+        reach: How far the interval of each test goes in the direction of the effect.
+        seen: Whether each test finds the effect: *no* if all do.
+        margin: The effect that still counts as none.
+        quantity: Words before the largest effect that remains possible; without, no number.
+    """
+    far, effect = np.asarray(reach, dtype=float), np.asarray(seen, dtype=bool)
+    within = ~effect & (far <= margin)
+    up_to = f", up to {quantity} {far.max():.2f}" if quantity else ""
+    remains = f"an effect in {effect.sum()} of {effect.size} tests" if effect.any() else ""
+    remains = "" if effect.all() else remains or f"no effect seen{up_to}"
+    return claim._replace(supported=list(within), remains=remains)
 
 
 def finished_table(runs: pd.DataFrame) -> Table:
@@ -98,9 +125,11 @@ def claims_table(claims: Sequence[Claim], intervals: str = "") -> Table:
 
 
 def jackknife(
-    runs: pd.DataFrame, statistic: Callable[[pd.DataFrame], Numbers]
+    runs: pd.DataFrame,
+    statistic: Callable[[pd.DataFrame], Numbers],
+    bounds: tuple[npt.ArrayLike, npt.ArrayLike] = (-np.inf, np.inf),
 ) -> tuple[Numbers, Numbers, Numbers]:
-    """A statistic with its 95 % interval by leaving out one seed at a time."""
+    """A statistic with its 95 % interval, cut to bounds, by leaving out one seed at a time."""
     from scipy.stats import t
 
     seeds = runs["seed"].unique()
@@ -109,7 +138,7 @@ def jackknife(
     error = np.sqrt((count - 1) / count * ((without - without.mean(0)) ** 2).sum(0))
     value = statistic(runs)
     reach = t.ppf(1 - LEVEL / 2, count - 1) * error
-    return value, value - reach, value + reach
+    return value, np.clip(value - reach, *bounds), np.clip(value + reach, *bounds)
 
 
 def value_range(values: Iterable[float]) -> str:
