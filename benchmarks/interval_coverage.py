@@ -1,7 +1,8 @@
-"""How often bootstrap intervals hold what they should.
+"""How often intervals hold what they should.
 
-python benchmarks/interval_coverage.py means   of a mean over seeds, by number of seeds
-python benchmarks/interval_coverage.py scores  of scores of codes: some minutes
+python benchmarks/interval_coverage.py means   bootstrap of a mean over seeds, by number of seeds
+python benchmarks/interval_coverage.py differences  jackknife over seeds of a mean difference
+python benchmarks/interval_coverage.py scores  bootstrap of scores of codes: some minutes
 """
 
 import argparse
@@ -19,11 +20,19 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from claims.tables import jackknife
 from dislab.factors import FactorSpace
 from dislab.metrics import IRS, evaluate_fully
 from dislab.study.statistics import summary
 from hardware import processor
 from standard_codes import draw_factors, space_of
+
+
+def difference_of_scores(size: tuple[int, int]) -> npt.NDArray[np.float64]:
+    """Differences of two scores of [0, 1], the better one near 1."""
+    generator = np.random.default_rng(0)
+    return generator.beta(12, 1, size=size) - generator.beta(4, 1, size=size)
+
 
 TRIALS = 500
 SEEDS = (3, 5, 10, 20, 50)
@@ -31,6 +40,9 @@ SCORES: dict[str, tuple[Callable[[tuple[int, int]], npt.NDArray[np.float64]], fl
     "normal": (lambda size: np.random.default_rng(0).normal(size=size), 0.0),
     "skewed, of [0, 1]": (lambda size: np.random.default_rng(0).beta(0.5, 2, size=size), 0.2),
 }
+DIFFERENCE_TRIALS = 10_000
+DIFFERENCE_SEEDS = (3, 4, 6)
+DIFFERENCES = SCORES | {"of two scores near 1": (difference_of_scores, 12 / 13 - 4 / 5)}
 
 COUNTED = ("MIG", "MIGSup", "JEMMIG", "DCIMIG", "Modularity", "SAP", "MCC")
 OTHERS = ("GaussianTotalCorrelation", "WassersteinCorrelation", "MeanPairwiseMI")
@@ -98,27 +110,55 @@ def of_means() -> dict[str, object]:
     return {"header": ["seeds", *SCORES], "rows": rows}
 
 
+def of_differences() -> dict[str, object]:
+    """Share of simulated studies whose jackknife interval holds the true mean difference."""
+    rows = []
+    for count in DIFFERENCE_SEEDS:
+        cells = []
+        for draw, mean in DIFFERENCES.values():
+            studies = pd.DataFrame(draw((count, DIFFERENCE_TRIALS))).assign(seed=range(count))
+            _, low, high = jackknife(
+                studies, lambda some: some.drop(columns="seed").mean().to_numpy()
+            )
+            cells.append(f"{((low <= mean) & (mean <= high)).mean():.2f}")
+        rows.append([str(count), *cells])
+    return {"header": ["seeds", *DIFFERENCES], "rows": rows}
+
+
 def main() -> None:
-    """Writes a table to `benchmarks/results/interval_coverage.json`; the other is kept."""
+    """Writes a table to `benchmarks/results/interval_coverage.json`; the others are kept."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("part", choices=["means", "scores"])
-    part = parser.parse_args().part
+    parser.add_argument("part", choices=list(PARTS))
+    name = parser.parse_args().part
     path = Path(__file__).parent / "results" / "interval_coverage.json"
     tables = json.loads(path.read_text())["tables"] if path.exists() else {}
-    table = {"coverage": of_means()} if part == "means" else {"scores": of_scores()}
+    key, measured = PARTS[name]
+    table = {key: measured()}
     record = {
         "command": "python benchmarks/interval_coverage.py",
         "hardware": processor(),
         "versions": {
             "python": sys.version.split()[0],
-            **{name: version(name) for name in ("dislab", "numpy", "pandas", "scipy", "torch")},
+            **{
+                package: version(package)
+                for package in ("dislab", "numpy", "pandas", "scipy", "torch")
+            },
         },
         "trials": TRIALS,
+        "difference_trials": DIFFERENCE_TRIALS,
         "draws": {"count": DRAWS, "images": IMAGES, "values": SIZES, "resamples": RESAMPLES},
         "tables": tables | table,
     }
     path.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n")
     print(*next(iter(table.values()))["rows"], sep="\n")
+
+
+PARTS: dict[str, tuple[str, Callable[[], dict[str, object]]]] = {
+    "means": ("coverage", of_means),
+    "differences": ("differences", of_differences),
+    "scores": ("scores", of_scores),
+}
+"""The table and the function of each part."""
 
 
 if __name__ == "__main__":

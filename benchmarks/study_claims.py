@@ -21,7 +21,7 @@ from claims.locatello import locatello
 from claims.montero import montero
 from claims.predictors import predictors
 from claims.slowvae import slowvae
-from claims.tables import finished_table
+from claims.tables import MARGIN, RHO_MARGIN, finished_table
 from dislab.runs import versions
 from dislab.storage import atomic
 from dislab.study import Study
@@ -50,8 +50,9 @@ def write_page(name: str, command: str, tables: Iterable[str]) -> None:
     text = (
         f"# {name}\n\nWhen the study is finished:\n\n```bash\n{command}\n```\n\n"
         "A verdict follows from tests alone: *yes* if all of them support the claim, *no* if none\n"
-        "does, else *partly*. That something has no effect comes out if no test finds one; the\n"
-        "intervals say what remains possible.\n"
+        "does, else *partly*. That something has no effect is *yes* only if every interval lies\n"
+        f"within a margin: ρ ±{RHO_MARGIN}, {MARGIN} of scores, shares and ratios, a tenth of the\n"
+        "error by chance. *Partly: no effect seen* gives the end of a wider interval.\n"
     )
     (ROOT / "docs" / "results" / f"{name}.md").write_text(text + places, encoding="utf-8")
 

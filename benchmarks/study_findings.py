@@ -76,7 +76,7 @@ def montero(study: Study) -> dict[str, Any]:
     return {
         "reconstruction": {"header": header, "rows": rows},
         "correlations": generalisation_correlations(table),
-        "true factors": beside_true_factors(table),
+        "beside": beside_true_factors(table),
     }
 
 
@@ -105,12 +105,14 @@ def beside_true_factors(table: pd.DataFrame) -> dict[str, Any]:
 
     def differences(some: pd.DataFrame) -> npt.NDArray[np.float64]:
         means = some.groupby(["method", "condition"])[RATIO].mean().unstack()[conditions]
-        return np.array(means.loc[methods] - means.loc["true_factors"], dtype=float)
+        values = np.array(means.loc[methods] - means.loc["true_factors"], dtype=float)
+        return np.vstack([values, values.mean(0)])
 
     ends = np.stack(jackknife(table, differences), axis=-1)
+    titles = [*(METHODS[name] for name in methods), "mean of these methods"]
     rows = [
-        [METHODS[name], *(interval(*cell) for cell in part)]
-        for name, part in zip(methods, ends, strict=True)
+        [title, *(interval(*cell) for cell in part)]
+        for title, part in zip(titles, ends, strict=True)
     ]
     header = ["ratio less that of true factors", *conditions]
     return {"header": header, "rows": rows, "intervals": "seeds"}

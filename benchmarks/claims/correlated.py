@@ -74,7 +74,7 @@ def _shared_latents(runs: pd.DataFrame) -> list[Claim]:
             high[paired],
             low[paired] > 0,
             MARGIN,
-            "a share of",
+            "a share of {:.2f}",
         ),
     ]
 

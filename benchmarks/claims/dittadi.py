@@ -228,7 +228,7 @@ def _transfer(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
         -overall["low"][last],
         helps[last],
         RHO_MARGIN,
-        "|ρ|",
+        "ρ -{:.2f}",
     )
     outside = overall["rho"][trees[first]] < overall["low"][trees[3]]
     ends = interval(*overall.loc[trees[3], ["rho", "low", "high"]])
@@ -276,7 +276,7 @@ def _noise(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
             np.maximum(-low, high)[first],
             (low * high)[first] > 0,
             CHANCE_MARGIN * float(chance),
-            "an error of",
+            "an error of {:.2f}",
         ),
     ]
     title = "error without noise less that with it"

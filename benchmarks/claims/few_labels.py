@@ -147,7 +147,7 @@ def _predictors(correlations: pd.DataFrame, chance: float) -> Claim:
         [],
     )
     seen = (part["rho"] > 0) & (part["p_holm"] < LEVEL)
-    return claim_of_no_effect(claim, part["high"], seen, RHO_MARGIN, "ρ")
+    return claim_of_no_effect(claim, part["high"], seen, RHO_MARGIN, "ρ {:.2f}")
 
 
 def _efficiency(path: Path) -> dict[str, float]:

@@ -65,7 +65,7 @@ def _generalisation(runs: pd.DataFrame) -> tuple[Claim, Table]:
     )
     reach = correlations[["low", "high"]].abs().max(axis=1)[within]
     seen = (correlations["p_holm"] < LEVEL)[within]
-    claim = claim_of_no_effect(claim, reach, seen, RHO_MARGIN, "|ρ|")
+    claim = claim_of_no_effect(claim, reach, seen, RHO_MARGIN, "ρ ±{:.2f}")
     header = ["runs", "ρ of DCI D and the ratio", "p (Holm)"]
     return claim, {"header": header, "rows": rows, "intervals": "runs"}
 
@@ -84,7 +84,7 @@ def _true_factors(runs: pd.DataFrame, conditions: list[str]) -> Claim:
     text = "Perfectly disentangled input does not generalise better"
     here = f"ratio higher by {figures} than with learnt codes"
     claim = Claim(text, "no better", here, [])
-    return claim_of_no_effect(claim, -low, high < 0, MARGIN, "a ratio lower by")
+    return claim_of_no_effect(claim, -low, high < 0, MARGIN, "a ratio lower by {:.2f}")
 
 
 def _extrapolation(runs: pd.DataFrame, conditions: list[str]) -> Claim:

@@ -118,7 +118,7 @@ def claim_without_labels(choices: Sequence[Choice], chance: float) -> Claim:
     text = f"{selector[0].upper()}{selector[1:]} does not select good models"
     reach = [choice.high for choice in choices]
     claim = Claim(text, "section 5.4", here, [])
-    return claim_of_no_effect(claim, reach, helps, RHO_MARGIN, "ρ")
+    return claim_of_no_effect(claim, reach, helps, RHO_MARGIN, "ρ {:.2f}")
 
 
 def claim_with_labels(choices: Sequence[Choice], chance: float) -> Claim:

@@ -79,11 +79,11 @@ def claim_of_no_effect(
         reach: How far the interval of each test goes in the direction of the effect.
         seen: Whether each test finds the effect: *no* if all do.
         margin: The effect that still counts as none.
-        quantity: Words before the largest effect that remains possible; without, no number.
+        quantity: Format of the largest effect that remains possible; without, no number.
     """
     far, effect = np.asarray(reach, dtype=float), np.asarray(seen, dtype=bool)
     within = ~effect & (far <= margin)
-    up_to = f", up to {quantity} {far.max():.2f}" if quantity else ""
+    up_to = f", up to {quantity.format(far.max())}" if quantity else ""
     remains = f"an effect in {effect.sum()} of {effect.size} tests" if effect.any() else ""
     remains = "" if effect.all() else remains or f"no effect seen{up_to}"
     return claim._replace(supported=list(within), remains=remains)

@@ -54,8 +54,8 @@ def test_a_verdict_counts_the_tests_of_a_claim(
     ("reach", "seen", "verdict"),
     [
         ([0.1, 0.2], [False, False], "yes"),
-        ([0.1, 0.5], [False, False], "partly: no effect seen, up to |ρ| 0.50"),
-        ([0.4, 0.5], [False, False], "partly: no effect seen, up to |ρ| 0.50"),
+        ([0.1, 0.5], [False, False], "partly: no effect seen, up to ρ ±0.50"),
+        ([0.4, 0.5], [False, False], "partly: no effect seen, up to ρ ±0.50"),
         ([0.8, 0.2], [True, False], "partly: an effect in 1 of 2 tests"),
         ([0.8, 0.9], [True, True], "no"),
     ],
@@ -64,7 +64,7 @@ def test_no_effect_comes_out_if_intervals_lie_within_the_margin(
     claims: ModuleType, reach: list[float], seen: list[bool], verdict: str
 ) -> None:
     claim = claims.tables.Claim("a", "b", "c", [])
-    found = claims.tables.claim_of_no_effect(claim, reach, seen, 0.3, "|ρ|")
+    found = claims.tables.claim_of_no_effect(claim, reach, seen, 0.3, "ρ ±{:.2f}")
     assert found.cells()[-1] == verdict
     unsized = claims.tables.claim_of_no_effect(claim, reach, seen, 0.3)
     assert unsized.cells()[-1] == verdict.partition(", up to")[0]
@@ -132,7 +132,7 @@ def test_planted_effects_on_transfer_come_out(claims: ModuleType, effect: int) -
     none = verdicts["And has no effect in OOD1"]
     assert none == "yes"  # the noise of the errors is a tenth of the margin
     hardly = verdicts["OOD2-B: hardly at all"]  # 32 runs are few
-    words = "an effect in 1 of 2 tests" if effect else "no effect seen, up to |ρ| 0."
+    words = "an effect in 1 of 2 tests" if effect else "no effect seen, up to ρ -0."
     assert hardly.startswith(f"partly: {words}")
     assert verdicts["MIG agrees with DCI D, SAP does not"] == "yes"
     assert verdicts["DCI D and MIG go with small errors of trees in distribution"] == "no"
