@@ -295,6 +295,23 @@ def test_a_claim_on_a_selector_names_the_scores_and_why_a_rank_correlation_is_no
     assert claim.here.endswith("helps in 1 of 3 tests (MIG)")
 
 
+def test_tables_of_unseen_combinations_are_those_of_the_stored_runs(claims: ModuleType) -> None:
+    findings = importlib.import_module("study_findings")
+    results = BENCHMARKS.parent / "docs" / "results" / "montero_laptop"
+    runs = pd.read_csv(results / "runs.csv")
+    stored = json.loads((BENCHMARKS / "results" / "montero_laptop.json").read_text())["tables"]
+    assert findings.beside_true_factors(runs) == stored["beside"]
+    assert findings.generalisation_correlations(runs) == stored["correlations"]
+
+
+def test_the_coverage_of_jackknife_intervals_is_the_stored_one(claims: ModuleType) -> None:
+    coverage = importlib.import_module("interval_coverage")
+    path = BENCHMARKS / "results" / "interval_coverage.json"
+    stored = json.loads(path.read_text())["tables"]["differences"]
+    assert coverage.of_differences() == stored
+    assert [row[1] for row in stored["rows"]] == ["0.95"] * 3  # exact for normal differences
+
+
 NAMED = {
     "labels_rooms": ("correlations", "less unfair", "reason better", "need no fewer labels"),
     "dittadi_rooms": ("correlations", "OOD1: ", "OOD2-A: ", "OOD2-B: "),
