@@ -69,7 +69,7 @@ def explained(error: RuntimeError) -> Exception:
     Args:
         error: Error of the import.
     """
-    if "torchvision" not in str(error):
+    if "torchvision::" not in str(error):
         return error
     return InputError(
         f"torchvision {_version('torchvision')} does not fit torch {_version('torch')} ({error}); "

@@ -278,7 +278,7 @@ def test_small_images_get_a_network_of_their_size(
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (["--data", "nowhere"], "nowhere is no folder of images"),
+        (["--data", "nowhere"], "nowhere does not exist; give a folder of images"),
         (["--data", "mine", "--method", "facorvae"], "did you mean factorvae?"),
         (["--data", "mine", "--method", "adagvae"], "adagvae needs factors of images"),
         (["--data", "mine", "--method", "scan"], "scan takes SymbolData"),

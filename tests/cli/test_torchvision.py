@@ -10,14 +10,17 @@ import pytest
 SPOILT = 'raise RuntimeError("{message}")'
 
 
+@pytest.mark.parametrize("command", [["fit"], ["encode", "."], ["report", "."]])
 @pytest.mark.parametrize(
     ("message", "explained"),
     [("operator torchvision::nms does not exist", True), ("something else", False)],
 )
-def test_a_library_that_dies_on_import(tmp_path: Path, message: str, explained: bool) -> None:
+def test_a_library_that_dies_on_import(
+    tmp_path: Path, message: str, explained: bool, command: list[str]
+) -> None:
     (tmp_path / "lightning.py").write_text(SPOILT.format(message=message))
     done = subprocess.run(
-        [sys.executable, "-m", "dislab", "fit"],
+        [sys.executable, "-m", "dislab", *command],
         env={**os.environ, "PYTHONPATH": str(tmp_path)},
         capture_output=True,
         text=True,

@@ -93,7 +93,7 @@ def test_codes_of_extreme_size_pass_unchanged(factor: float) -> None:
         ),
         ([CODES.double() * 1e-200], [FACTORS], r"codes reach .*e-200 at most in .*: scale them up"),
         ([with_value(-1e16, (1, 2))], [FACTORS], r"codes reach 1e\+16 at most in latent 2; "),
-        ([CODES[:, 0]], [FACTORS], r"shape \(batch, latent\).*got \(3,\)"),
+        ([CODES[:, 0]], [FACTORS], r"shape \(images, latents\).*got \(3,\); codes\[:, None\]"),
         ([CODES[:, :0]], [FACTORS], r"got \(3, 0\)"),
         ([CODES, CODES[:, :2]], [FACTORS, FACTORS], r"got \(3, 3\), \(3, 2\)"),
         ([CODES.to(torch.complex64)], [FACTORS], "real numbers, not torch.complex64"),

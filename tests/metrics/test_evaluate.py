@@ -334,7 +334,7 @@ def test_a_brief_table_has_words_and_no_repetition() -> None:
         ["score", "value"],
         ["DCI completeness", "0.5000"],
         ["Sampled MIG", "0.2500"],
-        ["Score train", "0.1000"],
+        ["Score (on training images)", "0.1000"],
     ]
 
 

@@ -139,6 +139,8 @@ def _explanation(error: Exception) -> str | None:
     """Message of an error that a user can cause; None for other errors."""
     if lacks_memory(error):
         return _memory(error)
+    if isinstance(error, RuntimeError):  # of a library that a command imports, at any line
+        error = explained(error)
     if isinstance(error, InputError):
         return str(error)
     if isinstance(error, PackageNotFoundError) and error.name == "dislab":
@@ -213,10 +215,7 @@ def _function(plugin: Plugin) -> Callable[..., int | None]:
     module, _, name = plugin.value.partition(":")
     if not module.startswith("dislab."):
         return load_command(plugin)
-    try:
-        function: Callable[..., int | None] = getattr(import_module(module), name)
-    except RuntimeError as error:
-        raise explained(error) from error
+    function: Callable[..., int | None] = getattr(import_module(module), name)
     return function
 
 
