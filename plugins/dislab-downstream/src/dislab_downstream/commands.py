@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 from typing import Any, Final
 
-from dislab.cli.arguments import Parser
+from dislab.cli.arguments import Existing, Parser
 
 _FAIRNESS: Final = """\
 Measure how much predictions of factors from codes depend on other factors.
@@ -135,7 +135,7 @@ def _parser(name: str, description: str) -> Parser:
         description=description,
         example=f"dislab {name} runs/factorvae/version_0",
     )
-    parser.add_argument("run", metavar="RUN", help="folder of a finished run")
+    parser.add_argument("run", metavar="RUN", action=Existing, help="folder of a finished run")
     parser.add_argument("--seed", type=int, default=0, help="seed of all draws (%(default)s)")
     return parser
 
