@@ -407,8 +407,8 @@ def test_a_part_that_does_not_derive_from_its_base_is_refused_for_that(installed
     assert done.returncode == 2
     fault = "TinyPenalty derives from Module, not from dislab.base.Regularizer"
     assert done.stderr.splitlines() == [
-        f"dislab: error: model.regularizers.tiny: {fault}, so that it cannot be one of the "
-        "regularizers"
+        f"dislab: error: config.yaml: model.regularizers.tiny: {fault}, so that it cannot be one "
+        "of the regularizers"
     ]
     listed = " ".join(dislab(installed, "plugins", "regularizers").stdout.split())
     assert f"cannot be used: {fault}" in listed
