@@ -62,8 +62,9 @@ class Trace:
             self._imports += is_import
             path = frame.f_code.co_filename
             is_probe = frame.f_code.co_qualname == "__getattr__"
-            if not (self._imports or is_probe or self.files[-1:] == [path]):
-                self.files += [path] * path.startswith(SOURCE)
+            is_counted = path.startswith(SOURCE) and not (self._imports or is_probe)
+            if is_counted and self.files[-1:] != [path]:
+                self.files.append(path)
         elif event == "return" and is_import:
             self._imports -= 1
 

@@ -117,23 +117,34 @@ def curve_tables(table: pd.DataFrame, curves: Curves) -> dict[str, Any]:
         [curves.axes[0][1]],
         by=["method"] if table["method"].nunique() > 1 else [],
     )
-    tables["correlations"] = {
-        "header": ["runs of", "", "with", "ρ", "interval", "p (Holm)", "runs"],
-        "rows": [
-            [
-                "all methods" if row.group == "all" else TITLES[row.group.partition("=")[2]],
-                LABELS[row.left],
-                LABELS[row.right],
-                f"{row.rho:.2f}",
-                f"[{row.low:.2f}, {row.high:.2f}]",
-                f"{row.p_holm:.3f}",
-                str(row.runs),
-            ]
-            for row in correlations.itertuples()
-        ],
-        "intervals": "runs",
-    }
+    names = [
+        (
+            "all methods" if row.group == "all" else TITLES[row.group.partition("=")[2]],
+            LABELS[row.left],
+            LABELS[row.right],
+        )
+        for row in correlations.itertuples()
+    ]
+    tables["correlations"] = _correlation_table(["runs of", "", "with"], names, correlations)
     return tables
+
+
+def _correlation_table(
+    heads: list[str], names: Sequence[Sequence[str]], correlations: pd.DataFrame
+) -> dict[str, Any]:
+    """Rows of rank correlations, each with its names first."""
+    rows = [
+        [
+            *first,
+            f"{row.rho:.2f}",
+            f"[{row.low:.2f}, {row.high:.2f}]",
+            f"{row.p_holm:.3f}",
+            str(row.runs),
+        ]
+        for first, row in zip(names, correlations.itertuples(), strict=True)
+    ]
+    header = [*heads, "ρ", "interval", "p (Holm)", "runs"]
+    return {"header": header, "rows": rows, "intervals": "runs"}
 
 
 def _compared(table: pd.DataFrame, curves: Curves, scores: Sequence[str]) -> dict[str, Any]:
@@ -238,14 +249,14 @@ def _name_points(axes: Axes, points: Sequence[tuple[float, float, str, str]]) ->
         label.set_path_effects([withStroke(linewidth=2.5, foreground="white")])
 
 
-def surface_figure(tables: dict[str, Any], score: str) -> Figure:
-    """Means over seeds in a plane of latents and normalised weight, with their numbers."""
+def surface_figure(tables: dict[str, Any]) -> Figure:
+    """Mean DCI disentanglement in a plane of latents and normalised weight, with its numbers."""
     header, rows = tables["means"]["header"], tables["means"]["rows"]
     latents = sorted({row[0] for row in rows}, key=float)
     weights = sorted({row[1] for row in rows}, key=float)
     means = np.full((len(latents), len(weights)), np.nan)
     for row in rows:
-        mean = float(row[header.index(LABELS[score])].split()[0])
+        mean = float(row[header.index(LABELS[DCI])].split()[0])
         means[latents.index(row[0]), weights.index(row[1])] = mean
     figure = Figure(figsize=(6, 3.2), layout="constrained")
     axes = figure.subplots()
@@ -257,7 +268,7 @@ def surface_figure(tables: dict[str, Any], score: str) -> Figure:
     axes.set_xticks(range(len(weights)), weights)
     axes.set_yticks(range(len(latents)), latents)
     axes.set(xlabel="normalised weight β·M/N", ylabel="latents M")
-    figure.colorbar(image, label=LABELS[score])
+    figure.colorbar(image, label=LABELS[DCI])
     return figure
 
 
@@ -278,24 +289,11 @@ def surface_tables(table: pd.DataFrame) -> dict[str, Any]:
     heads = ["latents", *(f"best β·M/N by {LABELS[name]}" for name in scores)]
     weighted = table.assign(weight=table["norm"].astype(float))
     correlations = rank_correlations(weighted, ["weight"], scores, by=["latents"])
+    names = [(row.group.rpartition("=")[2], LABELS[row.right]) for row in correlations.itertuples()]
     return {
         "means": {"header": header, "rows": rows, "intervals": "runs"},
         "best": {"header": heads, "rows": best},
-        "correlations": {
-            "header": ["latents", "β·M/N with", "ρ", "interval", "p (Holm)", "runs"],
-            "rows": [
-                [
-                    row.group.rpartition("=")[2],
-                    LABELS[row.right],
-                    f"{row.rho:.2f}",
-                    f"[{row.low:.2f}, {row.high:.2f}]",
-                    f"{row.p_holm:.3f}",
-                    str(row.runs),
-                ]
-                for row in correlations.itertuples()
-            ],
-            "intervals": "runs",
-        },
+        "correlations": _correlation_table(["latents", "β·M/N with"], names, correlations),
     }
 
 
@@ -322,7 +320,7 @@ def main() -> None:
     result = json.loads(path.read_text(encoding="utf-8"))
     tables = result["tables"]
     if options.name == "higgins":
-        figures = {"higgins": surface_figure(tables, DCI)}
+        figures = {"higgins": surface_figure(tables)}
     else:
         figures = {
             options.name if across != TOTAL else f"{options.name}_total_correlation": curve_figure(

@@ -3,6 +3,7 @@
 import errno
 import re
 import sys
+import traceback
 import warnings
 from collections.abc import Iterable
 from difflib import get_close_matches
@@ -69,7 +70,9 @@ def explained(error: RuntimeError) -> Exception:
     Args:
         error: Error of the import.
     """
-    if "torchvision::" not in str(error):
+    frames = traceback.walk_tb(error.__traceback__)
+    is_of_import = any(frame.f_code.co_name == "<module>" for frame, _ in frames)
+    if "torchvision" not in str(error) or not is_of_import:
         return error
     return InputError(
         f"torchvision {_version('torchvision')} does not fit torch {_version('torch')} ({error}); "

@@ -7,16 +7,22 @@ from pathlib import Path
 
 import pytest
 
+from dislab.errors import explained
+
 SPOILT = 'raise RuntimeError("{message}")'
 
 
 @pytest.mark.parametrize("command", [["fit"], ["encode", "."], ["report", "."]])
 @pytest.mark.parametrize(
-    ("message", "explained"),
-    [("operator torchvision::nms does not exist", True), ("something else", False)],
+    ("message", "is_explained"),
+    [
+        ("operator torchvision::nms does not exist", True),
+        ("Detected that PyTorch and torchvision were compiled with different CUDA versions", True),
+        ("something else", False),
+    ],
 )
 def test_a_library_that_dies_on_import(
-    tmp_path: Path, message: str, explained: bool, command: list[str]
+    tmp_path: Path, message: str, is_explained: bool, command: list[str]
 ) -> None:
     (tmp_path / "lightning.py").write_text(SPOILT.format(message=message))
     done = subprocess.run(
@@ -27,8 +33,14 @@ def test_a_library_that_dies_on_import(
         check=False,
     )
     assert message in done.stderr
-    assert ("Traceback" in done.stderr) != explained
-    assert (done.returncode == 2) == explained
-    if explained:
+    assert ("Traceback" in done.stderr) != is_explained
+    assert (done.returncode == 2) == is_explained
+    if is_explained:
         assert done.stderr.startswith("dislab: error: torchvision ")
         assert "uninstall torchvision and timm" in done.stderr
+
+
+def test_an_error_of_torchvision_outside_an_import_is_left_alone() -> None:
+    with pytest.raises(RuntimeError) as raised:
+        raise RuntimeError("torchvision failed in a step")
+    assert explained(raised.value) is raised.value

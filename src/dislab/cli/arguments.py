@@ -107,8 +107,9 @@ class Parser(argparse.ArgumentParser):
                 from dislab.functional.checks import check_count  # imports numpy
 
                 check_count("--seed", seed, 0)
-        for action in self._actions:
-            if isinstance(action, Existing) and not others:  # which are the first mistake to name
+        # an unknown option is named before a missing path
+        for action in () if others else self._actions:
+            if isinstance(action, Existing):
                 action.check(getattr(options, action.dest))
         return options, others
 
