@@ -1,5 +1,6 @@
 import re
 import sys
+from pathlib import Path
 
 import pytest
 import torch
@@ -178,26 +179,23 @@ def test_residual_sizes_that_cannot_be() -> None:
         ResidualEncoder128((1, 128, 128), 7)
 
 
-def without(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
-    """Lets the import of timm fail with the error."""
-
-    class Finder:
-        def find_spec(self, name: str, *_: object) -> None:
-            if name == "timm":
-                raise error
-
+def without(monkeypatch: pytest.MonkeyPatch, folder: Path, error: Exception) -> None:
+    """Lets the import of timm fail with the error, in a module of that name."""
+    folder.mkdir()
+    (folder / "timm.py").write_text(f"raise {error!r}\n")
     monkeypatch.delitem(sys.modules, "timm", raising=False)
-    monkeypatch.setattr(sys, "meta_path", [Finder(), *sys.meta_path])
+    monkeypatch.syspath_prepend(folder)
 
 
 def test_timm_that_is_absent_or_does_not_fit_is_one_message(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    without(monkeypatch, ModuleNotFoundError("No module named 'timm'"))
+    without(monkeypatch, tmp_path / "absent", ModuleNotFoundError("No module named 'timm'"))
     with pytest.raises(InputError, match=r"No module named 'timm'.*pip install 'dislab\[timm\]'"):
         TimmEncoder((1, 64, 64), 6)
-    monkeypatch.undo()
-    without(monkeypatch, RuntimeError("operator torchvision::nms does not exist"))
+    without(
+        monkeypatch, tmp_path / "unfit", RuntimeError("operator torchvision::nms does not exist")
+    )
     message = (
         rf"torchvision .* does not fit torch {re.escape(torch.__version__.split('+')[0])}.*nms"
     )
