@@ -13,7 +13,7 @@ from dislab.study.comparison import compare
 @pytest.mark.parametrize(
     ("is_scored", "diverged", "state"),
     [
-        (False, False, "waiting"),
+        (False, False, "not scored"),
         (True, False, "finished"),
         (False, True, "diverged"),
         (True, True, "diverged"),
@@ -79,3 +79,23 @@ def test_long_paths_get_numbers_which_are_explained_below(
     table, _, below = capsys.readouterr().out.partition("\n\n")
     assert [line.split()[0] for line in table.splitlines()] == ["run", "1", "2"]
     assert below.splitlines()[-2:] == [f"{n}: {path}" for n, path in enumerate(folders, start=1)]
+
+
+@pytest.mark.parametrize("suffix", [".tex", ".md"])
+def test_tables_for_documents_have_what_differs_and_main_scores(
+    suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    scores = {"mig": 0.5, "dci_hgbt_informativeness_train": 0.9, "kl_sample_test": 7.0}
+    for seed in (1, 2):
+        Path(f"run_{seed}").mkdir()
+        text = f"model: {{class_path: VAE}}\nseed_everything: {seed}\n"
+        Path(f"run_{seed}/config.yaml").write_text(text)
+        write_scores(Path(f"run_{seed}"), "test", {"scores": scores | {"mig": seed / 4}})
+    for _ in range(2):  # the second table replaces the first
+        assert main(["compare", "run_1", "run_2", "--out", f"table{suffix}"]) == 0
+    lines = Path(f"table{suffix}").read_text().splitlines()
+    assert sum("MIG" in line for line in lines) == 1
+    assert not any("KL" in line or "train" in line for line in lines)
+    best = r"run\_2 & 2 & \textbf{0.500} \\" if suffix == ".tex" else "| run_2 | 2 | 0.500* |"
+    assert best in lines

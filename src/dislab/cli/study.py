@@ -4,7 +4,8 @@ import argparse
 import math
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+import textwrap
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,20 +15,29 @@ from dislab.cli.messages import print_warning
 from dislab.cli.tables import (
     add_table_options,
     check_table_options,
+    chosen_format,
+    put_bytes,
     put_table,
 )
 from dislab.errors import InputError, suggestion
-from dislab.storage import atomic, check_output
+from dislab.storage import WIDTH, atomic, check_output
 from dislab.study.claims import STALE
 from dislab.study.comparison import flat_settings
 from dislab.study.resolving import Resolver, make_schedule
 from dislab.study.results import STUDY, StudyFolder
-from dislab.study.schedule import PLAN, Schedule, is_schedule, read_schedule, study_file_of
+from dislab.study.schedule import (
+    PLAN,
+    Schedule,
+    ScheduledGroup,
+    is_schedule,
+    read_schedule,
+    study_file_of,
+)
 from dislab.study.search import search_lines, write_schedule
 from dislab.study.status import Progress, duration, estimate, lines, training_steps, versions_of
 from dislab.study.study import STUDIES, Study, folder_of
 from dislab.study.study_file import StudyFile, read_study_file
-from dislab.study.tables import PICTURES, format_of, table_bytes
+from dislab.study.tables import PICTURES, table_bytes
 from dislab.study.trials import expected
 from dislab.yaml_files import read_mapping
 
@@ -100,7 +110,9 @@ def _plan(parser: Parser, args: list[str]) -> int:
         labels = dict.fromkeys(str(run.group.axes[axis]) for run in whole.runs)
         print(f"  {axis}: {', '.join(labels)}")
     print(f"  seeds: {len({run.seed for run in whole.runs})}")
-    for line in [*search_lines(Study.of(folder, schedule)), *_groups(whole)]:
+    groups = {id(run.group): run.group for run in whole.runs}.values()
+    facts = [(group.axes, _facts(group)) for group in groups]
+    for line in [*search_lines(Study.of(folder, schedule)), *_told(facts, schedule.axes, "")]:
         print(line)
     for line in estimate(whole, rate):
         print(line)
@@ -110,17 +122,40 @@ def _plan(parser: Parser, args: list[str]) -> int:
     return 0
 
 
-def _groups(schedule: Schedule) -> Iterator[str]:
-    """One line for each group of runs: method, data set, model, regularizers and steps."""
+def _facts(group: ScheduledGroup) -> dict[str, str]:
+    """Method, data set, model, regularizers and steps of a group of runs."""
     from dislab.report.run_record import facts_of  # imports matplotlib
 
-    for group in {id(run.group): run.group for run in schedule.runs}.values():
-        facts = facts_of(group.config, {})
-        facts.pop("seed", None)
-        if (steps := training_steps(group.config)) is not None:
-            facts["steps"] = f"{steps:,}"
-        label = ", ".join(f"{axis} {value}" for axis, value in group.axes.items()) or "all runs"
-        yield f"  {label}: {'; '.join(f'{name} {fact}' for name, fact in facts.items())}"
+    facts = facts_of(group.config, {})
+    facts.pop("seed", None)
+    if (steps := training_steps(group.config)) is not None:
+        facts["steps"] = f"{steps:,}"
+    return facts
+
+
+def _told(
+    groups: Sequence[tuple[Mapping[str, Any], Mapping[str, str]]], by: Sequence[str], label: str
+) -> Iterator[str]:
+    """Facts of groups of runs as lines of a terminal: those of all, then those that differ.
+
+    Args:
+        groups: Values of the axes, and facts that are not told yet.
+        by: The axes by whose values the groups are divided further.
+        label: What the groups have in common.
+    """
+    first = groups[0][1]
+    shared = {n: fact for n, fact in first.items() if all(f.get(n) == fact for _, f in groups)}
+    if shared:
+        text = f"{label or 'all runs'}: {'; '.join(f'{n} {fact}' for n, fact in shared.items())}"
+        yield from textwrap.wrap(text, WIDTH, initial_indent="  ", subsequent_indent="    ")
+    for axis in by[:1]:
+        parts: dict[str, list[tuple[Mapping[str, Any], Mapping[str, str]]]] = {}
+        for values, facts in groups:
+            others = {name: fact for name, fact in facts.items() if name not in shared}
+            parts.setdefault(str(values.get(axis, "")), []).append((values, others))
+        for value, part in parts.items():
+            told = ", ".join(filter(None, [label, value and f"{axis} {value}"]))
+            yield from _told(part, by[1:], told)
 
 
 def _run(parser: Parser, args: list[str]) -> int:
@@ -252,21 +287,13 @@ def _put_means(study: Study, table: "pd.DataFrame", options: argparse.Namespace)
     if not measures:
         raise InputError(f"{study.schedule.name}: no finished run has a score that varies")
     means = headline_table(study.titled(table), study.schedule.axes, measures)
-    form = options.format or (format_of(options.out) if options.out else None)
-    if form == "latex":
-        content = latex_means(means).encode()
+    form = chosen_format(options)
+    if form is None:
+        print("\n".join([*text(means), "", _LEGEND]))
+    elif form == "latex":
+        put_bytes(latex_means(means.drop(columns="best run")).encode(), options.out)
     else:
-        content = (
-            table_bytes(means, form)
-            if form
-            else "\n".join([*text(means), "", _LEGEND, ""]).encode()
-        )
-    if options.out:
-        with atomic(options.out) as temporary:
-            temporary.write_bytes(content)
-        print(options.out)
-    else:
-        sys.stdout.write(content.decode())
+        put_bytes(table_bytes(means, form), options.out)
 
 
 def _summary(parser: Parser, args: list[str]) -> int:

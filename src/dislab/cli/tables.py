@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Final
 
 from dislab.cli.arguments import Existing, Parser
 from dislab.errors import InputError
-from dislab.storage import check_output
+from dislab.storage import atomic, check_output
 from dislab.study.tables import (
     FORMATS,
     SUFFIXES,
+    TableFormat,
     format_of,
     is_table,
     table_bytes,
-    write_table,
 )
 
 if TYPE_CHECKING:
@@ -31,7 +31,8 @@ def add_table_options(parser: Parser) -> None:
     parser.add_argument(
         "--format",
         choices=FORMATS,
-        help=f"of the table, with all columns; goes by the file's suffix ({', '.join(SUFFIXES)})",
+        help=f"of the table; goes by the file's suffix ({', '.join(SUFFIXES)}); csv and parquet "
+        "have all columns, the others what differs and three main scores",
     )
 
 
@@ -46,22 +47,43 @@ def check_table_options(options: argparse.Namespace) -> None:
 
 
 def put_table(table: "pd.DataFrame", options: argparse.Namespace) -> None:
-    """Writes a table into its file, or prints it: in brief unless a format is given."""
-    if options.out:
-        write_table(table, options.out, options.format)
-        print(options.out)
-    elif options.format:
-        sys.stdout.write(table_bytes(table, options.format).decode())
-    else:
-        from dislab.study.headline import narrow_table, text
-        from dislab.study.statistics._frames import setting_columns
-        from dislab.study.summary import measures_of
+    """Writes a table into its file, or prints it: in brief unless it is CSV or Parquet."""
+    form = chosen_format(options)
+    if form in ("csv", "parquet"):
+        put_bytes(table_bytes(table, form), options.out)
+        return
+    from dislab.study.headline import latex_means, narrow_table, text
+    from dislab.study.statistics._frames import setting_columns
+    from dislab.study.summary import measures_of
 
-        brief = narrow_table(table, setting_columns(table), measures_of(table))
+    brief = narrow_table(table, setting_columns(table), measures_of(table))
+    if form == "latex":
+        put_bytes(latex_means(brief).encode(), options.out)
+    elif form:
+        put_bytes(table_bytes(brief, form), options.out)
+    else:
         lines = "\n".join(text(brief))
         print(lines)
         legend = "* best; " if "*" in lines else ""
-        print(f"\n{legend}all {table.shape[1]} columns: --format csv, or --out FILE")
+        print(f"\n{legend}all {table.shape[1]} columns: --format csv, or --out FILE.csv")
+
+
+def chosen_format(options: argparse.Namespace) -> TableFormat | None:
+    """The format of a table: the chosen one, or that of the file; None for lines of a terminal."""
+    if options.format or not options.out:
+        form: TableFormat | None = options.format
+        return form
+    return format_of(options.out)
+
+
+def put_bytes(content: bytes, out: Path | None) -> None:
+    """Writes the bytes of a table into a file, whose path is printed, or prints them."""
+    if out is None:
+        sys.stdout.write(content.decode())
+        return
+    with atomic(out) as temporary:
+        temporary.write_bytes(content)
+    print(out)
 
 
 def compare(args: list[str]) -> int:

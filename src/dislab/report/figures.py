@@ -26,6 +26,8 @@ STAGES: Final = {"train": "#26456e", "validation": "#c0392b"}
 MOST_PANELS: Final = 9
 MOST_POINTS: Final = 400
 """Maximum number of points of a curve; longer ones are thinned to every n-th point."""
+_MARKED: Final = 20
+"""Maximum number of points of a curve that are marked each."""
 _ACROSS: Final = 3
 _PANEL: Final = 1.6
 """Least width of a panel in inches, in a figure of a given width."""
@@ -69,7 +71,8 @@ def curves_figure(
     for axes, term in zip(panels, plotted, strict=False):
         for stage, colour in STAGES.items():
             if (curve := curves.get(f"{stage}/{term}")) is not None:
-                axes.plot(*curve, color=colour, linewidth=1.0, label=stage)
+                marker = "." if len(curve[0]) <= _MARKED else None
+                axes.plot(*curve, color=colour, linewidth=1.0, marker=marker, label=stage)
         size = 9 if width is None else 7
         axes.set_title(term_name(term), fontsize=size, loc="left", parse_math=False)
         axes.tick_params(labelsize=7)
@@ -77,7 +80,7 @@ def curves_figure(
     for idle in panels[len(plotted) :]:
         idle.set_axis_off()
     panels[0].legend(fontsize=7, frameon=False)
-    panels[0].set_xlabel("optimiser step", fontsize=8)
+    figure.supxlabel("optimiser step", fontsize=8)
     return figure
 
 

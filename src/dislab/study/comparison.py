@@ -70,7 +70,7 @@ def compare(runs: Sequence[str | Path]) -> "pd.DataFrame":
     )
     scores = [_scores(_records(folder)) | _stage_scores(folder) for folder in folders]
     table["state"] = [
-        "diverged" if has_diverged(folder) else "finished" if row else "waiting"
+        "diverged" if has_diverged(folder) else "finished" if row else "not scored"
         for folder, row in zip(folders, scores, strict=True)
     ]
     columns = dict.fromkeys(name for row in scores for name in row)

@@ -62,10 +62,7 @@ def is_table(path: Path) -> bool:
         file.seek(0)
         lines = file.read(_HEAD).decode("utf-8", errors="ignore").splitlines()[:_HEAD_LINES]
     rows = ([cell.strip(' |\\"') for cell in re.split("[,|&]", line.strip("| "))] for line in lines)
-    return any(
-        (row[0] == "run" and {"seed", "state"} <= set(row)) or {"runs", "best run"} <= set(row)
-        for row in rows
-    )
+    return any(len(row) > 1 and (row[0] == "run" or row[1] == "runs") for row in rows)
 
 
 def format_of(path: Path) -> TableFormat:
