@@ -33,6 +33,7 @@ from matplotlib.figure import Figure
 from tests.metrics import laws
 
 from dislab import plugins
+from dislab.metrics.score_table import label
 from dislab.testing.constructions import ENCODERS, WORLDS
 from dislab.testing.situations import MISSING, SITUATIONS, Cell, Situation, Stress, stress
 from standard_codes import provenance
@@ -368,6 +369,29 @@ def advice_table(report: dict[str, Any]) -> dict[str, list]:
     return {"header": ["your situation", "use", "avoid"], "rows": rows}
 
 
+def choice_table(report: dict[str, Any]) -> dict[str, list]:
+    """The scores of the table of advice by their names of the field, forms of one together."""
+    rows = []
+    for situation, advice in ADVICE.items():
+        cells = []
+        for rules in (advice.use, (advice.avoid,)):
+            forms: dict[str, list[str]] = {}
+            for result, _ in advised(report, rules):
+                name = label(result)
+                score = next(
+                    (whole for whole in ("DCI", "MCC") if name.startswith(f"{whole} ")), name
+                )
+                forms.setdefault(score, []).append(name.removeprefix(score).strip())
+            cells.append(
+                ", ".join(
+                    f"{score} ({', '.join(names)})" if any(names) else score
+                    for score, names in forms.items()
+                )
+            )
+        rows.append([situation, *(cell or "none" for cell in cells)])
+    return {"header": ["your situation", "use", "avoid"], "rows": rows}
+
+
 def rules_table() -> dict[str, list]:
     """By which rules the scores are in the table of advice, and which cells they read."""
     rows = []
@@ -401,6 +425,7 @@ def tables(report: dict[str, Any]) -> dict[str, dict[str, list]]:
         "unbounded": columns_table(report, UNBOUNDED_COLUMNS, bounded=False),
         "published": published_table(report),
         "advice": advice_table(report),
+        "choice": choice_table(report),
         "rules": rules_table(),
         "time": time_table(report),
     }

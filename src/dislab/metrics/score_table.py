@@ -33,6 +33,8 @@ _WORDS: Final = {
     "rf": "RF",
     "gbt": "GBT",
     "knn": "KNN",
+    "pearson": "Pearson",
+    "spearman": "Spearman",
     "infom": "InfoM",
     "infoe": "InfoE",
     "infoc": "InfoC",
