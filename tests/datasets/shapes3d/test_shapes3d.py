@@ -110,9 +110,7 @@ def test_parts_resemble_those_of_published_frames(
     assert difference[chosen, :, rows, columns].mean() < most
 
 
-@pytest.mark.parametrize(
-    "look", [renderer.DAY, renderer.EVENING], ids=["day", "evening"]
-)
+@pytest.mark.parametrize("look", [renderer.DAY, renderer.EVENING], ids=["day", "evening"])
 def test_layers_never_add_up_beyond_white(look: renderer.Look) -> None:
     for geometry in (0, 133, 479):
         layers = renderer.render(geometry, look=look).int()
