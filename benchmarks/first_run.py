@@ -23,9 +23,9 @@ from hardware import processor
 RESULT = Path(__file__).parent / "results" / "first_run.json"
 SCORES = {
     "mig": "MIG",
-    "dci_hgbt_disentanglement": "DCI disentanglement (`dci_hgbt`)",
-    "dci_hgbt_completeness": "DCI completeness (`dci_hgbt`)",
-    "dci_hgbt_informativeness": "DCI informativeness (`dci_hgbt`)",
+    "dci_hgbt_disentanglement": "DCI disentanglement",
+    "dci_hgbt_completeness": "DCI completeness",
+    "dci_hgbt_informativeness": "DCI informativeness",
     "factor_vae_score": "FactorVAE score",
 }
 FACTORS = ("floor_hue", "wall_hue", "object_hue", "orientation")
@@ -64,7 +64,7 @@ def main() -> None:
         medians[name] = median(values)
         row = [title, f"{medians[name]:.2f}", f"{min(values):.2f} to {max(values):.2f}"]
         row.append(f"{runs[0]['chance'][name]:.2f}")
-        row.append(f"{untrained[name]['mean']:.3f} ± {untrained[name]['std']:.3f}")
+        row.append(f"{untrained[name]['mean']:.2f} ± {untrained[name]['std']:.2f}")
         rows.append(row)
         print(" | ".join(row))
     for run in runs:

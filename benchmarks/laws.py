@@ -131,7 +131,7 @@ def table(header: list[str], rows: list[list[str]]) -> str:
 
 
 def digits(value: float | None, sign: str = "") -> str:
-    return "" if value is None else f"{value:{sign}.3f}"
+    return "" if value is None else f"{value:{sign}.3f}".replace("-", "−")
 
 
 def page(report: dict[str, dict]) -> str:

@@ -138,7 +138,7 @@ def test_the_overview_names_every_method_of_dislab_and_its_plugins() -> None:
 
 
 def test_every_group_has_a_generated_table() -> None:
-    text = (ROOT / "docs/plugins.md").read_text()
+    text = (ROOT / "docs/parts.md").read_text()
     for group in GROUPS:
         assert f"<!-- table: plugins {group} -->" in text
         assert all(plugin.summary for plugin in available(group))
