@@ -7,9 +7,17 @@ import pytest
 from PIL import Image
 from tests.report.cases import write_run
 
-from dislab.callbacks.pictures import Interpolations, Reconstructions, Samples, Traversals
+from dislab.callbacks.pictures import (
+    Interpolations,
+    Picture,
+    Reconstructions,
+    Samples,
+    Traversals,
+)
 from dislab.cli import main
+from dislab.plots import save
 from dislab.plots._traversals import SPANS
+from dislab.runs import open_run
 
 TRAINED = Path(__file__).parents[1] / "data" / "old_run"
 IMAGES = ("traversals", "reconstructions", "samples", "interpolations")
@@ -50,6 +58,19 @@ def test_images_are_drawn_at_the_width_of_print(
     assert capsys.readouterr().out.split() == [str(out), str(out)]
     assert inches(out) == pytest.approx(WIDTH, abs=0.02)
     assert b"/Type3" not in out.read_bytes()
+
+
+@pytest.mark.parametrize(
+    "picture", [Traversals(images=1), Samples()], ids=["traversals", "samples"]
+)
+def test_a_picture_of_an_opened_run_is_that_of_the_command(picture: Picture, run: Path) -> None:
+    by_python, by_command = run.parent / "python.png", run.parent / "command.png"
+    opened = open_run(run)
+    save(picture.figure(opened, WIDTH), by_python)
+    assert draw(run, picture.name, by_command) == 0
+    with Image.open(by_python) as first, Image.open(by_command) as second:
+        assert first.tobytes() == second.tobytes()
+    assert picture.figure(opened).get_figwidth() == pytest.approx(6.75, abs=0.02)
 
 
 @pytest.mark.parametrize("kind", ["scores", "curves"])

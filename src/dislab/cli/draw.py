@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from dislab.callbacks.pictures import Picture
-    from dislab.runs import OpenRun
 
 _COMMAND: Final = "draw"
 _DECODED: Final[Mapping[str, Mapping[str, str]]] = {
@@ -37,8 +36,7 @@ _OPTIONS: Final[Mapping[str, Sequence[str]]] = {
     "curves": ("show",),
 }
 """Options that each kind takes, besides `--out` and `--width`."""
-_WIDTH: Final = 6.75
-"""Width in inches of the text of a page with two columns."""
+_WIDTH: Final = 6.75  # as of `Picture.figure`, whose module imports torch
 _NARROWEST: Final = 2.5
 _DESCRIPTION: Final = """\
 Draw one figure of a finished run, at the size at which it is printed: text has 8 points, and is
@@ -190,17 +188,17 @@ def _draw_images(options: argparse.Namespace, out: Path) -> None:
     config, checkpoint = run_config(folder), chosen(folder, options.checkpoint)
     data = run_data(folder, config, explain_data)
     model = load_run(checkpoint)
-    if missing := picture.missing(model):
-        raise InputError(
-            f"{folder} has no {options.kind} to draw, as {type(model).__name__} has no {missing}"
-        )
+    picture.check(model, folder)
     opened = made_ready(checkpoint, model, data, config)
     if out.suffix.lower() == ".gif":
         assert isinstance(picture, Traversals)
         moves, _ = picture.moves(opened.data, opened.model, opened.precision)
         plots.save_animation(frames_of(moves), out, command=_COMMAND)
     else:
-        plots.save(_figure(options, picture, opened), out, _COMMAND)
+        figure = picture.figure(
+            opened, options.width, options.labels or "short", options.title or ""
+        )
+        plots.save(figure, out, _COMMAND)
 
 
 def _picture(options: argparse.Namespace) -> "Picture":
@@ -219,16 +217,6 @@ def _picture(options: argparse.Namespace) -> "Picture":
     if isinstance(picture, pictures.Traversals):
         picture.chosen = options.latents or ()
     return picture
-
-
-def _figure(options: argparse.Namespace, picture: "Picture", opened: "OpenRun") -> "Figure":
-    labels = options.labels or "short"
-    grid = picture.grid(opened.data, opened.model, opened.precision)
-    if labels == "none":
-        grid = grid._replace(row_labels=(), column_labels=())
-    elif labels == "short" and grid.short_labels:
-        grid = grid._replace(row_labels=grid.short_labels)
-    return grid._replace(title=options.title or "").figure(options.width)
 
 
 def _scores(run: Path, names: Sequence[str] | None, width: float) -> "Figure":

@@ -48,6 +48,8 @@ _COLUMNS: Final = {
 """Column headings by the suffix of a transfer score's name."""
 
 _SPLITS: Final = ("train", "validation", "test")
+_LIKE_PUBLISHED: Final = ("look", "published")
+"""A default of rendered images, left out: beside the class it would read as their source."""
 _PHONE: Final = 44
 """Letters, without gaps between columns, in a row of a table on a phone."""
 _MOST_STACKED: Final = 7
@@ -231,7 +233,11 @@ def _described(part: Any) -> str:
     if not class_name(part):
         return ""
     arguments = _mapping(part, "init_args") if isinstance(part, Mapping) else {}
-    settings = [f"{name} {value}" for name, value in arguments.items() if _is_plain(value)]
+    settings = [
+        f"{name} {value}"
+        for name, value in arguments.items()
+        if _is_plain(value) and (name, value) != _LIKE_PUBLISHED
+    ]
     return f"{class_name(part)} ({', '.join(settings)})" if settings else class_name(part)
 
 

@@ -110,7 +110,9 @@ def test_parts_resemble_those_of_published_frames(
     assert difference[chosen, :, rows, columns].mean() < most
 
 
-@pytest.mark.parametrize("look", [renderer.DAY, renderer.EVENING], ids=["day", "evening"])
+@pytest.mark.parametrize(
+    "look", [renderer.PUBLISHED, renderer.EVENING], ids=["published", "evening"]
+)
 def test_layers_never_add_up_beyond_white(look: renderer.Look) -> None:
     for geometry in (0, 133, 479):
         layers = renderer.render(geometry, look=look).int()
@@ -150,7 +152,7 @@ def test_the_evening_has_the_same_states_in_another_light() -> None:
     largest_capsule = 7 * 60 + 3 * 15 + 7
     day, evening = (
         renderer.render(largest_capsule, look=look).int()
-        for look in (renderer.DAY, renderer.EVENING)
+        for look in (renderer.PUBLISHED, renderer.EVENING)
     )
     # every material covers the same pixels
     covered = [layers.view(renderer.LAYERS, -1).bool() for layers in (day, evening)]
@@ -184,7 +186,7 @@ def test_the_evening_is_another_bank_of_the_cache(cache: Path) -> None:
 def test_published_images_have_no_evening(source: Any) -> None:
     with pytest.raises(InputError, match=f"needs source rendered, not {source}"):
         Shapes3D(source=source, look="evening")
-    with pytest.raises(InputError, match="look is 'night'; choose one of day, evening"):
+    with pytest.raises(InputError, match="look is 'night'; choose one of published, evening"):
         Shapes3D(look="night")  # type: ignore[arg-type]
 
 

@@ -3,7 +3,7 @@
 import shutil
 from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Final, Literal, get_args
 
 import lightning.pytorch as pl
 import numpy as np
@@ -11,13 +11,21 @@ from jaxtyping import UInt8
 from lightning.pytorch.loggers import MLFlowLogger, TensorBoardLogger
 from lightning.pytorch.plugins import Precision
 from lightning.pytorch.utilities import rank_zero_info
+from matplotlib.figure import Figure
 from PIL import Image
 
 from dislab import plots
 from dislab.base import DataModule, Objective, is_vector
 from dislab.callbacks._trainer import data_of, is_rehearsal, objective_of, run_folder
+from dislab.errors import InputError
+from dislab.functional.checks import check_choice
 from dislab.plots.image_grid import ImageGrid
+from dislab.runs import OpenRun
 from dislab.storage import atomic
+
+Labels = Literal["short", "full", "none"]
+PAGE: Final = 6.75
+"""Width in inches of the text of a page with two columns."""
 
 
 class Picture(pl.Callback, ABC):
@@ -48,6 +56,36 @@ class Picture(pl.Callback, ABC):
     @abstractmethod
     def grid(self, data: DataModule, module: Objective, precision: Precision) -> ImageGrid:
         """Images of the objective in its current state, with their labels."""
+
+    def figure(
+        self, run: OpenRun, width: float = PAGE, labels: Labels = "short", title: str = ""
+    ) -> Figure:
+        """The picture of a finished run, of the size at which it is printed.
+
+        Args:
+            run: The opened run.
+            width: Total width in inches; 3.25 for one of two columns.
+            labels: Labels of rows and columns: `short` names, `full` ones with nats, or `none`.
+            title: Above the figure.
+
+        Raises:
+            InputError: The method lacks a part, or the width is too small for the labels.
+        """
+        check_choice("labels", labels, get_args(Labels))
+        self.check(run.model, run.folder)
+        grid = self.grid(run.data, run.model, run.precision)
+        if labels == "none":
+            grid = grid._replace(row_labels=(), column_labels=())
+        elif labels == "short" and grid.short_labels:
+            grid = grid._replace(row_labels=grid.short_labels)
+        return grid._replace(title=title).figure(width)
+
+    def check(self, module: Objective, folder: Path) -> None:
+        """Raises `InputError` if the method of a run lacks a required part."""
+        if missing := self.missing(module):
+            raise InputError(
+                f"{folder} has no {self.name} to draw, as {type(module).__name__} has no {missing}"
+            )
 
     def setup(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
         """Prints one line, once, if the method lacks a required part."""

@@ -98,7 +98,7 @@ class Look(NamedTuple):
     tiles: float
 
 
-DAY: Final = Look(
+PUBLISHED: Final = Look(
     (-1.443, 0.503, 7.661),
     (1, 1, 1),
     (153, 226, 249),
@@ -119,7 +119,7 @@ _TILE: Final = 0.6
 """Side of a tile, which divides neither width nor depth of the room."""
 
 
-def render_rows(start: int, stop: int, look: Look = DAY) -> Rows:
+def render_rows(start: int, stop: int, look: Look = PUBLISHED) -> Rows:
     """Layers by number, one per row; complete geometries only."""
     layers = [render(geometry, look=look) for geometry in range(start // LAYERS, stop // LAYERS)]
     return np.concatenate([part.numpy().reshape(LAYERS, LAYER_BYTES) for part in layers])
@@ -127,7 +127,7 @@ def render_rows(start: int, stop: int, look: Look = DAY) -> Rows:
 
 @torch.no_grad()
 def render(
-    geometry: int, device: torch.device = _CPU, look: Look = DAY
+    geometry: int, device: torch.device = _CPU, look: Look = PUBLISHED
 ) -> UInt8[Tensor, "layer 3 height width"]:
     """Layers of a geometry, in whose number orientation varies fastest, then shape."""
     scale, shape, orientation = (int(n) for n in np.unravel_index(geometry, GEOMETRIES))

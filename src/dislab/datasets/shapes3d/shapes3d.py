@@ -28,7 +28,7 @@ from dislab.factors import Factor, FactorSpace
 from dislab.functional.checks import check_choice
 from dislab.storage import cache_file, sha256
 
-Look = Literal["day", "evening"]
+Look = Literal["published", "evening"]
 """Light and materials of rendered images."""
 
 _PAGE: Final = "https://github.com/google-deepmind/3d-shapes"
@@ -86,7 +86,7 @@ class Shapes3D(Dataset):
             published file if it is found and renders otherwise.
         path: Path of the published file (HDF5); the cache folder is searched as well.
         download: Whether `official` may download the published file if it is not found.
-        look: `day` resembles the published images; `evening`, for rendered images only, has
+        look: `published` resembles the published images; `evening`, for rendered images only, has
             the same states under another lamp and with tiles, to test transfer out of domain.
 
     Raises:
@@ -111,11 +111,11 @@ class Shapes3D(Dataset):
         source: Literal["rendered", "official", "auto"] = "rendered",
         path: str | None = None,
         download: bool = False,
-        look: Look = "day",
+        look: Look = "published",
     ) -> None:
         check_source(source, path, download)
         check_choice("look", look, get_args(Look))
-        if source != "rendered" and look != "day":
+        if source != "rendered" and look != "published":
             raise InputError(f"look {look!r} is only drawn: it needs source rendered, not {source}")
         self.source = source
         self.path = path
