@@ -7,6 +7,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any, Final
 
+import matplotlib as mpl
 import numpy as np
 import numpy.typing as npt
 from jaxtyping import Float, UInt8
@@ -171,9 +172,10 @@ def picture(path: Path) -> str:
 
 
 def drawing(figure: Figure) -> str:
-    """Data URL of a figure as SVG without background; equal figures have equal data URLs."""
+    """Data URL of a figure as SVG without background and margin; equal figures have equal URLs."""
     buffer = BytesIO()
-    write_figure(figure, buffer, "svg", is_transparent=True)
+    with mpl.rc_context({"savefig.bbox": "tight", "savefig.pad_inches": 0.02}):
+        write_figure(figure, buffer, "svg", is_transparent=True)
     return data_address("image/svg+xml", buffer.getvalue())
 
 
