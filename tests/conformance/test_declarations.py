@@ -8,12 +8,19 @@ from tests.part import chosen
 
 from dislab.errors import InputError
 from dislab.plugins import GROUPS, available
-from dislab.testing import check_declared
+from dislab.testing import check_configuration, check_declared
 
 
 @pytest.mark.parametrize("group", GROUPS)
 def test_every_part_is_declared_under_its_name(group: str) -> None:
     check_declared(group, [plugin.name for plugin in available(group)])
+
+
+def test_a_configuration_that_is_read_passes_and_another_is_told(tmp_path: Path) -> None:
+    check_configuration("betavae")
+    (tmp_path / "mine.yaml").write_text("model: {class_path: VAE, init_args: {latent_dm: 3}}\n")
+    with pytest.raises(AssertionError, match=r"mine.yaml is read; .*latent_dm"):
+        check_configuration(str(tmp_path / "mine.yaml"))
 
 
 @pytest.mark.parametrize("group", cases.SETTINGS)

@@ -42,6 +42,11 @@ _CONFIG: Final = {
 }
 """The configuration of a part, but for its own lines."""
 
+_CONFIG_TEST: Final = """
+
+def test_its_configuration_is_read() -> None:
+    check_configuration("$module")
+"""
 
 _LONGEST: Final = 40
 """Maximum length of a package name, from which file names are derived."""
@@ -426,11 +431,15 @@ def _files(group: str, values: dict[str, str]) -> dict[str, str]:
 def _part(group: str, values: dict[str, str]) -> dict[str, str]:
     """The files of one part by name: its module, its test, and a configuration that trains it."""
     kind, module = _KINDS[group], values["module"]
-    own_test = Template(kind.own_test).substitute(values).rstrip("\n")
+    own_test = kind.own_test if kind.config is None else _CONFIG_TEST + kind.own_test
+    checks = ["check_declared", kind.check, *(["check_configuration"] if kind.config else [])]
+    tested = {
+        "own": Template(own_test).substitute(values).rstrip("\n"),
+        "checks": ", ".join(sorted(checks)),
+    }
     files = {
         f"src/{values['package']}/{module}.py": _filled(f"{group}.py", values),
-        f"tests/test_{module}.py": _IMPORTS.get(group, "")
-        + _filled("test.py", {**values, "own": own_test}),
+        f"tests/test_{module}.py": _IMPORTS.get(group, "") + _filled("test.py", values | tested),
     }
     if kind.config is not None:
         lines = {

@@ -12,7 +12,7 @@ Each raises `AssertionError` with one sentence that names the broken rule. `stre
 codes of known quality.
 """
 
-from dislab.testing._claims import check_declared
+from dislab.testing._claims import check_configuration, check_declared
 from dislab.testing.datamodules import check_datamodule
 from dislab.testing.datasets import check_dataset
 from dislab.testing.metrics import check_metric
@@ -27,6 +27,7 @@ __all__ = [
     "Situation",
     "Stress",
     "check_compiles",
+    "check_configuration",
     "check_datamodule",
     "check_dataset",
     "check_declared",

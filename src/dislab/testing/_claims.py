@@ -2,12 +2,14 @@
 
 import io
 from collections.abc import Callable, Sequence
+from contextlib import redirect_stderr, redirect_stdout
 from typing import Any, Final
 
 import numpy as np
 import torch
 from torch import nn
 
+from dislab import cli
 from dislab.errors import InputError
 from dislab.plugins import available
 
@@ -27,6 +29,20 @@ def check_declared(group: str, names: Sequence[str]) -> None:
         plugin = declared[name]
         must(plugin.value.endswith(f":{name}"), f"the key of {plugin.value} is {name}")
         must(bool(plugin.summary), f"{name} has no docstring in {plugin.value}")
+
+
+def check_configuration(name: str) -> None:
+    """Checks that `dislab fit --config NAME` reads the configuration and finds all its parts.
+
+    Args:
+        name: Name of the configuration of a package, or a file.
+    """
+    with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()) as messages:
+        try:
+            status: object = cli.main(["fit", "--config", name, "--print_config"])
+        except SystemExit as end:  # after the settings are printed
+            status = end.code
+    must(not status, f"the configuration {name} is read; {messages.getvalue().strip()}")
 
 
 def must(holds: bool, claim: str) -> None:
