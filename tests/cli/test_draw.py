@@ -90,6 +90,21 @@ def test_scores_are_drawn_whatever_intervals_a_record_has(
     assert draw(run, "scores", tmp_path / "figure.svg") == 0
 
 
+@pytest.mark.parametrize(
+    ("kind", "name", "title"), [("scores", "mig", "MIG"), ("curves", "kl/kl", "kl")]
+)
+def test_what_to_show_is_named_as_in_a_file_or_as_in_the_figure(
+    kind: str, name: str, title: str, tmp_path: Path
+) -> None:
+    run = write_run(tmp_path / "run")
+    with (run / "metrics.csv").open("w") as file:
+        file.write("epoch,step,train/kl/kl,train/loss\n0,1,2.0,3.0\n0,2,1.0,2.0\n")
+    for word in (name, title):
+        assert draw(run, kind, tmp_path / f"{word.replace('/', '_')}.png", "--show", word) == 0
+    first, second = (tmp_path / f"{word.replace('/', '_')}.png" for word in (name, title))
+    assert first.read_bytes() == second.read_bytes()
+
+
 def test_an_animation_shows_the_chosen_latents(run: Path) -> None:
     sizes = []
     for latents in (["0"], ["1", "0"]):

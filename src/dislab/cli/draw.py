@@ -230,7 +230,7 @@ def _scores(run: Path, names: Sequence[str] | None, width: float) -> "Figure":
     values = _numbers(record.get("scores"))
     if not values:
         raise InputError(f"{run} has no scores yet; dislab test --run {run} takes them")
-    plotted = _chosen("scores", names, values) or [
+    plotted = _chosen("scores", names, values, label) or [
         name for name in values if 0 <= values[name] <= 1 and not is_detail(name, values)
     ]
     ends, chance = record.get("intervals") or {}, _numbers(record.get("chance"))
@@ -264,23 +264,30 @@ def _numbers(values: object) -> dict[str, float]:
 def _curves(run: Path, names: Sequence[str] | None, width: float) -> "Figure":
     """The curves of the terms of the loss."""
     from dislab.report.figures import curves_figure, loss_terms
-    from dislab.runs.curves import CURVES, read_curves
+    from dislab.runs.curves import CURVES, read_curves, term_name
 
     rows = read_curves(run / CURVES).rows
-    terms = _chosen("terms", names, loss_terms(rows))
+    terms = _chosen("terms", names, loss_terms(rows), term_name)
     figure = curves_figure(rows, terms or None, width)
     if figure is None:
         raise InputError(f"{run} has no curves: nothing that changed was logged in training")
     return figure
 
 
-def _chosen(section: str, names: Sequence[str] | None, available: Collection[str]) -> list[str]:
-    """The names after --show, each of which must exist."""
-    for name in names or ():
+def _chosen(
+    section: str,
+    names: Sequence[str] | None,
+    available: Collection[str],
+    shown: Callable[[str], str],
+) -> list[str]:
+    """The names after --show, each of which must exist, in a file or as the figure shows it."""
+    by_title = {shown(name): name for name in available}
+    names = [name if name in available else by_title.get(name, name) for name in names or ()]
+    for name in names:
         if name not in available:
             hint = suggestion(name, list(available))
             raise InputError(
                 f"--show names {name!r}, which is not among the run's {section}{hint}; they are "
                 f"{', '.join(available) or 'none, as nothing that changed was logged'}"
             )
-    return list(dict.fromkeys(names or ()))
+    return list(dict.fromkeys(names))
