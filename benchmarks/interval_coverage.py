@@ -1,6 +1,6 @@
 """How often intervals hold what they should.
 
-python benchmarks/interval_coverage.py means   bootstrap of a mean over seeds, by number of seeds
+python benchmarks/interval_coverage.py means   Student's interval of a mean over seeds, by number
 python benchmarks/interval_coverage.py differences  jackknife over seeds of a mean difference
 python benchmarks/interval_coverage.py scores  bootstrap of scores of codes: some minutes
 """

@@ -105,7 +105,7 @@ def curve_tables(table: pd.DataFrame, curves: Curves) -> dict[str, Any]:
         "means": {
             "header": ["method", "strength", *(LABELS[name] for name in scores), "runs"],
             "rows": rows,
-            "intervals": "runs",
+            "intervals": "means",
         }
     }
     compared = _compared(table, curves, scores)
@@ -174,7 +174,7 @@ def _compared(table: pd.DataFrame, curves: Curves, scores: Sequence[str]) -> dic
     return {
         "header": ["methods", "score", "difference", "p", "p (Holm)", "seeds"],
         "rows": sorted(rows),
-        "intervals": "differences",
+        "intervals": "means",
     }
 
 
@@ -291,7 +291,7 @@ def surface_tables(table: pd.DataFrame) -> dict[str, Any]:
     correlations = rank_correlations(weighted, ["weight"], scores, by=["latents"])
     names = [(row.group.rpartition("=")[2], LABELS[row.right]) for row in correlations.itertuples()]
     return {
-        "means": {"header": header, "rows": rows, "intervals": "runs"},
+        "means": {"header": header, "rows": rows, "intervals": "means"},
         "best": {"header": heads, "rows": best},
         "correlations": _correlation_table(["latents", "β·M/N with"], names, correlations),
     }

@@ -153,6 +153,8 @@ def labels() -> Figure:
     by_name = {row[0]: row[1:] for row in correlations[1:]}
     chance = _numbers(by_name["by chance below (shuffled scores)"][0])[0]
     right.axvspan(-chance, chance, color=CHANCE, linewidth=0)
+    for end in (-1, 1):  # Spearman's critical value for p .05 and 16 models
+        right.axvline(0.5 * end, color="0.5", linewidth=0.8, linestyle="--", zorder=0)
     chosen = {"DCI D": "all 48 models", "DCI D, 16 models with 0 labels": "16 without labels"}
     _dots(
         right,
@@ -163,7 +165,7 @@ def labels() -> Figure:
             )
             for task in tasks
         ],
-        "ρ with DCI D; grey: by chance, all models",
+        "ρ with DCI D; chance: grey for 48, dashed for 16",
     )
     return figure
 

@@ -40,6 +40,7 @@ CLAIMS = ROOT / "docs" / "results" / "what_comes_out.md"
 VERDICTS = ("yes", "partly", "no", "example", "not tried")
 INTERVALS = {
     "runs": "by resampling runs (bootstrap)",
+    "means": "of means, by Student's distribution",
     "differences": "by resampling the seeds' differences (bootstrap)",
     "episodes": "by resampling the episodes of these agents (bootstrap)",
     "seeds": "by leaving out one seed at a time (jackknife)",
@@ -221,8 +222,8 @@ def _tally() -> str:
     count = _counts()["all"]
     return (
         f"**Of {count.total()} claims of papers {count['yes']} come out in these small models, "
-        f"{count['partly']} in part and {count['no']} not; {count['example']} are shown by one run "
-        "only.**"
+        f"{count['partly']} in part and {count['no']} not; {count['example']} rest on one run of a "
+        "kind.**"
     )
 
 

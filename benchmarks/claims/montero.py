@@ -82,7 +82,7 @@ def _true_factors(runs: pd.DataFrame, conditions: list[str]) -> Claim:
     cells = [interval(*ends) for ends in zip(value, low, high, strict=True)]
     figures = ", ".join(f"{cell} ({name})" for cell, name in zip(cells, conditions, strict=True))
     text = "Perfectly disentangled input does not generalise better"
-    here = f"ratio higher by {figures} than with learnt codes"
+    here = f"ratio differs by {figures} from that of learnt codes"
     claim = Claim(text, "no better", here, [])
     return claim_of_no_effect(claim, -low, high < 0, MARGIN, "a ratio lower by {:.2f}")
 

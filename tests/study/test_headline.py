@@ -59,7 +59,7 @@ def test_main_scores_come_first_and_bounds_never() -> None:
             r"\(.* 8 seeds; supported, corrected p 0\.0078\)\.$",
         ),
         (3, 8, 0.3, r"strength: m2 is 0\.600 above m0, the largest of 3 differences .*; supported"),
-        (2, 3, 0.3, "too narrow with 3 seeds; not supported: too few seeds"),
+        (2, 3, 0.3, "3 seeds; not supported: too few seeds"),
         (2, 6, 0.3, r"6 seeds; supported, corrected p 0\.031"),
         (3, 6, 0.3, "of 3 differences .* 6 seeds; not supported: too few seeds"),
         (2, 1, 0.3, r"above m0 \(one seed: no interval; not supported: too few seeds\)\.$"),

@@ -23,9 +23,6 @@ _CELL: Final = 20
 """Letters of a setting in a line of a terminal."""
 _INDEX: Final = 40
 """Letters of the name of a row in such a line."""
-_SEEDS: Final = 10
-"""Least number of seeds for a bootstrap interval of about its nominal coverage; see
-`docs/statistics.md`."""
 _BOLD: Final = "\ue000"
 _END: Final = "\ue001"
 """Characters of no language, which stand for bold text while the rest is escaped."""
@@ -257,9 +254,7 @@ def _sentence(row: Mapping[Any, Any], axis: str, target: str, count: int) -> str
         first, second, difference, low, high = second, first, -difference, -high, -low
     largest = f", the largest of {count} differences" if count > 1 else ""
     p = row["p_holm"]
-    seeds = f"{row['seeds']} seeds"
-    narrow = f"too narrow with {seeds}" if row["seeds"] < _SEEDS else seeds
-    ends = f"95 % interval {low:.3f} to {high:.3f}, {narrow}"
+    ends = f"95 % interval {low:.3f} to {high:.3f}, {row['seeds']} seeds"
     if math.isnan(low):
         ends = f"{'one seed' if row['seeds'] == 1 else 'two seeds'}: no interval"
     if p < LEVEL:

@@ -322,10 +322,9 @@ def _means(runs: pd.DataFrame, axes: list[str], measures: Mapping[str, Best]) ->
         excerpts.append(summary_table(part).rename(columns=labels([*axes, *names])))
     return NamedTable(
         "Means over seeds",
-        "Mean ± standard deviation over the runs of a setting, with the 95 % bootstrap interval of "
-        "the mean for three runs or more. With few seeds the interval is too narrow. Where scores "
-        "were compared with chance, the last row has the mean of that level."
-        + (_OF_AGREEMENT if INFORMATIVE in names else ""),
+        "Mean ± standard deviation over the runs of a setting, with Student's 95 % interval of "
+        "the mean for three runs or more. Where scores were compared with chance, the last row has "
+        "the mean of that level." + (_OF_AGREEMENT if INFORMATIVE in names else ""),
         means,
         tuple(excerpts),
     )

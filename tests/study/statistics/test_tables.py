@@ -73,15 +73,14 @@ def test_the_one_agreement_of_two_runs_has_no_spread() -> None:
 def test_a_table_shows_numbers_of_latents_as_counts() -> None:
     table = study(1, 3).assign(**{"agreement.informative": [6.0, 5.0, 6.0]})
     (cell,) = summary_table(summary(table, "agreement.informative"))["agreement.informative"]
-    assert cell.startswith("5.7 ± 0.6 [5")
+    assert cell.startswith("5.7 ± 0.6 [4.2, 7.1]")
 
 
-def test_the_interval_of_a_mean_is_that_of_every_possible_resample() -> None:
+def test_the_interval_of_a_mean_is_students() -> None:
     values = [0.1, 0.25, 0.3, 0.7]
-    row = summary(study(1, 4, mig=values), confidence=0.8, resamples=20_000).iloc[0]
-    means = [np.mean(draw) for draw in itertools.product(values, repeat=4)]
-    exact = np.quantile(means, [0.1, 0.9])
-    np.testing.assert_allclose([row["low"], row["high"]], exact, atol=0.01)
+    row = summary(study(1, 4, mig=values), confidence=0.8).iloc[0]
+    half = 1.6377 * np.std(values, ddof=1) / 2  # the quantile .9 of three degrees of freedom
+    assert [row["low"], row["high"]] == pytest.approx([0.3375 - half, 0.3375 + half], abs=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -124,13 +123,6 @@ def test_an_interval_does_not_depend_on_the_scores_beside_it() -> None:
     both, one = summary(table), summary(table, "score.mig")
     kept = both[both["score"] == "score.mig"].reset_index(drop=True)
     pd.testing.assert_frame_equal(kept, one)
-
-
-def test_the_same_seed_gives_the_same_interval_and_another_one_another() -> None:
-    table = study(mig=noise(8))
-    same, again, other = (summary(table, by=[], seed=seed) for seed in (1, 1, 2))
-    pd.testing.assert_frame_equal(same, again)
-    assert not same["low"].equals(other["low"])
 
 
 @pytest.mark.parametrize(

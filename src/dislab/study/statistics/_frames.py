@@ -1,6 +1,7 @@
 """Columns and groups of a table of runs."""
 
 import json
+import math
 from collections.abc import Hashable, Iterator, Sequence
 from numbers import Real
 from typing import Any, Final, TypeAlias
@@ -143,27 +144,12 @@ def seeds_of(table: pd.DataFrame, rows: npt.NDArray[np.bool_]) -> int:
     return int(table[SEED][rows].nunique() if SEED in table else rows.sum())
 
 
-def interval(
-    values: npt.NDArray[np.float64],
-    confidence: float,
-    resamples: int,
-    generator: np.random.Generator,
-) -> tuple[float, float]:
-    """Ends of the percentile bootstrap interval of a mean; NaN with fewer than three values.
+def interval(values: npt.NDArray[np.float64], confidence: float) -> tuple[float, float]:
+    """Ends of Student's interval of a mean; NaN with fewer than three values."""
+    from scipy.stats import t
 
-    The resamples of two values have no more than three means, whose ends are the two values.
-    """
-    from scipy.stats import bootstrap
-
-    if len(values) < 3:
+    count = len(values)
+    if count < 3:
         return np.nan, np.nan
-    ends = bootstrap(
-        (values,),
-        np.mean,
-        confidence_level=confidence,
-        n_resamples=resamples,
-        method="percentile",
-        vectorized=True,
-        random_state=generator,
-    ).confidence_interval
-    return float(ends.low), float(ends.high)
+    half = t.ppf((1 + confidence) / 2, count - 1) * values.std(ddof=1) / math.sqrt(count)
+    return float(values.mean() - half), float(values.mean() + half)

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from dislab.functional.checks import check_count
 from dislab.study.stages.score import CHANCE
 from dislab.study.statistics._frames import (
     AGREEMENT,
@@ -28,8 +27,6 @@ def summary(
     scores: Columns = None,
     by: Columns = None,
     confidence: float = 0.95,
-    resamples: int = 2000,
-    seed: int = 0,
 ) -> pd.DataFrame:
     """Mean, standard deviation and interval of each score in each group of runs.
 
@@ -37,7 +34,7 @@ def summary(
 
     * `score`: name of the score;
     * `mean`, `sd`: mean and standard deviation (dividing by runs − 1) over the group's runs;
-    * `low`, `high`: percentile bootstrap interval of the mean;
+    * `low`, `high`: Student's interval of the mean;
     * `runs`, `seeds`: number of runs with a finite score, and of different seeds among them;
     * `missing`: number of runs whose score is missing or not finite; they are left out;
     * `chance`: mean chance level of the score over the group's runs, from the column
@@ -45,25 +42,20 @@ def summary(
 
     By default a group is one setting, so that its runs differ only in the seed. The interval is
     NaN for fewer than three runs; the deviation for fewer than two, of an agreement than three.
-    With few seeds the interval is too narrow: docs/statistics.md reports its measured coverage.
-
-    Efron & Tibshirani (1993), An Introduction to the Bootstrap, chapter 13.
+    docs/statistics.md reports its measured coverage.
 
     Args:
         table: One row per run.
         scores: Names of the columns to describe; `None` for every result.
         by: Names of the columns whose values define the groups; `None` for every setting but the
             seed, an empty list for all runs together.
-        confidence: Share of the resampled means that the interval holds.
-        resamples: Number of bootstrap resamples.
-        seed: Seed of the resamples.
+        confidence: Share of studies whose interval holds the mean, if scores are normal.
 
     Raises:
         InputError: The table is empty or lacks a column, a score is no number, or a setting is
             out of bounds.
     """
     check_share("confidence", confidence)
-    check_count("resamples", resamples, 1)
     columns, keys = chosen_results(table, scores), chosen_settings(table, by, "by")
     levels = {name: f"{name}{CHANCE}" for name in columns if f"{name}{CHANCE}" in table}
     rows = []
@@ -72,8 +64,7 @@ def summary(
         chance = numbers(group, list(levels.values()))
         for name in columns:
             finite = values[name].dropna()
-            generator = np.random.default_rng(seed)  # intervals do not depend on each other
-            low, high = interval(finite.to_numpy(), confidence, resamples, generator)
+            low, high = interval(finite.to_numpy(), confidence)
             sd = finite.std()
             if name.startswith(AGREEMENT) and len(finite) < 3:
                 sd = np.nan  # two runs have one agreement, with each other

@@ -46,7 +46,7 @@ def comparisons(
     statistical units. One row for each group, score and pair, with the columns of `within` and
 
     * `score`, `first`, `second`: the score and the two values of `between`;
-    * `difference`, `low`, `high`: mean of first − second, and its percentile bootstrap interval,
+    * `difference`, `low`, `high`: mean of first − second, and Student's interval of it,
       which fewer than three seeds do not have;
     * `seeds`, `unpaired`: number of seeds with a pair, and number of runs without a partner;
     * `p`: two-sided p value of a sign-flip permutation test on the seeds' differences; exact with
@@ -66,9 +66,9 @@ def comparisons(
         within: Names of the columns whose values define the groups; `None` for every other
             setting, an empty list for one comparison over all of them.
         detect: Mean difference for `seeds_needed`, in the score's unit.
-        confidence: Share of the resampled means that the interval holds.
-        draws: Maximum number of sign flips of one test; also the number of bootstrap resamples.
-        seed: Seed of random sign flips and resamples.
+        confidence: Share of studies whose interval holds the mean, if differences are normal.
+        draws: Maximum number of sign flips of one test.
+        seed: Seed of random sign flips.
 
     Raises:
         InputError: The table is empty, lacks a column or the seeds, `between` has one value only,
@@ -148,7 +148,7 @@ def _test(
     generator: np.random.Generator,
 ) -> dict[str, Any]:
     """Row of one comparison, from one difference per seed."""
-    low, high = interval(differences, confidence, draws, generator)
+    low, high = interval(differences, confidence)
     count = len(differences)
     return {
         "difference": float(differences.mean()) if count else math.nan,
