@@ -165,7 +165,7 @@ def labels() -> Figure:
             )
             for task in tasks
         ],
-        "ρ with DCI D; chance: grey for 48, dashed for 16",
+        "ρ with DCI D; chance: grey, dashed",
     )
     return figure
 
