@@ -89,14 +89,21 @@ def _version(package: str) -> str:
 
 
 def suggestion(name: str, names: Iterable[str]) -> str:
-    """` (did you mean …?)` with the known name closest to a misspelt one; empty if none is similar.
+    """` (did you mean …?)` with the known name closest to a misspelt one, or those that it begins.
+
+    It is empty if no name is similar.
 
     >>> suggestion("TotalCorelation", ["KL", "TotalCorrelation"])
     ' (did you mean TotalCorrelation?)'
+    >>> suggestion("dci", ["mig", "dci_hgbt_completeness", "dci_hgbt_informativeness"])
+    ' (did you mean dci_hgbt_completeness or dci_hgbt_informativeness?)'
     """
     by_lower = {candidate.lower(): candidate for candidate in names}
     matches = get_close_matches(name.lower(), list(by_lower), n=1)
-    return f" (did you mean {by_lower[matches[0]]}?)" if matches else ""
+    if not matches and len(name) > 2:
+        matches = [lower for lower in by_lower if lower.startswith(f"{name.lower()}_")][:3]
+    meant = " or ".join(by_lower[lower] for lower in matches)
+    return f" (did you mean {meant}?)" if meant else ""
 
 
 def warn(message: str, category: type[Warning]) -> None:

@@ -88,8 +88,10 @@ def test_every_help_fits_the_terminal_and_ends_with_an_example(
         monkeypatch.setenv("COLUMNS", str(width))
         with contextlib.suppress(SystemExit):
             assert main([*words, "--help"]) == 0
-        *lines, example = capsys.readouterr().out.splitlines()
+        lines = capsys.readouterr().out.splitlines()
         assert lines[0].startswith(f"usage: dislab {' '.join(words)} ")
+        (start,) = (number for number, line in enumerate(lines) if line.startswith("Example:"))
+        example = " ".join(line.removesuffix(" \\").strip() for line in lines[start:])
         assert example.startswith(f"Example:  dislab {' '.join(words)}")
         assert max(map(len, lines)) <= min(width, 100)
         pages.append(lines)

@@ -47,7 +47,11 @@ def help_page(
     for title, group in groups.items():
         lines = [line for row in group for line in _row(*row, column, width)]
         blocks.append("\n".join([f"{title}:", *lines]))
-    blocks += [_paragraph(end, width), f"Example:  {example}" if example else ""]
+    lines = wrap(example, width - 12, break_long_words=False, break_on_hyphens=False)
+    blocks += [
+        _paragraph(end, width),
+        "Example:  " + " \\\n            ".join(lines) if lines else "",
+    ]
     return "\n\n".join(filter(None, blocks)) + "\n"
 
 

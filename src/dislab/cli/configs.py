@@ -66,7 +66,9 @@ def run(args: list[str]) -> int:
     copy = add("copy", "write one, or all, as files of your own", "factorvae")
     copy.add_argument("name", help="such as factorvae; all for all of dislab")
     copy.add_argument("folder", nargs="?", type=Path, default=Path(), help="where they go")
-    new = add("new", "write one for images of your own", "--data my_images --method factorvae")
+    new = add(
+        "new", "write a configuration for images of your own", "--data my_images --method factorvae"
+    )
     new.add_argument(
         "--data",
         type=Path,

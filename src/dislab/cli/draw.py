@@ -39,8 +39,8 @@ _OPTIONS: Final[Mapping[str, Sequence[str]]] = {
 _WIDTH: Final = 6.75  # as of `Picture.figure`, whose module imports torch
 _NARROWEST: Final = 2.5
 _DESCRIPTION: Final = """\
-Draw one figure of a finished run, at the size at which it is printed: text has 8 points, and is
-text in a PDF and outlines in an SVG."""
+Draw one figure of a finished run, at the size at which it is printed: text has 7 to 9 points, and
+is text in a PDF and outlines in an SVG."""
 
 
 def run(args: list[str]) -> int:

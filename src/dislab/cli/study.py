@@ -458,14 +458,15 @@ def _show_end(study: Study) -> int:
 def _print_results(study: Study) -> None:
     """Prints the means of the main scores, the verdict, and the commands for more."""
     from dislab.study.headline import headline_table, text, verdict
-    from dislab.study.summary import measures_of
+    from dislab.study.summary import chosen_target, measures_of
 
     table, axes = study.titled(study.table()), study.schedule.axes
     measures = measures_of(table, study.primary_scores())
     if measures and study.schedule.search is None:  # no trial has another one to be compared with
         print(f"\n{_LEGEND}")
         print("\n".join(text(headline_table(table, axes, measures))))
-        print(f"\n{verdict(table, axes, measures)}")
+        target = chosen_target(None, study.schedule.name, measures)
+        print(f"\n{verdict(table, axes, {target: measures[target]})}")
     print("\nNext:")
     for line in (
         f"dislab study summary {study.path} --out {study.path / 'summary'}  # tables and pictures",

@@ -47,6 +47,15 @@ COMMON: Final = {
     },
 }
 """The options that most runs need, by heading."""
+_OF_TRAINING: Final = frozenset(
+    {
+        "trainer.max_steps STEPS",
+        "trainer.max_time TIME",
+        "trainer.val_check_interval N",
+        "then_test BOOL",
+    }
+)
+"""Those that change nothing without training."""
 
 _ENTRY: Final = re.compile(r"^ {2,4}-.*\n(?: {6,}.*\n?)*", re.MULTILINE)
 """An option of a help text, with the lines that explain it."""
@@ -120,7 +129,7 @@ def _common(command: str, description: str, sections: Iterable[str], full: str) 
         heading: [
             (f"--{option}", text + _default(option, full))
             for option, text in options.items()
-            if option != other
+            if option != other and (fits or option not in _OF_TRAINING)
         ]
         for heading, options in COMMON.items()
     }

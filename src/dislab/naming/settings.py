@@ -60,8 +60,13 @@ def checks_settings(cls: Class) -> Class:
             check_kind(f"{type(self).__name__}.{name}", value, annotations().get(name, Any))
         try:
             init(self, *args, **kwargs)
+        except InputError as error:
+            setting, _, fault = str(error).partition(" is ")
+            if not fault or setting not in signature.parameters:
+                raise
+            raise InputError(f"{type(self).__name__}.{error}") from error
         except (MemoryError, RuntimeError, ValueError) as error:
-            if isinstance(error, InputError) or not lacks_memory(error):
+            if not lacks_memory(error):
                 raise
             raise InputError(_too_large(type(self).__name__, arguments)) from error
 

@@ -10,7 +10,7 @@ from dislab import plots
 from dislab.base import Dataset, is_vector
 from dislab.errors import InputError
 from dislab.factors import MISSING, Factor, FactorSpace, Indices
-from dislab.functional.checks import check_at_least
+from dislab.functional.checks import check_count
 from dislab.functional.random import host_generator
 
 COLUMNS: Final = 10
@@ -21,9 +21,7 @@ MOST: Final = 20
 
 def check_images(images: int) -> None:
     """Rejects a number of images that no sheet can show."""
-    check_at_least("images", images, 1)
-    if images > MOST_IMAGES:
-        raise InputError(f"images is {images}; a sheet shows at most {MOST_IMAGES}")
+    check_count("images", images, 1, most=MOST_IMAGES)
 
 
 def sample_sheet(dataset: Dataset, images: int = 40) -> Figure:

@@ -193,7 +193,8 @@ def run_data(
     except InputError:
         raise
     except (jsonargparse.ArgumentError, ValueError) as error:
-        raise InputError(f"{folder / CONFIG}: {explain(str(error))}") from error
+        message = str(error).replace('key "part.', 'key "data.')  # as the file calls it
+        raise InputError(f"{folder / CONFIG}: {explain(message)}") from error
     return data
 
 

@@ -133,7 +133,7 @@ def summarize(
     labelled = runs[[name for name in few if runs[name].nunique() > 1]]
     runs = runs.drop(columns=few)
     measures = measures_of(runs, primary)
-    target = _chosen_target(target, name, measures)
+    target = chosen_target(target, name, measures)
     varying = [axis for axis in axes if runs[axis].map(repr).nunique() > 1]
     if trials:
         absent["comparisons"] = "trials of a search are not replicates"
@@ -156,8 +156,17 @@ def summarize(
     return StudySummary(name, tuple(axes), every, measures, target, tables, absent)
 
 
-def _chosen_target(target: str | None, name: str, measures: Mapping[str, Best]) -> str:
-    """The measure to show; refuses another word, and measures that hold none."""
+def chosen_target(target: str | None, name: str, measures: Mapping[str, Best]) -> str:
+    """The measure to show: DCI disentanglement, or the first, unless given.
+
+    Args:
+        target: A measure, if one is asked for.
+        name: Name of the study, for messages.
+        measures: Result of `measures_of`.
+
+    Raises:
+        InputError: There is no measure, or the target is none of them.
+    """
     if not measures:
         raise NothingToCompareError(
             f"{name}: {_NOTHING}; finish at least two runs of the study first"

@@ -43,11 +43,16 @@ def check_regularizer(
     draws |= labels
     out = regularizer(posterior, z, draws, step)
     repeated = regularizer(posterior, z, draws, step)
+    name = type(regularizer).__name__
+    must(isinstance(out, Penalty), f"{name} returns a Penalty, not a {type(out).__name__}")
     must(out.penalty.shape == (), "the penalty is a scalar")
     must(bool(out.penalty.isfinite()), "the penalty is finite")
-    must(torch.equal(out.penalty, repeated.penalty), "equal draws give an equal penalty")
-    for name, term in out.terms.items():
-        must(term.shape == (), f"term {name} is a scalar")
+    must(
+        torch.equal(out.penalty, repeated.penalty),
+        f"equal draws give an equal penalty: {name} takes random numbers from draw alone",
+    )
+    for key, term in out.terms.items():
+        must(term.shape == (), f"term {key} is a scalar")
     _check_gradients(regularizer, out, [mean, log_var])
     check_state_dict(regularizer, build(latent_dim, train_size))
     single = Posterior(mean[:2], log_var[:2])
