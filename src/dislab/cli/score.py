@@ -37,7 +37,7 @@ def run(args: list[str]) -> int:
     path = _file(Path(options.codes), options.checkpoint)
     from dislab.cli.arrays import measured_factors, names_of, read_arrays, write_record
     from dislab.metrics import evaluate_fully
-    from dislab.metrics.score_table import label, score_table
+    from dislab.metrics.score_table import score_table, title
 
     _check_outputs(options)
     chosen = None if options.metrics is None else score_choices(options.metrics)
@@ -45,7 +45,7 @@ def run(args: list[str]) -> int:
     groups = None if options.groups is None else [_columns(word) for word in options.groups]
     arrays = read_arrays(path, ("codes", "factors"))
     names = options.names or names_of(arrays)
-    scores = "the default scores" if chosen is None else ", ".join(map(label, chosen))
+    scores = "the default scores" if chosen is None else ", ".join(map(title, chosen))
     print(f"Scoring {len(arrays['codes']):,} images by {scores} …", file=sys.stderr)
     with warnings.catch_warnings():
         warnings.simplefilter("default", UserWarning)

@@ -56,7 +56,8 @@ def evaluate(
     that fit a model have no interval. `evaluate_fully` also returns parts and provenance.
 
     Args:
-        codes: One row per image, one column per latent; an array, a tensor or nested lists.
+        codes: One row per image, one column per latent; an array, a tensor or nested lists. Of a
+            run, `encoded = run.encode()` has `encoded.codes` and `encoded.factors`.
         factors: Value numbers 0, 1, 2, …, or measured numbers; one row per image, one column per
             factor.
         metrics: Class names of plugins, classes, partials of classes, or a dictionary of any of

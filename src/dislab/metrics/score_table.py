@@ -216,6 +216,18 @@ def label(name: str) -> str:
     return text if text.startswith("β") else text[:1].upper() + text[1:]
 
 
+def title(name: str) -> str:
+    """The name in a configuration of a score as words.
+
+    Args:
+        name: Such as `mig`.
+
+    >>> title("dci"), title("factor_vae")
+    ('DCI', 'FactorVAE score')
+    """
+    return label(f"{name}_score" if name.endswith("_vae") else name)
+
+
 def likelihood(name: str) -> tuple[str, str] | None:
     """A likelihood in words, and its split; None for other scores.
 

@@ -49,7 +49,7 @@ def check_regularizer(
     must(bool(out.penalty.isfinite()), "the penalty is finite")
     must(
         torch.equal(out.penalty, repeated.penalty),
-        f"equal draws give an equal penalty: {name} takes random numbers from draw alone",
+        f"equal draws give an equal penalty, as {name} takes its random numbers from draw",
     )
     for key, term in out.terms.items():
         must(term.shape == (), f"term {key} is a scalar")

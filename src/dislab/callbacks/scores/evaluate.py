@@ -23,7 +23,7 @@ from dislab.factors import UNLABELLED, FactorSpace, Indices
 from dislab.functional.checks import check_count
 from dislab.functional.random import host_generator
 from dislab.metrics.evaluation import Evaluation, built
-from dislab.metrics.score_table import label, score_table
+from dislab.metrics.score_table import score_table, title
 from dislab.metrics.sheet import sheet
 from dislab.naming.settings import checks_settings
 from dislab.report.run_record import verdict
@@ -184,7 +184,7 @@ class Evaluate(ScoreCallback):
         count = min(self.points, len(drawable(data, self.split)))
         models = [f"{self.untrained} untrained models"] if self.untrained else []
         others = ", ".join([*models, *self.baselines])
-        text = f"{count:,} images by {', '.join(map(label, self.metrics))}"
+        text = f"{count:,} images by {', '.join(map(title, self.metrics))}"
         return f"{text}; then {others}" if others else text
 
     def score(
