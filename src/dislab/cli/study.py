@@ -52,7 +52,10 @@ VERBS: Final = {
     "table": "show one row a run, or write it as CSV, Markdown, LaTeX or Parquet",
     "summary": "write all tables and pictures of the results into a folder",
 }
-_LEGEND: Final = "mean ± standard deviation; * is the best mean, and the best run goes by the first"
+_LEGEND: Final = (
+    "mean ± standard deviation over all runs of a row; * is the best mean, and the best run goes "
+    "by the first"
+)
 _EXAMPLES: Final = {
     "plan": "quick",
     "run": "quick --workers 2",
