@@ -189,7 +189,7 @@ def test_a_sheet_shows_the_images_themselves() -> None:
         (["show", "GaussianBlob", "--images", "0"], "images is 0; it must be"),
         (
             ["show", "GaussianBlob", "--images", str(2**63)],
-            "images is 9223372036854775808; a sheet",
+            "images is 9223372036854775808; it must be at most 1,000",
         ),
         (
             ["show", "GaussianBlob", "--images", "2.5"],
@@ -209,7 +209,7 @@ def test_a_sheet_shows_the_images_themselves() -> None:
         ),
         (
             ["prepare", "ColorDSprites", "--hues", "1531"],
-            "hues is 1531; pixels of 8 bits show 1530",
+            "ColorDSprites.hues is 1531; pixels of 8 bits show 1530",
         ),
         (
             ["prepare", "ColorDSprites", "--hues", str(2**63)],
@@ -217,7 +217,7 @@ def test_a_sheet_shows_the_images_themselves() -> None:
         ),
         (
             ["prepare", "ParametricHeads", "--lights", str(2**40)],
-            "lights is 1099511627776; it must be at most 10,000,000",
+            "ParametricHeads.lights is 1099511627776; it must be at most 10,000,000",
         ),
         (["prepare", "GaussianBlob", "--out", "x"], "GaussianBlob has no setting 'out'"),
     ],

@@ -46,7 +46,7 @@ AXIS = "axes: {model.regularizers.kl.beta: [1, 4]}\n"
             r"a: y, model.latent_dim: 3: .*hidden",
         ),
         ("axes: {model.encoder: [MLPEncoder, MLPEncodre]}", r"did you mean MLPEncoder\?"),
-        ("axes: {model.latent_dim: [3, -1]}", r"model.latent_dim: -1: latent_dim is -1"),
+        ("axes: {model.latent_dim: [3, -1]}", r"model.latent_dim: -1: VAE.latent_dim is -1"),
         (
             "axes: {model.optimizer: [{class_path: torch.optim.Adam, init_args: {lr: -1}}]}",
             "the optimizer refuses its settings",
