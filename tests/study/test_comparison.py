@@ -94,6 +94,10 @@ def test_tables_for_documents_have_what_differs_and_main_scores(
         write_scores(Path(f"run_{seed}"), "test", {"scores": scores | {"mig": seed / 4}})
     for _ in range(2):  # the second table replaces the first
         assert main(["compare", "run_1", "run_2", "--out", f"table{suffix}"]) == 0
+    for mine in ("| run | note |\n", "\\begin{tabular}{ll}\nrun & note \\\\\n"):
+        Path(f"mine{suffix}").write_text(mine)
+        assert main(["compare", "run_1", "run_2", "--out", f"mine{suffix}"]) == 2
+        assert Path(f"mine{suffix}").read_text() == mine
     lines = Path(f"table{suffix}").read_text().splitlines()
     assert sum("MIG" in line for line in lines) == 1
     assert not any("KL" in line or "train" in line for line in lines)

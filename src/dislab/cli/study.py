@@ -294,9 +294,9 @@ def _put_means(study: Study, table: "pd.DataFrame", options: argparse.Namespace)
     if form is None:
         print("\n".join([*text(means), "", _LEGEND]))
     elif form == "latex":
-        put_bytes(latex_means(means.drop(columns="best run")).encode(), options.out)
+        put_bytes(latex_means(means.drop(columns="best run")).encode(), options)
     else:
-        put_bytes(table_bytes(means, form), options.out)
+        put_bytes(table_bytes(means, form), options)
 
 
 def _summary(parser: Parser, args: list[str]) -> int:

@@ -11,6 +11,7 @@ from dislab.errors import InputError
 from dislab.storage import atomic, check_output
 from dislab.study.tables import (
     FORMATS,
+    MARKS,
     SUFFIXES,
     TableFormat,
     format_of,
@@ -50,7 +51,7 @@ def put_table(table: "pd.DataFrame", options: argparse.Namespace) -> None:
     """Writes a table into its file, or prints it: in brief unless it is CSV or Parquet."""
     form = chosen_format(options)
     if form in ("csv", "parquet"):
-        put_bytes(table_bytes(table, form), options.out)
+        put_bytes(table_bytes(table, form), options)
         return
     from dislab.study.headline import latex_means, narrow_table, text
     from dislab.study.statistics._frames import setting_columns
@@ -58,9 +59,9 @@ def put_table(table: "pd.DataFrame", options: argparse.Namespace) -> None:
 
     brief = narrow_table(table, setting_columns(table), measures_of(table))
     if form == "latex":
-        put_bytes(latex_means(brief).encode(), options.out)
+        put_bytes(latex_means(brief).encode(), options)
     elif form:
-        put_bytes(table_bytes(brief, form), options.out)
+        put_bytes(table_bytes(brief, form), options)
     else:
         lines = "\n".join(text(brief))
         print(lines)
@@ -76,14 +77,15 @@ def chosen_format(options: argparse.Namespace) -> TableFormat | None:
     return format_of(options.out)
 
 
-def put_bytes(content: bytes, out: Path | None) -> None:
+def put_bytes(content: bytes, options: argparse.Namespace) -> None:
     """Writes the bytes of a table into a file, whose path is printed, or prints them."""
-    if out is None:
+    if options.out is None:
         sys.stdout.write(content.decode())
         return
-    with atomic(out) as temporary:
-        temporary.write_bytes(content)
-    print(out)
+    mark = MARKS.get(chosen_format(options) or "")
+    with atomic(options.out) as temporary:
+        temporary.write_bytes(f"{mark}\n".encode() + content if mark else content)
+    print(options.out)
 
 
 def compare(args: list[str]) -> int:

@@ -22,6 +22,8 @@ SUFFIXES: Final[Mapping[str, TableFormat]] = {
     ".tex": "latex",
     ".parquet": "parquet",
 }
+MARKS: Final[Mapping[str, str]] = {"markdown": "<!-- dislab -->", "latex": "% dislab"}
+"""First lines of files whose tables have too few columns to be told from those of a user."""
 _FORMULA: Final = ("=", "+", "-", "@")
 """Beginnings of formulas in spreadsheets, also behind blanks."""
 _HEAD: Final = 1 << 20
@@ -53,7 +55,7 @@ def write_table(table: "pd.DataFrame", path: Path, form: TableFormat | None = No
 
 
 def is_table(path: Path) -> bool:
-    """Whether a file is a table of runs or of means in any of the formats, by its columns."""
+    """Whether a file is a table of runs or of means, by its mark or its columns."""
     size = path.stat().st_size
     with path.open("rb") as file:
         if file.read(4) == b"PAR1":
@@ -61,14 +63,11 @@ def is_table(path: Path) -> bool:
             return b'"index_columns": ["run"]' in file.read()
         file.seek(0)
         lines = file.read(_HEAD).decode("utf-8", errors="ignore").splitlines()[:_HEAD_LINES]
-    for line in lines:
-        head = [cell.strip(' |\\"') for cell in re.split("[,|&]", line.strip("| "))]
-        if len(head) < 2 or not (head[0] == "run" or head[1] == "runs"):
-            continue
-        # tables for documents have no more columns in common
-        if re.search(" [|&] ", line) or {"seed", "state"} <= set(head) or "best run" in head:
-            return True
-    return False
+    rows = ([cell.strip(' |\\"') for cell in re.split("[,|&]", line.strip("| "))] for line in lines)
+    return lines[:1] in ([mark] for mark in MARKS.values()) or any(
+        (row[0] == "run" and {"seed", "state"} <= set(row)) or {"runs", "best run"} <= set(row)
+        for row in rows
+    )
 
 
 def format_of(path: Path) -> TableFormat:
