@@ -104,7 +104,7 @@ def test_sound_texts_are_read(text: str, content: Any) -> None:
         ("1: x\n0x1: y", "m.yaml, line 2: 0x1 was set in line 1 already"),
         ("&k a: 1\n*k : 2", "a was set in line 1 already"),
         ("a: {<<: {b: 1}, <<: {c: 1}}", "<< was set in line 1 already"),
-        ("a: [", "m.yaml, line 2, column 1: no YAML: while parsing a flow node, did not find"),
+        ("a: [", "m.yaml, line 2, column 1: no YAML: while parsing a value, missing node content"),
         ("a:\n\t- 1", "m.yaml, line 2, column 1: no YAML: a tab, which YAML does not"),
         ("a: 1\n---\nb: 1", "no YAML: expected a single document in the stream, but found another"),
         ("a: *b", "m.yaml, line 1, column 4: no YAML: found undefined alias"),

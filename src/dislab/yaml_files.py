@@ -27,6 +27,21 @@ _LIBRARY_DEPTH: Final = "exceeded maximum nesting depth"
 COPIES: Final = 10_000
 """Largest number of values that all aliases of a text may add."""
 
+_PLACES: Final = "runs are in runs/ and studies/NAME/runs/"
+_WORDS: Final = {
+    "did not find expected": "missing",
+    "could not find expected": "missing",
+    "flow sequence": "list in brackets",
+    "flow mapping": "mapping in braces",
+    "flow node": "value",
+    "block sequence": "list",
+    "block mapping": "mapping",
+    "block collection": "list",
+    "quoted scalar": "text in quotes",
+    "mapping values are not allowed in this context": "a colon that ends no key; quote the text",
+}
+"""Terms of the library's messages in plain words."""
+
 _SUFFIXES: Final = (".yaml", ".yml")
 _FLOAT: Final = re.compile(
     r"""^(?:[-+]?[0-9][0-9_]*\.[0-9_]*(?:[eE][-+]?[0-9]+)?
@@ -123,13 +138,13 @@ def no_run(folder: Path, advice: str = "") -> InputError:
     """
     inside = sorted(path.parent.name for path in folder.glob(f"version_*/{CONFIG}"))
     if not folder.exists():
-        fault = "it does not exist; runs are in runs/"
+        fault = f"it does not exist; {_PLACES}"
     elif inside:
         fault = f"it has no {CONFIG}; name one of its runs: {', '.join(inside)}"
     elif (folder / "plan.json").is_file():
         fault = f"it is a study, whose runs are in {folder / 'runs'}"
     else:
-        fault = f"it has no {CONFIG}; runs are in runs/"
+        fault = f"it has no {CONFIG}; {_PLACES}"
     return InputError(f"{folder} is no run: {fault}{advice}")
 
 
@@ -351,6 +366,8 @@ def _explained(error: yaml.YAMLError, text: str, origin: str) -> str:
     if mark is None:  # an invalid character
         return f"{origin} is no YAML: {' '.join(str(error).split())}"
     problem = ", ".join(filter(None, (getattr(error, name) for name in ("context", "problem"))))
+    for term, words in _WORDS.items():
+        problem = problem.replace(term, words)
     line = text.splitlines()[mark.line : mark.line + 1]
     if line and line[0][mark.column : mark.column + 1] == "\t":
         problem = "a tab, which YAML does not take for indentation; write spaces"

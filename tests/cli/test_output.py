@@ -172,7 +172,10 @@ def test_the_help_begins_with_common_options_that_exist(
     known = set(re.findall(r"--([\w.]+)", full))
     inside = ("model.", "data.")  # settings of classes, which the class decides
     assert [one for one in named if one not in known and not one.startswith(inside)] == []
-    assert "--trainer.gradient_clip_val" in help_text("fit", "Train.", full, "trainer")
+    trainer = help_text("fit", "Train.", full, "trainer")
+    assert "--trainer.gradient_clip_val" in trainer
+    assert "`" not in trainer
+    assert "default: 32-true" in trainer  # as its docstring tells
     assert "--trainer.gradient_clip_val" not in help_text("fit", "Train.", full, "checkpoint")
     with pytest.raises(InputError, match=r"named 'trainr' .did you mean trainer"):
         help_text("fit", "Train.", full, "trainr")

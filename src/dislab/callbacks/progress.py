@@ -199,15 +199,12 @@ class Progress(pl.Callback):
         }
         if not values or self._display(trainer) == "nothing":
             return
-        if values.get("objective") == values.get("loss"):
-            values.pop("objective", None)
+        objective = values.pop("objective", None)
         if _shows_bounds(trainer):
             values = {k: v for k, v in values.items() if term_name(k) not in _OF_BOUNDS}
-        first = {"loss": values.pop("loss")} if "loss" in values else {}
-        listed = ", ".join(
-            f"{term_name(name)} {value:.5g}" for name, value in (first | values).items()
-        )
-        rank_zero_info(fill(f"{split} split: {listed}", WIDTH, subsequent_indent="  "))
+        total = [_sum(values.pop("loss"), objective)] if "loss" in values else []
+        listed = total + [f"{term_name(name)} {value:.5g}" for name, value in values.items()]
+        rank_zero_info(fill(f"{split} split: {', '.join(listed)}", WIDTH, subsequent_indent="  "))
 
     def _open_batches(self, trainer: pl.Trainer, name: str, batches: Any) -> None:
         if self._display(trainer) == "bar":
@@ -228,6 +225,18 @@ class Progress(pl.Callback):
         bar, self._bar = self._bar, None
         if bar is not None:
             bar.close()
+
+
+def _sum(loss: float, objective: float | None) -> str:
+    """The loss, as the sum of the objective and auxiliary losses where it has both.
+
+    >>> _sum(5.0, 5.0), _sum(5.0, 4.5)
+    ('loss 5', 'loss 5 = objective 4.5 + auxiliary losses 0.5')
+    """
+    if objective is None or objective == loss:
+        return f"loss {loss:.5g}"
+    auxiliary = f"auxiliary losses {loss - objective:.5g}"
+    return f"loss {loss:.5g} = objective {objective:.5g} + {auxiliary}"
 
 
 def _headline(

@@ -63,6 +63,8 @@ _TYPE: Final = re.compile(
     r" *\((?P<required>required, )?type: (?P<type>.*?)(?:, default: (?P<default>.*?))?"
     r"(?:, known subclasses: (?P<classes>.*))?\)$"
 )
+_MARKED: Final = re.compile(r"(?::\w+:)?`+([^`]+)`+")
+_DEFAULT: Final = re.compile(r" *Default: ``([^`]*)``\.")
 _BASE: Final = re.compile(r"^Help for --(\S+)\.help=dislab\.base\.(\w+)$", re.MULTILINE)
 _INDENT: Final = 24
 _BOOLS: Final = ("True", "False")
@@ -182,14 +184,24 @@ def _entry_without_types(entry: str) -> str:
     match = _TYPE.search(text)
     if match is None:
         return entry
+    text, default = _plain(text[: match.start()], match["default"] or "")
     required = "required" if match["required"] else ""
-    default = f"default: {match['default']}" if match["default"] else ""
+    default = f"default: {default}" if default else ""
     notes = [required, _kind(match["type"]), default, _choices(match["classes"] or "")]
     summary = "; ".join(filter(None, notes))
-    explained = f"{text[: match.start()]} ({summary})" if summary else text[: match.start()]
+    explained = f"{text} ({summary})" if summary else text
     indent = " " * _INDENT
     lines = fill(explained.strip(), help_width(), initial_indent=indent, subsequent_indent=indent)
     return f"  {option}\n{lines}\n"
+
+
+def _plain(text: str, default: str) -> tuple[str, str]:
+    """A docstring without marks of reStructuredText, and the default that it tells for null."""
+    described = _DEFAULT.search(text)
+    if described and default == "null":
+        default = described[1].strip("'\"").replace("None", "null")
+    default = default.lower() if default in _BOOLS else default
+    return _MARKED.sub(r"\1", _DEFAULT.sub("", text)).strip(), default
 
 
 def _kind(annotation: str) -> str:

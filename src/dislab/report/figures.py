@@ -37,6 +37,10 @@ QUALITY: Final = 85
 LARGEST: Final = 400_000
 """Bytes above which a picture of the run folder is stored as JPEG."""
 
+_OF_IMPORTANCE: Final = "the larger a square, the more its latent helps to predict the factor"
+_OF_INFORMATION: Final = "what each latent tells of each factor; best is one dark cell in a row"
+_OF_KL: Final = "how much each latent carries; one near 0 is not used"
+
 
 def curves_figure(
     rows: Sequence[Mapping[str, str]],
@@ -105,8 +109,8 @@ def _curve(rows: Sequence[Mapping[str, str]], name: str) -> npt.NDArray[np.float
     return np.asarray(points[:: -(-len(points) // MOST_POINTS)]).T
 
 
-def part_figures(record: Mapping[str, Any]) -> Iterator[tuple[str, Figure]]:
-    """Figures of importances, information and KL of the latents, with their titles.
+def part_figures(record: Mapping[str, Any]) -> Iterator[tuple[str, str, Figure]]:
+    """Title, caption and figure of importances, information and KL of the latents.
 
     Args:
         record: A record of `scores.json`, written by `test` or `validate`, or by hand.
@@ -117,11 +121,11 @@ def part_figures(record: Mapping[str, Any]) -> Iterator[tuple[str, Figure]]:
         )
         if importance is not None:
             title = "importance for predicting a factor"
-            yield title, hinton(importance, factors, title)
+            yield title, _OF_IMPORTANCE, hinton(importance, factors, title)
         if information is not None:
-            yield about, heat_map(information, factors, "nats", about)
+            yield about, _OF_INFORMATION, heat_map(information, factors, "nats", about)
         if kl is not None:
-            yield "KL from the prior", kl_bars(kl)
+            yield "KL from the prior", _OF_KL, kl_bars(kl)
     except (InputError, KeyError, TypeError, ValueError):  # a record written by hand
         return
 

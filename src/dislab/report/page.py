@@ -144,7 +144,7 @@ def _comparison(sections: Sequence[_Shown]) -> Table:
         [
             section.record.name,
             section.record.facts.get("method", ""),
-            *(section.record.headline.get(name, "") for name in scores),
+            *(section.record.headline.get(name, ("",))[0] for name in scores),
             *(section.record.facts.get(name, "") for name in facts),
         ]
         for section in sections

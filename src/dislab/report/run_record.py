@@ -23,9 +23,9 @@ from dislab.report.figures import (
     part_figures,
     picture,
 )
+from dislab.report.literature import literature
 from dislab.runs import SCORES, read_scores
 from dislab.runs.curves import CURVES, read_curves, term_name
-from dislab.runs.literature import literature
 from dislab.runs.published import published, without_paths
 from dislab.yaml_files import read_config, yaml_text
 
@@ -90,7 +90,7 @@ class RunRecord(NamedTuple):
         facts: Names and values of basic facts such as method, data and steps.
         verdict: Sentence on which latents carry which factors; empty if that was not scored.
         owners: Latents by the factor whose own they are; None if that was not scored.
-        headline: The main scores by name.
+        headline: The main scores with their chance levels, which may be empty, by name.
         scores: The table of scores; None for a run that was not scored.
         bounds: The table of likelihoods, with a column for each split; None if there are none.
         blind: What each score cannot see, with the names of the scores.
@@ -109,7 +109,7 @@ class RunRecord(NamedTuple):
     facts: dict[str, str]
     verdict: str
     owners: dict[str, int] | None
-    headline: dict[str, str]
+    headline: dict[str, tuple[str, str]]
     scores: Table | None
     bounds: Table | None
     blind: dict[str, str]
@@ -160,7 +160,7 @@ def read_run(folder: Path, draw: bool = True) -> RunRecord:
         ],
         _scores(scored, are_details=True),
         list(_curves(folder)) if draw else [],
-        [PagePicture(n, drawing(f), n) for n, f in part_figures(scored)] if draw else [],
+        [PagePicture(n, drawing(f), about) for n, about, f in part_figures(scored)] if draw else [],
         list(_pictures(folder)) if draw else [],
         yaml_text(settings),
         {name: str(version) for name, version in sorted(_mapping(scored, "versions").items())},
@@ -245,11 +245,15 @@ def _is_plain(value: Any) -> bool:
     return isinstance(value, int | float | str) and not isinstance(value, bool)
 
 
-def _headline(scored: Mapping[str, Any]) -> dict[str, str]:
-    """The primary value of each score."""
-    values = _mapping(scored, "scores")
+def _headline(scored: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
+    """The primary value of each score, and its chance level."""
+    values, chance = _mapping(scored, "scores"), _mapping(scored, "chance")
     names = [str(metric.get("primary")) for metric in _mapping(scored, "metrics").values()]
-    return {label(name): _digits(values[name]) for name in dict.fromkeys(names) if name in values}
+    return {
+        label(name): (_digits(values[name]), _digits(chance.get(name)))
+        for name in dict.fromkeys(names)
+        if name in values
+    }
 
 
 def _digits(value: Any) -> str:

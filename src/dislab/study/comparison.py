@@ -80,7 +80,7 @@ def compare(runs: Sequence[str | Path]) -> "pd.DataFrame":
 
 def published_values(run: Path) -> list[str]:
     """Published values beside those of a run, a sentence each; see `literature`."""
-    from dislab.runs.literature import literature
+    from dislab.report.literature import literature
 
     scores: Mapping[str, Any] = _records(run).get("test", {})
     return literature(run, read_config(run), scores.get("scores", {}))

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from dislab.runs.literature import literature
+from dislab.report.literature import literature
 
 SCORES = {"factor_vae_score": 0.7512, "mig": 0.2}
 
@@ -35,7 +35,7 @@ def test_a_value_of_the_same_method_data_and_score(
 ) -> None:
     run = settings(method, dataset, source=source)
     (sentence,) = literature(tmp_path, run, SCORES)
-    assert sentence.startswith(f"factor_vae_score: here 0.751; published {value}")
+    assert sentence.startswith(f"FactorVAE score: here 0.751; published {value}")
     assert sentence.endswith("(Kim & Mnih 2018).")
     assert literature(tmp_path, run, {"mig": 0.2}) == []
 
@@ -63,7 +63,7 @@ def test_the_last_logged_bound_of_info_gan(tmp_path: Path) -> None:
     assert literature(tmp_path, run, {}) == []
     log = "step,train/information/categorical\n1,0.5\n2,2.25\n3,\n"
     (tmp_path / "metrics.csv").write_text(log)
-    sentence = "information/categorical: here 2.25; published 2.3, in nats (Chen et al. 2016)."
+    sentence = "Information categorical: here 2.25; published 2.3, in nats (Chen et al. 2016)."
     assert literature(tmp_path, run, {}) == [sentence]
     run["model"]["init_args"]["categorical"] = [5]
     assert literature(tmp_path, run, {}) == []

@@ -5,6 +5,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
 
+from dislab.metrics.score_table import label
 from dislab.naming.classes import class_name, method_of
 from dislab.runs.curves import CURVES, read_curves
 from dislab.yaml_files import parse_yaml
@@ -37,7 +38,7 @@ def literature(folder: Path, settings: Mapping[str, Any], scores: Mapping[str, A
         value = scores[score] if score in scores else _last_logged(folder, score)
         if isinstance(value, int | float):
             published = f"published {entry['value']:.3g}, {entry['conditions']}"
-            sentences.append(f"{score}: here {value:.3g}; {published} ({entry['source']}).")
+            sentences.append(f"{label(score)}: here {value:.3g}; {published} ({entry['source']}).")
     return sentences
 
 
