@@ -10,7 +10,7 @@ from dislab.naming.classes import class_name, method_of
 from dislab.runs.curves import CURVES, read_curves
 from dislab.yaml_files import parse_yaml
 
-_VALUES: Final = files("dislab.runs") / "literature.yaml"
+_VALUES: Final = files("dislab.report") / "literature.yaml"
 _RESTRICTIONS: Final = ("include", "hold_out", "correlation", "resize")
 """Settings of data that make other data of a data set."""
 
