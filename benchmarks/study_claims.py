@@ -52,7 +52,7 @@ def write_page(name: str, command: str, tables: Iterable[str]) -> None:
         "A verdict follows from tests alone: *yes* if all of them support the claim, *no* if none\n"
         "does, else *partly*. That something has no effect is *yes* only if every interval lies\n"
         f"within a margin: ρ ±{RHO_MARGIN}, {MARGIN} of scores, shares and ratios, a tenth of the\n"
-        "error by chance. *Partly: no effect seen* gives the end of a wider interval.\n"
+        "error by chance. *Undecided: no effect seen* gives the end of a wider interval.\n"
     )
     (ROOT / "docs" / "results" / f"{name}.md").write_text(text + places, encoding="utf-8")
 

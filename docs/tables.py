@@ -37,7 +37,7 @@ RESULTS = ROOT / "benchmarks" / "results"
 ZOO = ROOT / "plugins" / "dislab-zoo" / "src" / "dislab_zoo" / "files"
 METRICS = ROOT / "docs" / "metrics.md"
 CLAIMS = ROOT / "docs" / "results" / "what_comes_out.md"
-VERDICTS = ("yes", "partly", "no", "example", "not tried")
+VERDICTS = ("yes", "partly", "undecided", "no", "example", "not tried")
 INTERVALS = {
     "runs": "by resampling runs (bootstrap)",
     "means": "of means, by Student's distribution",
@@ -222,8 +222,8 @@ def _tally() -> str:
     count = _counts()["all"]
     return (
         f"**Of {count.total()} claims of papers {count['yes']} come out in these small models, "
-        f"{count['partly']} in part and {count['no']} not; {count['example']} rest on one run of a "
-        "kind.**"
+        f"{count['partly']} in part and {count['no']} not; {count['undecided']} are undecided, and "
+        f"{count['example']} rest on one run of a kind.**"
     )
 
 

@@ -50,22 +50,22 @@ class Claim(NamedTuple):
         there: Where it stands there, and the figure there.
         here: The figure of this study, with chance beside it.
         supported: Outcome of each test of the claim; none if it was not tried.
-        remains: Why a claim that is not supported by every test is not refuted either.
+        otherwise: The verdict unless every test supports the claim; by default how many do.
     """
 
     claim: str
     there: str
     here: str
     supported: Sequence[bool]
-    remains: str = ""
+    otherwise: str = ""
 
     def cells(self) -> list[str]:
         """The cells of the row."""
         if not self.supported:
             return [self.claim, self.there, self.here, "not tried"]
-        counts = sum(self.supported)
-        partly = f"partly: {self.remains}" if self.remains else "partly" if counts else "no"
-        verdict = "yes" if counts == len(self.supported) else partly
+        count, tests = sum(self.supported), len(self.supported)
+        partly = f"partly: {count} of {tests} tests" if count else "no"
+        verdict = "yes" if count == tests else self.otherwise or partly
         return [self.claim, self.there, self.here, verdict]
 
 
@@ -84,9 +84,10 @@ def claim_of_no_effect(
     far, effect = np.asarray(reach, dtype=float), np.asarray(seen, dtype=bool)
     within = ~effect & (far <= margin)
     up_to = f", up to {quantity.format(far.max())}" if quantity else ""
-    remains = f"an effect in {effect.sum()} of {effect.size} tests" if effect.any() else ""
-    remains = "" if effect.all() else remains or f"no effect seen{up_to}"
-    return claim._replace(supported=list(within), remains=remains)
+    otherwise = f"undecided: no effect seen{up_to}"
+    if effect.any():
+        otherwise = f"partly: an effect in {effect.sum()} of {effect.size} tests"
+    return claim._replace(supported=list(within), otherwise="no" if effect.all() else otherwise)
 
 
 def finished_table(runs: pd.DataFrame) -> Table:
