@@ -6,12 +6,15 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from lightning.pytorch.plugins import Precision
 from PIL import Image
 from tests.report.cases import Own, blobs, vae
 from torch import Tensor, nn
 
 from dislab.base.datamodule import draw_states
+from dislab.callbacks import Traversals
 from dislab.datamodules import SingleData
+from dislab.datasets import ArrayDataset
 from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
 from dislab.errors import InputError
@@ -70,6 +73,27 @@ def test_a_slider_names_a_factor_as_the_verdict_of_the_run_does(data: SingleData
     names = {one["latent"]: one["carries"] for one in owned}
     assert names[latent] == factors[latent]
     assert all(name.startswith("partly ") for z, name in names.items() if name and z != latent)
+
+
+@pytest.mark.parametrize("side", [None, np.repeat([0, 1], 200)])
+def test_the_number_of_an_image_names_no_latent(side: Any) -> None:
+    grey = np.random.default_rng(0).integers(256, size=(400, 1, 1, 1))
+    images = np.broadcast_to(grey, (400, 1, SIZE, SIZE)).astype(np.uint8)
+    labels = None if side is None else {"side": side}
+    data = SingleData(ArrayDataset(images, labels), test=0.5)
+    data.prepare_data()
+    data.setup("test")
+    assert len(data.factors.names) > len(data.factors.essential)  # the number is a factor
+    module = vae(shape=(1, SIZE, SIZE))
+    *_, last = (part for part in module.encoder.modules() if isinstance(part, nn.Linear))
+    with torch.no_grad():
+        last.weight.mul_(20)
+    drawn = Traversals(points=200).grid(data, module, Precision())
+    texts = [slider["detail"] for slider in explorer_of(module, data)["sliders"]]
+    texts += drawn.row_labels
+    assert len(texts) == 6
+    assert not [text for text in texts if "instance" in text or "image" in text]
+    assert any("side" in text for text in texts) is (side is not None)
 
 
 def check_starts(found: Any, module: Any, data: SingleData, count: int) -> None:

@@ -9,7 +9,7 @@ from dislab.metrics import MIG
 from dislab.metrics.score_table import blind_spot
 from dislab.plugins import available
 from dislab.report.figures import part_figures
-from dislab.report.run_record import Table, facts_of, read_run
+from dislab.report.run_record import Table, facts_of, read_run, verdict
 
 FACTS = {
     "method": "small",
@@ -159,6 +159,20 @@ def test_the_page_titles_the_information_of_means_as_the_picture_does(
         "data": {"factors": ["x", "y"]},
     }
     assert title in [title for title, _, _ in part_figures(record)]
+
+
+def test_a_record_of_images_that_labels_do_not_tell_apart_has_a_verdict_and_figures() -> None:
+    """Scores ignore the number of an image, which is a factor of the data."""
+    record = {
+        "scores": {"mig": 0.5},
+        "parts": {"mutual_information": [[0.9, 0.0], [0.0, 0.9]]},
+        "data": {"factors": ["x", "y", "instance"]},
+        "sample": {"factors": {"x": 3, "y": 3}},
+    }
+    assert verdict(record) == "2 of 2 factors have a latent of their own: x in z0, y in z1."
+    ((_, _, figure),) = part_figures(record)
+    labels = [label.get_text() for label in figure.axes[0].get_yticklabels()]
+    assert labels == ["x", "y"]
 
 
 @pytest.mark.parametrize(

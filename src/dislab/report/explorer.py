@@ -131,7 +131,7 @@ def scatter_figures(module: Objective, data: DataModule) -> Iterator[tuple[str, 
 
 
 def _codes(module: Objective, data: DataModule, states: Indices) -> _Codes:
-    positions = torch.from_numpy(data.factors.positions(states))
+    positions = torch.from_numpy(data.factors.positions(states)[:, data.factors.essential])
     if lacks(module, "encode"):
         codes = _over_images(module, data, states, module.codes)
         order = order_by_spread(codes, positions, not lacks(module, "code_values"))
@@ -168,7 +168,7 @@ def _sliders(
         carried, factor = order.carried[latent], ""
         detail = [codes.amounts[latent]]
         if carried is not None:
-            factor = data.factors.names[carried.factor]
+            factor = data.factors.names[data.factors.essential[carried.factor]]
             detail.append(f"{carried.nats:.2f} nats on {factor}")
             is_own = carried.is_own if owners is None else owners.get(factor) == latent
             factor = factor if is_own else f"partly {factor}"

@@ -2,7 +2,7 @@
 
 import base64
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Sized
 from io import BytesIO
 from pathlib import Path
 from typing import Any, Final
@@ -117,7 +117,7 @@ def part_figures(record: Mapping[str, Any]) -> Iterator[tuple[str, str, Figure]]
     """
     try:
         factors, importance, information, kl, about = parts_of(
-            record.get("parts", {}), list(record["data"]["factors"])
+            record.get("parts", {}), scored_factors(record)
         )
         if importance is not None:
             title = "importance for predicting a factor"
@@ -128,6 +128,17 @@ def part_figures(record: Mapping[str, Any]) -> Iterator[tuple[str, str, Figure]]
             yield "KL from the prior", _OF_KL, kl_bars(kl)
     except (InputError, KeyError, TypeError, ValueError):  # a record written by hand
         return
+
+
+def scored_factors(record: Mapping[str, Any]) -> list[str]:
+    """Names of the factors that scores have a number for: those of the data without nuisance.
+
+    Args:
+        record: A record of `scores.json`.
+    """
+    scored, data = (record.get(name) for name in ("sample", "data"))
+    named = [part.get("factors") for part in (scored, data) if isinstance(part, Mapping)]
+    return list(map(str, next((names for names in named if isinstance(names, Sized)), ())))
 
 
 def data_address(kind: str, content: bytes) -> str:

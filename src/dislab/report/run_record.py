@@ -22,6 +22,7 @@ from dislab.report.figures import (
     loss_terms,
     part_figures,
     picture,
+    scored_factors,
 )
 from dislab.report.literature import literature
 from dislab.runs import SCORES, read_scores
@@ -320,16 +321,16 @@ def _blind(scores: Mapping[str, Any]) -> dict[str, str]:
 
 def _information(scored: Mapping[str, Any]) -> tuple[list[str], Float[Tensor, "latent factor"]]:
     """The factors that vary and the mutual information of each latent with them, if scored."""
-    parts, factors = _mapping(scored, "parts"), _mapping(scored, "data").get("factors")
+    parts, factors = _mapping(scored, "parts"), scored_factors(scored)
     names = [name for name in parts if str(name).endswith("mutual_information")]
     try:
         information = np.nan_to_num(np.asarray(parts[names[0]], dtype=np.float64))
-        if not isinstance(factors, list) or information.shape[1:] != (len(factors),):
+        if information.shape[1:] != (len(factors),):
             return [], torch.zeros(0, 0)
     except (IndexError, TypeError, ValueError):  # no such part, or a record written by hand
         return [], torch.zeros(0, 0)
     varies = np.any(information != 0, axis=0)  # nothing is known of constant factors
-    return list(compress(map(str, factors), varies)), torch.from_numpy(information[:, varies])
+    return list(compress(factors, varies)), torch.from_numpy(information[:, varies])
 
 
 def _owners(scored: Mapping[str, Any]) -> dict[str, int | None] | None:

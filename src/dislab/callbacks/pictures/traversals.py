@@ -139,8 +139,10 @@ class Traversals(Picture):
         def over(function: Callable[[Tensor], Tensor]) -> Tensor:
             return over_images(data, module, reference, self.batch_size, function, precision)
 
-        positions = torch.from_numpy(data.factors.positions(reference))
-        order = latent_order(module, over, positions, data.factors.names)
+        space = data.factors
+        positions = torch.from_numpy(space.positions(reference)[:, space.essential])
+        names = [space.names[column] for column in space.essential]
+        order = latent_order(module, over, positions, names)
         order = order.chosen(self.chosen or order.latents[: self.latents])
         with evaluating(module, precision):
             image = images_of(data, module, states[: self.images], precision)

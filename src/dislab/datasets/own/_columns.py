@@ -126,7 +126,8 @@ def labelled(columns: Mapping[str, Gapped], traits: Traits) -> Labels:
 
 def unlabelled(count: int) -> FactorSpace:
     """The single factor of images without labels: the image number."""
-    return FactorSpace((Factor(UNLABELLED, tuple(map(float, range(count))), "categorical"),))
+    numbers = tuple(map(float, range(count)))
+    return FactorSpace((Factor(UNLABELLED, numbers, "categorical", nuisance=True),))
 
 
 def listing(names: Sequence[str]) -> str:
