@@ -63,6 +63,7 @@ def _shared_latents(runs: pd.DataFrame) -> list[Claim]:
             "Träuble et al. (2021)",
             f"shared importance higher by {', '.join(figures[k] for k in alone)} than without",
             list(low[alone] > 0),
+            by_interval=True,
         ),
         claim_of_no_effect(
             Claim(
@@ -96,6 +97,7 @@ def _penalised_total_correlation(runs: pd.DataFrame) -> Claim:
         "Chen et al. (2018), section 6",
         f"MIG higher by {figures}",
         list(low > 0),
+        by_interval=True,
     )
 
 

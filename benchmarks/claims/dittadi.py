@@ -164,7 +164,9 @@ def _pairs_disentangle(runs: pd.DataFrame) -> Claim:
     part = runs.loc[runs["supervision"] == "pairs", DCI]
     here = f"DCI D higher by {interval(value, low, high)}; with pairs {value_range(part)}"
     there = "29 % of the models with pairs reach D 0.99"
-    return Claim("Pairs disentangle more than images alone", there, here, [low > 0])
+    return Claim(
+        "Pairs disentangle more than images alone", there, here, [low > 0], by_interval=True
+    )
 
 
 def _unsupervised_metrics(runs: pd.DataFrame) -> Claim:
@@ -270,7 +272,13 @@ def _noise(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
     helps, none = (f"errors fall by: {figures}" for figures in texts)
     chance = runs[[f"transfer.{name}/chance" for name in SCENARIOS]].to_numpy(dtype=float).mean()
     claims = [
-        Claim("Noise at the input helps in OOD2", "significantly", helps, list(low[second] > 0)),
+        Claim(
+            "Noise at the input helps in OOD2",
+            "significantly",
+            helps,
+            list(low[second] > 0),
+            by_interval=True,
+        ),
         claim_of_no_effect(
             Claim("And has no effect in OOD1", "none", none, []),
             np.maximum(-low, high)[first],

@@ -91,6 +91,7 @@ def _more_labels(runs: pd.DataFrame, labels: int) -> Claim:
         "Locatello et al. (2020), section 4",
         f"MIG higher by {cells[0]}, DCI D by {cells[1]}",
         list(low > 0),
+        by_interval=True,
     )
 
 

@@ -101,7 +101,9 @@ def _extrapolation(runs: pd.DataFrame, conditions: list[str]) -> Claim:
         f"{cell} ({name})" for cell, name in zip(cells, recombinations, strict=True)
     )
     text = "Extrapolation fails more than recombination"
-    return Claim(text, "Fig. 3 and 4", f"ratio higher by {figures}", list(low > 0))
+    return Claim(
+        text, "Fig. 3 and 4", f"ratio higher by {figures}", list(low > 0), by_interval=True
+    )
 
 
 def _rows(correlations: pd.DataFrame) -> list[list[str]]:

@@ -51,6 +51,7 @@ class Claim(NamedTuple):
         here: The figure of this study, with chance beside it.
         supported: Outcome of each test of the claim; none if it was not tried.
         otherwise: The verdict unless every test supports the claim; by default how many do.
+        by_interval: Whether the tests are intervals over few seeds, without a p-value.
     """
 
     claim: str
@@ -58,6 +59,7 @@ class Claim(NamedTuple):
     here: str
     supported: Sequence[bool]
     otherwise: str = ""
+    by_interval: bool = False
 
     def cells(self) -> list[str]:
         """The cells of the row."""
@@ -65,7 +67,8 @@ class Claim(NamedTuple):
             return [self.claim, self.there, self.here, "not tried"]
         count, tests = sum(self.supported), len(self.supported)
         partly = f"partly: {count} of {tests} tests" if count else "no"
-        verdict = "yes" if count == tests else self.otherwise or partly
+        yes = "yes, by the interval" if self.by_interval else "yes"
+        verdict = yes if count == tests else self.otherwise or partly
         return [self.claim, self.there, self.here, verdict]
 
 
