@@ -38,7 +38,8 @@ _WORDS: Final = {
     "block mapping": "mapping",
     "block collection": "list",
     "quoted scalar": "text in quotes",
-    "mapping values are not allowed in this context": "a colon that ends no key; quote the text",
+    "mapping values are not allowed in this context": "a colon in the wrong place: align the line "
+    "with the one above, or quote its text",
 }
 """Terms of the library's messages in plain words."""
 

@@ -174,7 +174,9 @@ def test_the_first_line_names_what_differs(folder: Path, caplog: pytest.LogCaptu
     args = ["--report=false", "--pictures=false", "--evaluate.metrics={}", "--then_test=false"]
     assert main(["fit", "--config=base.yaml", f"--config={later}", *args]) == 0
     (text,) = [message for message in caplog.messages if message.startswith("Training VAE")]
-    assert text.endswith("  settings    base.yaml with regularizers: +mine, -tc; metrics: -mig")
+    assert text.endswith(
+        "  settings    base.yaml; other parts: regularizers: +mine, -tc; metrics: -mig"
+    )
     caplog.clear()
     assert main(["fit", "--config=base.yaml", "--trainer.max_steps=3", *args[:2], args[3]]) == 0
     (text,) = [message for message in caplog.messages if message.startswith("Training VAE")]

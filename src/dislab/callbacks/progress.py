@@ -203,8 +203,9 @@ class Progress(pl.Callback):
         if _shows_bounds(trainer):
             values = {k: v for k, v in values.items() if term_name(k) not in _OF_BOUNDS}
         total = [_sum(values.pop("loss"), objective)] if "loss" in values else []
-        listed = total + [f"{term_name(name)} {value:.5g}" for name, value in values.items()]
-        rank_zero_info(fill(f"{split} split: {', '.join(listed)}", WIDTH, subsequent_indent="  "))
+        terms = ", ".join(f"{term_name(name)} {value:.5g}" for name, value in values.items())
+        text = "; ".join([*total, terms] if terms else total)
+        rank_zero_info(fill(f"{split} split: {text}", WIDTH, subsequent_indent="  "))
 
     def _open_batches(self, trainer: pl.Trainer, name: str, batches: Any) -> None:
         if self._display(trainer) == "bar":

@@ -16,6 +16,7 @@ from dislab.plugins import GROUPS, available, configurations, load, missing_pack
 if TYPE_CHECKING:
     from jsonargparse import ArgumentParser
 
+_OF_STUDIES: Final = ("axes", "stages", "seeds", "search")
 _KEY: Final = re.compile(r'Parser key "([^"]+)"')
 _CLASS: Final = re.compile(r"class_path[ =]'([\w.]+)'")
 _UNKNOWN_CLASS: Final = re.compile(r"Expected a dot import path string: (\S+)")
@@ -378,6 +379,8 @@ def _unknown_key(written: str, top_level: Sequence[str]) -> str:
     if elsewhere := _elsewhere(section, top_level):
         options = " or ".join(f"--{key}{setting and '.'}{setting}" for key in elsewhere)
         return f"{fault}; use {options}"
+    if section in _OF_STUDIES:
+        return f"{fault}; this is the file of a study: dislab study run FILE"
     nearest = suggestion(section, [*sections, "config", "print_config", "help"])
     return f"{fault}{nearest}; the settings are {', '.join(sections)}"
 

@@ -285,10 +285,13 @@ class TrainingCLI(LightningCLI):
             self.model.to(memory_format=torch.channels_last)
 
     def _changes_of_parts(self) -> str:
-        """What differs from the first configuration file, for the first line of a run."""
-        start = getattr(self.parser, "start", None)
-        parts = list(differences(start[1], self.config)) if start else []
-        return f"{Path(start[0]).name} with {'; '.join(parts)}" if start and parts else ""
+        """The configuration files, and which parts are not those of the first one."""
+        files, first = getattr(self.parser, "start", ([], None))
+        parts = [] if first is None else list(differences(first, self.config))
+        names = ", ".join(files)
+        if parts:
+            return f"{names}; other parts: {'; '.join(parts)}"
+        return names if files[1:] else ""
 
     def instantiate_trainer(self, **kwargs: Any) -> Trainer:
         """Builds the trainer and, once all settings are accepted, run folder and loggers."""

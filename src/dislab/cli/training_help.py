@@ -32,11 +32,11 @@ COMMON: Final = {
         "data.batch_size N": "images of a training step",
     },
     "Training": {
-        "trainer.max_steps STEPS": "optimiser steps; no limit",
+        "trainer.max_steps STEPS": "optimiser steps; else 1000 epochs",
         "trainer.max_time TIME": "end by the clock: days:hours:min:sec",
         "trainer.accelerator NAME": "auto, cpu or gpu",
-        "trainer.precision NAME": "32-true unless set; or bf16-mixed",
-        "trainer.val_check_interval N": "steps between two validations",
+        "trainer.precision NAME": "32-true or bf16-mixed",
+        "trainer.val_check_interval N": "steps between validations, or share of an epoch",
     },
     "Results": {
         "then_test BOOL": "after training, score the model",

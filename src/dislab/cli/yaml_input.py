@@ -155,7 +155,9 @@ class ConfigFile(ActionConfigFile):
                 f"{values}: {message}" if _is_file(Path(values)) else message
             ) from error
         if is_first:
-            parser.start = str(values), cfg.clone()
+            parser.start = [], cfg.clone()
+        if _is_file(Path(values)):
+            parser.start[0].append(Path(values).name)
 
 
 def merged(

@@ -53,7 +53,8 @@ def evaluate(
     """The scores of codes against factors, by name.
 
     With a bootstrap, the bounds of the interval of score `mig` are `mig_low` and `mig_high`; scores
-    that fit a model have no interval. `evaluate_fully` also returns parts and provenance.
+    that fit a model have no interval. `dislab.metrics.evaluate_fully` returns parts and provenance
+    too.
 
     Args:
         codes: One row per image, one column per latent; an array, a tensor or nested lists. Of a

@@ -65,7 +65,7 @@ def explorer_of(
         module: The objective in evaluation mode; its device is used for encoding and decoding.
         data: The prepared data module that provides test images.
         owners: Latents by the factor whose own they are, as the run's scores say; None to tell from
-            2,000 test images.
+            up to 2,000 test images.
 
     Raises:
         InputError: The method has no decoder, or its images cannot be shown.

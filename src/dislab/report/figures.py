@@ -2,7 +2,7 @@
 
 import base64
 import math
-from collections.abc import Iterator, Mapping, Sequence, Sized
+from collections.abc import Iterator, Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import Any, Final
@@ -37,9 +37,11 @@ QUALITY: Final = 85
 LARGEST: Final = 400_000
 """Bytes above which a picture of the run folder is stored as JPEG."""
 
-_OF_IMPORTANCE: Final = "the larger a square, the more its latent helps to predict the factor"
+_OF_IMPORTANCE: Final = (
+    "the larger a square in its row, the more the latent helps to predict the factor"
+)
 _OF_INFORMATION: Final = "what each latent tells of each factor; best is one dark cell in a row"
-_OF_KL: Final = "how much each latent carries; one near 0 is not used"
+_OF_KL: Final = "a sample of the latent tells at most this, its mean may tell more"
 
 
 def curves_figure(
@@ -138,7 +140,8 @@ def scored_factors(record: Mapping[str, Any]) -> list[str]:
     """
     scored, data = (record.get(name) for name in ("sample", "data"))
     named = [part.get("factors") for part in (scored, data) if isinstance(part, Mapping)]
-    return list(map(str, next((names for names in named if isinstance(names, Sized)), ())))
+    listed = (names for names in named if isinstance(names, Sequence | Mapping))
+    return [str(name) for name in next(listed, ())]
 
 
 def data_address(kind: str, content: bytes) -> str:

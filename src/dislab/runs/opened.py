@@ -46,6 +46,8 @@ class OpenRun:
         precision: Lightning's plugin for the precision used in training.
         checkpoint: The file, or the folder of an exported model, from which the model was loaded.
         config: The configuration of the run; empty for a run from Python.
+
+    Properties are `folder`, `scores`, and `records`, the whole of `scores.json`.
     """
 
     model: Objective

@@ -193,9 +193,19 @@ def _means(summary: StudySummary, pages: Mapping[str, str]) -> Table:
     measures = {name: summary.measures[name] for name in list(names)[:3]}
     means = headline_table(summary.runs, summary.axes, measures).reset_index()
     rows = [list(map(str, row)) for row in means.to_numpy()]
-    return Table(
-        list(map(str, means)), rows, {row[-1]: pages[row[-1]] for row in rows if row[-1] in pages}
-    )
+    links = {}
+    for row in rows:
+        if (run := row[-1]) in pages:
+            row[-1] = f"{run} ({', '.join(_values(summary, run, summary.axes[1:]))})"
+            links[row[-1]] = pages[run]
+    return Table(list(map(str, means)), rows, links)
+
+
+def _values(summary: StudySummary, run: Any, axes: Sequence[str]) -> list[str]:
+    """The values of axes, and the seed, of a run."""
+    row = summary.runs.loc[run]
+    known = [f"{axis} {row[axis]}" for axis in axes if _is_known(row[axis])]
+    return [*known, f"seed {row['seed']}"]
 
 
 def _finite(summary: StudySummary) -> pd.Series:
@@ -225,10 +235,9 @@ def _models(study: Study, summary: StudySummary, load: Load) -> Iterator[_Model]
             continue
         seen.add(position)
         run = order[position]
-        row = summary.runs.loc[run]
-        settings = [f"{axis} {row[axis]}" for axis in summary.axes if _is_known(row[axis])]
         score = f"{label(summary.target)} {_digits(scores[run])}"
-        described = ", ".join([score, *settings, f"seed {row['seed']}", f"run {run}"])
+        settings = _values(summary, run, summary.axes)
+        described = ", ".join([score, *settings, f"run {run}"])
         explorer, reason = _explorer(load(study.folder.run(run)))
         yield _Model(rank, without_paths(described), explorer, without_paths(reason))
 
