@@ -139,6 +139,14 @@ def test_no_option_replaces_a_file_that_is_kept(
 
 
 @pytest.mark.parametrize("key", FILES)
+def test_a_file_with_the_name_of_another_kind_is_refused(
+    key: str, copied: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    args, name = FILES[key]
+    refused([*args, f"{option_of(key)}=new.xyz"], Path(name).suffix, capsys)
+
+
+@pytest.mark.parametrize("key", FILES)
 def test_a_command_replaces_its_own_file_alone(
     key: str, copied: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -238,7 +238,7 @@ OUTPUTS = [
     (["--json", "codes.npz/x.json"], "--json: codes.npz/x.json cannot be written: Not a directory"),
     (["--json", "/proc/x/y.json"], "--json: /proc/x/y.json cannot be written: "),
     (["--json", "/dev/null"], "--json is /dev/null, which is no regular file"),
-    (["--json", "a.svg", "--sheet", "./a.svg"], "--json and --sheet are both ./a.svg; name two"),
+    (["--json", "a.svg", "--sheet", "./a.svg"], "--json is a.svg; its name must end in .json"),
 ]
 
 

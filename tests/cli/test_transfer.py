@@ -305,7 +305,11 @@ def test_a_file_of_any_program(file: Path, capsys: pytest.CaptureFixture[str]) -
         ({}, ["--json", "./hue.yaml"], "--json would replace hue.yaml, which this"),
         ({}, ["--other", "far=hue.yaml", "--json", "hue.yaml"], "would replace hue.yaml"),
         ({}, ["--json", "."], "--json is ., which is a folder; name a file"),
-        ({}, ["--json", "codes.npz/a"], "--json: codes.npz/a cannot be written: Not a directory"),
+        (
+            {},
+            ["--json", "codes.npz/a.json"],
+            "--json: codes.npz/a.json cannot be written: Not a directory",
+        ),
         ({}, ["--batch_size", "64"], "--batch_size is 64, and goes with runs; the codes in a file"),
         ({}, ["--reconstructions", "0"], "--reconstructions is 0, and goes with runs"),
     ],

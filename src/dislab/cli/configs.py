@@ -199,7 +199,7 @@ def _new(data: Path, method: str, out: Path | None, table: str | None, file: str
     out = out or Path(f"{name}_{source.stem}.yaml")
     if out.exists():
         raise InputError(f"{out} exists already; choose another --out")
-    check_output("--out", out)
+    check_output("--out", out, suffixes=[".yaml", ".yml"])
     section, model = _arguments(config.get("data")), _arguments(config.get("model"))
     supervised = _learns_from_factors(method, section["class_path"], model["class_path"])
     keep = section["class_path"] == "SingleData" and not supervised

@@ -62,7 +62,7 @@ def encode(
 
     config = run_config(folder)
     path = out or folder / CODES
-    check_output("--out", path, partial(_is_own, folder=folder) if out else None)
+    check_output("--out", path, partial(_is_own, folder=folder) if out else None, [".npz"])
     plugins.load_all(plugins.PARTS)
     source = chosen(folder, checkpoint)
     model = load_run(source)

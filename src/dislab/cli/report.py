@@ -61,7 +61,7 @@ def _runs(
     page = folders[0] / (EXPLORER if explorer_only else PAGE) if out is None else out
     for folder in folders:
         run_config(folder)
-    check_output("--out", page, is_page if out else None)
+    check_output("--out", page, is_page if out else None, [".html"])
     plugins.load_all(plugins.PARTS)
     write_page(
         [_reported(folder, checkpoint) for folder in folders], page, explorer_only=explorer_only
@@ -80,7 +80,7 @@ def _study(path: Path, folder: str | None, out: Path | None, target: str | None)
 
     study = Study(path, folder)
     page = study.path / PAGE if out is None else out
-    check_output("--out", page, is_page if out else None)
+    check_output("--out", page, is_page if out else None, [".html"])
     plugins.load_all(plugins.PARTS)
     write_study_page(study, page, target, _reported)
     print(page)

@@ -214,18 +214,12 @@ def _check_outputs(options: argparse.Namespace) -> None:
     from dislab.storage import check_output
 
     if options.json:
-        check_output("--json", Path(options.json), partial(is_record, key="intervals"))
+        check_output("--json", Path(options.json), partial(is_record, key="intervals"), [".json"])
     if options.sheet:
         from dislab.plots import check_picture, is_picture
 
         check_picture("--sheet", Path(options.sheet))
         check_output("--sheet", Path(options.sheet), partial(is_picture, command=_SHEET))
-    if (
-        options.json
-        and options.sheet
-        and Path(options.json).resolve() == Path(options.sheet).resolve()
-    ):
-        raise InputError(f"--json and --sheet are both {options.sheet}; name two files")
 
 
 def _plot(out: Path, source: Path, evaluation: "Evaluation") -> None:

@@ -158,7 +158,7 @@ def _score_file(options: argparse.Namespace) -> int:
 
     path = Path(options.codes)
     if options.json:
-        check_output("--json", Path(options.json), partial(is_record, key="scenarios"))
+        check_output("--json", Path(options.json), partial(is_record, key="scenarios"), [".json"])
     load_scenarios(options.scenarios or [])
     codes, factors, space = _domain(path)
     others = {}

@@ -246,7 +246,12 @@ def remove_leftovers(path: Path) -> None:
         leftover.unlink(missing_ok=True)
 
 
-def check_output(option: str, path: Path, is_own: Callable[[Path], bool] | None = None) -> None:
+def check_output(
+    option: str,
+    path: Path,
+    is_own: Callable[[Path], bool] | None = None,
+    suffixes: Sequence[str] = (),
+) -> None:
     """Refuses an output that cannot be written, or would replace any file but an earlier output.
 
     An existing file may be replaced only if its content shows that the same command wrote it, which
@@ -257,9 +262,11 @@ def check_output(option: str, path: Path, is_own: Callable[[Path], bool] | None 
         path: The file to write with `atomic`.
         is_own: Whether an existing file has the content that the command writes; None for a file
             whose name dislab itself chose.
+        suffixes: Ends of which the name must have one; any unless given.
 
     Raises:
-        InputError: The output exists and is not the command's own, or it cannot be written.
+        InputError: The name has another end, the output exists and is not the command's own, or it
+            cannot be written.
     """
     try:
         if path.is_dir():
@@ -268,6 +275,8 @@ def check_output(option: str, path: Path, is_own: Callable[[Path], bool] | None 
             raise InputError(f"{option} is {path}, which is no regular file; name another one")
         real = path.parent.resolve() / path.name  # the path after missing folders are created
         _check_replaced(option, path if path.exists() else real, is_own)
+        if suffixes and path.suffix.lower() not in suffixes:
+            raise InputError(f"{option} is {path}; its name must end in {' or '.join(suffixes)}")
         _try_to_write(real)
     except InputError:
         raise
