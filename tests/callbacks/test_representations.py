@@ -27,13 +27,13 @@ def test_the_file_holds_the_codes_and_factors_of_the_predicted_states(
     with torch.no_grad():
         codes = objective.codes(data.images(torch.from_numpy(states)))
     with np.load(tmp_path / "run" / "representations.npz", allow_pickle=False) as file:
-        assert set(file) == {"codes", "factors", "factor_names", "states", "checkpoint"}
+        assert set(file) == {"codes", "factors", "names", "states", "checkpoint"}
         assert file["codes"].dtype == np.float32
         assert file["factors"].dtype == np.int64
         np.testing.assert_allclose(file["codes"], codes.numpy(), rtol=1e-6)
         np.testing.assert_array_equal(file["factors"], data.factors.positions(states))
         np.testing.assert_array_equal(file["states"], states)
-        assert file["factor_names"].tolist() == ["x", "y", "brightness"]
+        assert file["names"].tolist() == ["x", "y", "brightness"]
 
 
 def test_numbers_of_continuous_factors_are_in_the_file(

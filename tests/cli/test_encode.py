@@ -13,6 +13,7 @@ from tests.small_runs import RUN, small_config
 
 from dislab.cli import main
 from dislab.errors import InputError
+from dislab.metrics import evaluate
 from dislab.objectives import VAE
 from dislab.runs import load_run, open_run
 from dislab.runs.codes import read_codes
@@ -91,6 +92,38 @@ def test_codes_of_own_images_name_their_files(
             images = torch.tensor(numbers).view(-1, 1, 1, 1).expand(-1, 1, 8, 8) * 6 / 255
             with torch.no_grad():
                 np.testing.assert_allclose(stored["codes"], model.codes(images), atol=1e-6)
+
+
+@pytest.mark.parametrize("factors", ["[side]", "null"])
+def test_codes_have_the_factors_that_the_scores_of_the_run_look_at(
+    factors: str, small_run: SmallRun, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The number of an image, by which equal labels differ, is not among them."""
+    images = np.random.default_rng(0).integers(256, size=(90, 1, 16, 16), dtype=np.uint8)
+    np.savez(tmp_path / "own.npz", images=images, side=np.repeat([0, 1, 2], 30))
+    settings = yaml.safe_load(small_config("blob"))
+    own = {"file": f"{tmp_path}/own.npz", "factors": yaml.safe_load(factors)}
+    settings["data"]["init_args"]["dataset"] = {"class_path": "NumpyDataset", "init_args": own}
+    if factors == "null":
+        settings["evaluate"]["metrics"] = {}
+    run = small_run(yaml.safe_dump(settings))
+    for _ in range(2):  # the second time over the first
+        assert main(["encode", str(run), "--images=90", "--out=codes.npz"]) == 0
+    assert main(["predict", "--run", str(run)]) == 0
+    encoding = open_run(run).encode()
+    if factors == "null":
+        assert encoding.names == ()
+        assert main(["score", "codes.npz", "--metrics=MIG"]) == 2
+        assert "has no factors" in capsys.readouterr().err
+        return
+    mig = json.loads((run / "scores.json").read_text())["test"]["scores"]["mig"]
+    assert main(["score", "codes.npz", "--metrics=MIG", "--json=out.json"]) == 0
+    assert json.loads(Path("out.json").read_text())["scores"]["mig"] == pytest.approx(mig)
+    scores = evaluate(encoding.codes, encoding.factors, ["MIG"], encoding.names)
+    assert scores["mig"] == pytest.approx(mig)
+    for file in ("codes.npz", run / "representations.npz"):
+        with np.load(file, allow_pickle=False) as stored:
+            assert stored["names"].tolist() == ["side"]
 
 
 def test_a_method_without_codes_writes_nothing(

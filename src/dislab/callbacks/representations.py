@@ -22,10 +22,10 @@ class Representations(pl.Callback):
     """Writes the codes of a prediction run into `representations.npz` of the run folder.
 
     Its keys are `codes` (float32, one row per image), `factors` (int64 value numbers, one row per
-    image), `factor_names` and `states`, the numbers of the images in the data set; for a continuous
-    factor also `values_NAME` (float64), its values in order; for images of your own also their
-    names as `files`, or their numbers as `rows`. Load it with `numpy.load(path)`. With several
-    processes, rows are ordered by rank.
+    image), `names` of the factors and `states`, the numbers of the images in the data set; for a
+    continuous factor also `values_NAME` (float64), its values in order; for images of your own also
+    their names as `files`, or their numbers as `rows`. Load it with `numpy.load(path)`. Rows of
+    several processes are ordered by rank.
     """
 
     def __init__(self) -> None:
@@ -75,7 +75,6 @@ class Representations(pl.Callback):
             data.factors.index(factors),
             np.concatenate(codes),
             trainer.ckpt_path,
-            factor_names=np.array(data.factors.names),
         )
         rank_zero_info(f"Representations: {path}")
 

@@ -73,8 +73,7 @@ def encode(
     opened = made_ready(source, model, data, config)
     encoding = opened.encode(split, images, seed, batch_size)
     kl = np.full(encoding.codes.shape[1], np.nan) if encoding.kl is None else encoding.kl
-    names = np.array(encoding.names)
-    write_codes(path, data, encoding.states, encoding.codes, source, kl=kl, names=names)
+    write_codes(path, data, encoding.states, encoding.codes, source, kl=kl)
     print(path)
 
 

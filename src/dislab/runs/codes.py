@@ -134,18 +134,21 @@ def write_codes(
 ) -> None:
     """Writes codes as an `npz` file, atomically, as `dislab score` reads them.
 
-    Beside `codes` and `arrays` it has `states`, `factors` (int64, shape (image, factor); left out
-    if an image has no value of one), `values_NAME` with the values of each continuous factor in
-    order, `files` or `rows` if the images are the user's own (see `Dataset.image_ids`), and as
-    `checkpoint` the name of the file that the model came from.
+    Beside `codes` and `arrays` it has `states`, the `names` of the factors without nuisance
+    factors, `factors` (int64, shape (image, factor); left out if there are none or an image has no
+    value of one), `values_NAME` with the values of each continuous factor in order, `files` or
+    `rows` if the images are the user's own (see `Dataset.image_ids`), and as `checkpoint` the name
+    of the file that the model came from.
     """
+    space, columns = data.factors, list(data.factors.essential)
     arrays |= {
         "checkpoint": np.array(Path(checkpoint or "").name),
         "states": states,
+        "names": np.array([space.names[column] for column in columns], dtype=str),
     }
-    if len(data.factors.complete(states)) == len(states):
-        arrays["factors"] = data.factors.positions(states)
-    for factor in data.factors.factors:
+    if columns and len(space.complete(states)) == len(states):
+        arrays["factors"] = space.positions(states)[:, columns]
+    for factor in (space.factors[column] for column in columns):
         if factor.kind == "continuous":
             arrays[f"values_{factor.name}"] = factor.numbers
     arrays |= data.dataset.image_ids(states)
@@ -157,8 +160,8 @@ def is_codes(path: Path) -> bool:
     """Whether a file has the arrays that `dislab encode` writes, and no others."""
     with zipfile.ZipFile(path) as file:
         names = {name.removesuffix(".npy") for name in file.namelist()}
-    needed = {*StoredCodes._fields, "factors", "names"}
-    others = names - needed - {"files", "rows", "checkpoint"}
+    needed = {*StoredCodes._fields, "names"} - {"factors"}
+    others = names - needed - {"factors", "files", "rows", "checkpoint"}
     return needed <= names and all(array.startswith("values_") for array in others)
 
 

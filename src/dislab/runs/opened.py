@@ -113,6 +113,8 @@ class OpenRun:
     ) -> Encoded:
         """Codes and factors of the images of a split: all in order, or a random sample.
 
+        The factors are those that scores look at: without nuisance factors.
+
         Args:
             split: Part of the data: train, validation, test, or all.
             images: Number of images to draw; all unless given.
@@ -134,7 +136,13 @@ class OpenRun:
         else:
             check_count("images", images, 1)
             states = draw_states(self.data, split, images, seed)
-        return encoded(self.data, self.model, states, batch_size, self.precision)
+        encoding = encoded(self.data, self.model, states, batch_size, self.precision)
+        space, columns = self.data.factors, list(self.data.factors.essential)
+        return encoding._replace(
+            factors=encoding.factors[:, columns],
+            values=encoding.values[:, columns],
+            names=tuple(space.names[column] for column in columns),
+        )
 
 
 def open_run(run: str | Path, data: DataModule | None = None) -> OpenRun:
