@@ -198,6 +198,10 @@ START = "no class is named; begin with the configuration of a method and put oth
             "model.regularizers: expected a number; got 'abc'",
         ),
         (
+            "argument --trainer.max_steps: expected one argument",
+            "--trainer.max_steps has no value; write --trainer.max_steps VALUE",
+        ),
+        (
             'Parser key "trainer":\nUnable to load config \'[1]\'\n  - Parser key "trainer": '
             'Unable to load config "[1]"',
             "trainer: expected settings, or a file that holds them; got '[1]'",

@@ -71,7 +71,7 @@ def _row(name: str, text: str, column: int, width: int) -> list[str]:
 
 _CHOICE: Final = re.compile(r"argument (.+?): invalid choice: '(.*)' \(choose from (.*)\)")
 _NUMBER: Final = re.compile(r"argument (.+?): invalid (int|float) value: '(.*)'")
-_TOO_FEW: Final = re.compile(r"argument ([^:]+): expected .*arguments?$")
+TOO_FEW: Final = re.compile(r"argument ([^:]+): expected .*arguments?$")
 _MISSING: Final = re.compile(r"the following arguments are required: (.*)")
 _REFUSED: Final = re.compile(r"argument ([^:]+): (.*)", re.DOTALL)
 _UNKNOWN: Final = re.compile(r"unrecognized arguments: (-\S+)")
@@ -160,7 +160,7 @@ class Parser(argparse.ArgumentParser):
         elif match := _NUMBER.match(message):
             kind = "a whole number" if match[2] == "int" else "a number"
             message = f"{match[1]} is {match[3]!r}; it must be {kind}"
-        elif match := _TOO_FEW.match(message):
+        elif match := TOO_FEW.match(message):
             action = self._option_string_actions.get(match[1].split("/")[0])
             message = (
                 f"{match[1]} has too few values; write {_named(action) if action else match[1]}"

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
+from dislab.cli.arguments import TOO_FEW
 from dislab.errors import InputError, one_line, suggestion
 from dislab.plugins import GROUPS, available, configurations, load, missing_package
 
@@ -126,6 +127,8 @@ def explain(
     if match := _NO_SETTINGS.search(message):
         section = setting.partition(".")[0]
         return f"{section}: expected settings, or a file that holds them; got {match[1]!r}"
+    if match := TOO_FEW.match(message):
+        return f"{match[1]} has no value; write {match[1]} VALUE"
     if (match := _NO_OPTION.match(message)) and not match[1].startswith("-"):
         if (word := match[1].removesuffix(".yaml")) in configurations():
             return (

@@ -56,8 +56,8 @@ def check_labels(
     new = set(torch.unique(labels[train:]).tolist()) - set(torch.unique(labels[:train]).tolist())
     if new:
         warn(
-            f"{len(new)} values of factor {name} occur in the images to test on but not in "
-            f"those to learn from; {unseen_values}",
+            f"factor {name} has values in the images to test on that those to learn from do not "
+            f"have ({len(new)}); {unseen_values}",
             UnseenValueWarning,
         )
 

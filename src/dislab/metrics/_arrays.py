@@ -82,7 +82,8 @@ def tensor(what: str, array: object) -> Tensor:
     except ValueError as error:
         raise InputError(f"{what} are no table: {error}; give rows of equal length") from error
     if values.dtype.kind not in "biufc":
-        raise InputError(f"{what} must be numbers, not of type {values.dtype}")
+        advice = "numpy.unique(column, return_inverse=True)[1] numbers the names of a column"
+        raise InputError(f"{what} must be numbers, not of type {values.dtype}; {advice}")
     types = {"u": np.int64, "f": np.float64, "c": np.complex128}
     values = values.astype(types.get(values.dtype.kind, values.dtype.newbyteorder("=")))
     return torch.from_numpy(values)
