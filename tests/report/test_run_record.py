@@ -170,6 +170,9 @@ def test_a_record_of_images_that_labels_do_not_tell_apart_has_a_verdict_and_figu
         "sample": {"factors": {"x": 3, "y": 3}},
     }
     assert verdict(record) == "2 of 2 factors have a latent of their own: x in z0, y in z1."
+    chance = {"mutual_information_by_chance": [[0.0, 0.9], [0.0, 0.9]]}
+    few = record | {"parts": {"mutual_information": [[0.9, 1.0], [0.0, 0.9]]} | chance}
+    assert verdict(few) == "1 of 2 factors has a latent of its own: x in z0; y is in none."
     ((_, _, figure),) = part_figures(record)
     labels = [label.get_text() for label in figure.axes[0].get_yticklabels()]
     assert labels == ["x", "y"]

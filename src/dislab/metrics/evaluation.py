@@ -21,6 +21,10 @@ from dislab.naming.builders import origins, settings, versions
 
 __all__ = ["Bootstrap", "Evaluation", "built", "score_bank"]
 
+INFORMATION: Final = "mutual_information"
+"""The part with the mutual information of latents and factors in nats."""
+BY_CHANCE: Final = "_by_chance"
+"""What the name of that part of codes of other images ends in."""
 _STREAM: Final = 0xC4
 
 
@@ -74,7 +78,8 @@ def score_bank(
 
     Nuisance factors are left out of the parts. If several scores use the same name, it gets the
     user's name of the score as a prefix, as in `fine/mig`. With `optional`, scores that cannot
-    score these codes are skipped; with `chance`, the chance level of each score is computed.
+    score these codes are skipped; with `chance`, the chance level of each score is computed, and as
+    a part that of the mutual information of latents and factors.
 
     Raises:
         InputError: A score cannot be built, or cannot score these codes and is not optional.
@@ -90,17 +95,24 @@ def score_bank(
     tensors = {
         full[key, name]: value for key, result in results.items() for name, value in result.items()
     }
+    shuffled = shuffled_results(metrics, full, bank, bootstrap.seed) if chance else {}
+    parts = {name: tensor.tolist() for name, tensor in tensors.items() if tensor.ndim}
+    parts |= {
+        f"{name}{BY_CHANCE}": tensor.tolist()
+        for name, tensor in shuffled.items()
+        if name.rpartition("/")[2] == INFORMATION
+    }
     return Evaluation(
         {name: float(tensor) for name, tensor in tensors.items() if tensor.ndim == 0},
         intervals(metrics, results, full, bank, bootstrap),
-        {name: tensor.tolist() for name, tensor in tensors.items() if tensor.ndim},
+        parts,
         {
             key: _settings(builders[key], metric, full[key, primary(results[key])])
             for key, metric in metrics.items()
         },
         _provenance(space, bank, bootstrap),
         skipped,
-        chance_levels(metrics, full, bank, bootstrap.seed) if chance else {},
+        {name: float(tensor) for name, tensor in shuffled.items() if tensor.ndim == 0},
     )
 
 
@@ -191,13 +203,13 @@ def _settings(build: MetricBuilder, metric: Metric, name: str) -> dict[str, Any]
     }
 
 
-def chance_levels(
+def shuffled_results(
     metrics: Mapping[str, Metric],
     titles: Mapping[tuple[str, str], str],
     bank: CodeBank,
     seed: int,
-) -> dict[str, float]:
-    """The chance level of each scalar that has one, by its final name.
+) -> dict[str, Tensor]:
+    """The chance level of each result that has one, by its final name.
 
     `titles` maps the name of a score and of its result to the final name; `seed` is that of the
     permutation of the codes.
@@ -211,8 +223,8 @@ def chance_levels(
         if not metric.compares:
             continue
         for name, value in _chance(metric, shuffled).items():
-            if value.ndim == 0 and (key, name) in titles:
-                levels[titles[key, name]] = float(value)
+            if (key, name) in titles:
+                levels[titles[key, name]] = value
     return levels
 
 

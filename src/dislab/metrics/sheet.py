@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.figure import Figure
 
-from dislab.metrics.evaluation import Evaluation
+from dislab.metrics.evaluation import BY_CHANCE, INFORMATION, Evaluation
 from dislab.plots import score_sheet
 
 
@@ -64,8 +64,8 @@ def parts_of(parts: Mapping[str, Any], factors: Sequence[str]) -> Parts:
         factors: Names of the factors, one for each column of a matrix.
     """
     about = "information in the mean" if _of_means(parts) else "mutual information"
-    names = ("importance", "mutual_information", "kl_per_latent")
-    importance, information, kl = (_first(parts, name) for name in names)
+    importance, kl = (first_part(parts, name) for name in ("importance", "kl_per_latent"))
+    information = information_of(parts)
     each = [np.asarray(part, float) for name, part in parts.items() if name.endswith("_per_factor")]
     if each and all(part.shape == (len(factors),) for part in each):
         kept = np.isfinite(np.stack(each)).any(axis=0)
@@ -78,13 +78,28 @@ def parts_of(parts: Mapping[str, Any], factors: Sequence[str]) -> Parts:
     return Parts(list(factors), importance, information, kl, about)
 
 
+def information_of(parts: Mapping[str, Any]) -> npt.NDArray[np.float64] | None:
+    """The first mutual information of latents and factors, less that by chance; None if missing.
+
+    Codes of few images share information with any factor, the more the more values it has.
+
+    Args:
+        parts: Parts of scores by name.
+    """
+    name = next((name for name in parts if name.endswith(INFORMATION)), "")
+    information, by_chance = first_part(parts, INFORMATION), first_part(parts, f"{name}{BY_CHANCE}")
+    if information is None or by_chance is None or information.shape != by_chance.shape:
+        return information
+    return np.clip(information - by_chance, 0, None)
+
+
 def _of_means(parts: Mapping[str, Any]) -> bool:
     """Whether the drawn mutual information is that of posterior means."""
-    first = next((name for name in parts if name.endswith("mutual_information")), "")
+    first = next((name for name in parts if name.endswith(INFORMATION)), "")
     return "kl_per_latent" in parts and not first.startswith("sampled/")
 
 
-def _first(parts: Mapping[str, Any], ending: str) -> npt.NDArray[np.float64] | None:
+def first_part(parts: Mapping[str, Any], ending: str) -> npt.NDArray[np.float64] | None:
     """The first part whose name has this ending; null in a file becomes NaN."""
     for name, part in parts.items():
         if name.endswith(ending):

@@ -40,7 +40,7 @@ LARGEST: Final = 400_000
 _OF_IMPORTANCE: Final = (
     "the larger a square in its row, the more the latent helps to predict the factor"
 )
-_OF_INFORMATION: Final = "what each latent tells of each factor; best is one dark cell in a row"
+_OF_INFORMATION: Final = "what each latent tells of each factor, less that by chance"
 _OF_KL: Final = "a sample of the latent tells at most this, its mean may tell more"
 
 

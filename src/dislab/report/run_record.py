@@ -12,7 +12,9 @@ from jaxtyping import Float
 from torch import Tensor
 
 from dislab.codes.latent_order import LEAST, MAIN, own_latents
+from dislab.metrics.evaluation import INFORMATION
 from dislab.metrics.score_table import blind_spot, is_detail, label, likelihood, score_rows
+from dislab.metrics.sheet import first_part, information_of
 from dislab.naming.classes import class_name, method_of
 from dislab.report.figures import (
     COLUMN,
@@ -322,15 +324,15 @@ def _blind(scores: Mapping[str, Any]) -> dict[str, str]:
 def _information(scored: Mapping[str, Any]) -> tuple[list[str], Float[Tensor, "latent factor"]]:
     """The factors that vary and the mutual information of each latent with them, if scored."""
     parts, factors = _mapping(scored, "parts"), scored_factors(scored)
-    names = [name for name in parts if str(name).endswith("mutual_information")]
     try:
-        information = np.nan_to_num(np.asarray(parts[names[0]], dtype=np.float64))
-        if information.shape[1:] != (len(factors),):
-            return [], torch.zeros(0, 0)
-    except (IndexError, TypeError, ValueError):  # no such part, or a record written by hand
+        information, measured = information_of(parts), first_part(parts, INFORMATION)
+    except (TypeError, ValueError):  # a record written by hand
         return [], torch.zeros(0, 0)
-    varies = np.any(information != 0, axis=0)  # nothing is known of constant factors
-    return list(compress(factors, varies)), torch.from_numpy(information[:, varies])
+    if information is None or measured is None or measured.shape[1:] != (len(factors),):
+        return [], torch.zeros(0, 0)
+    varies = np.any(np.nan_to_num(measured) != 0, axis=0)  # nothing is known of constant factors
+    told = np.nan_to_num(information[:, varies])
+    return list(compress(factors, varies)), torch.from_numpy(told)
 
 
 def _owners(scored: Mapping[str, Any]) -> dict[str, int | None] | None:
