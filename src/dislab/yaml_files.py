@@ -27,7 +27,7 @@ _LIBRARY_DEPTH: Final = "exceeded maximum nesting depth"
 COPIES: Final = 10_000
 """Largest number of values that all aliases of a text may add."""
 
-_PLACES: Final = "runs are in runs/ and studies/NAME/runs/"
+_OF_RUNS: Final = "runs are in runs/ and studies/NAME/runs/"
 _WORDS: Final = {
     "did not find expected": "missing",
     "could not find expected": "missing",
@@ -139,13 +139,13 @@ def no_run(folder: Path, advice: str = "") -> InputError:
     """
     inside = sorted(path.parent.name for path in folder.glob(f"version_*/{CONFIG}"))
     if not folder.exists():
-        fault = f"it does not exist; {_PLACES}"
+        fault = f"it does not exist; {_OF_RUNS}"
     elif inside:
         fault = f"it has no {CONFIG}; name one of its runs: {', '.join(inside)}"
     elif (folder / "plan.json").is_file():
         fault = f"it is a study, whose runs are in {folder / 'runs'}"
     else:
-        fault = f"it has no {CONFIG}; {_PLACES}"
+        fault = f"it has no {CONFIG}; {_OF_RUNS}"
     return InputError(f"{folder} is no run: {fault}{advice}")
 
 

@@ -204,8 +204,8 @@ def _means(summary: StudySummary, pages: Mapping[str, str]) -> Table:
 def _values(summary: StudySummary, run: Any, axes: Sequence[str]) -> list[str]:
     """The values of axes, and the seed, of a run."""
     row = summary.runs.loc[run]
-    known = [f"{axis} {row[axis]}" for axis in axes if _is_known(row[axis])]
-    return [*known, f"seed {row['seed']}"]
+    values = [f"{axis} {row[axis]}" for axis in axes if _is_known(row[axis])]
+    return [*values, f"seed {row['seed']}"]
 
 
 def _finite(summary: StudySummary) -> pd.Series:
