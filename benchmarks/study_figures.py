@@ -55,10 +55,11 @@ def locatello() -> Figure:
     figure, (left, right) = _panels((1, 1.25))
     *shares, _ = tables["shares"][1:]
     scores = [row[0] for row in shares]
+    parts = np.array([[_numbers(cell)[0] for cell in row[1:]] for row in shares])
+    parts /= parts.sum(1, keepdims=True)  # the table has two decimals
     ends = np.zeros(len(scores))
-    for k, kind in enumerate(tables["shares"][0][1:]):
-        widths = np.array([_numbers(row[k + 1])[0] for row in shares])
-        left.barh(scores, widths, left=ends, color=COLOURS[k], label=kind, height=0.7)
+    for kind, widths, colour in zip(tables["shares"][0][1:], parts.T, COLOURS, strict=False):
+        left.barh(scores, widths, left=ends, color=colour, label=kind, height=0.7)
         ends += widths
     left.set(xlabel="share of variance", xlim=(0, 1), ylim=(len(scores) - 0.5, -0.5))
     left.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3, frameon=False)
