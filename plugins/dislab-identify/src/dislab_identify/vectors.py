@@ -77,7 +77,7 @@ def space_of(columns: Columns, rows: int) -> FactorSpace:
         rows: Number of rows.
     """
     if not columns:
-        return FactorSpace((Factor(UNLABELLED, tuple(map(float, range(rows)))),))
+        return FactorSpace((Factor(UNLABELLED, tuple(map(float, range(rows))), nuisance=True),))
     factors, positions = [], []
     for name, column in columns.items():
         values, position = np.unique(column, return_inverse=True)
