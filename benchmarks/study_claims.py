@@ -5,7 +5,8 @@ python benchmarks/study_claims.py locatello studies/locatello_rooms
 Writes benchmarks/results/NAME_rooms.json, and docs/results/NAME_rooms.md unless a page shows its
 claims already; `make docs-tables` fills the page with the tables. A verdict follows from a rule on
 intervals and corrected p-values alone: *yes* if every test of the claim supports it, *no* if none
-does, else *partly*. The package `claims` has a module for each paper.
+does, else *partly* with their number, or *undecided*. The package `claims` has a module for each
+paper.
 """
 
 import argparse

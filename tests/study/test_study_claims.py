@@ -138,8 +138,8 @@ def test_planted_effects_on_transfer_come_out(claims: ModuleType, effect: int) -
     none = verdicts["And has no effect in OOD1"]
     assert none == "yes"  # the noise of the errors is a tenth of the margin
     hardly = verdicts["OOD2-B: hardly at all"]  # 32 runs are few
-    words = "an effect in 1 of 2 tests" if effect else "no effect seen, up to ρ -0."
-    assert hardly.partition(": ")[2].startswith(words)
+    partly = "partly: an effect in 1 of 2 tests"
+    assert hardly.startswith(partly if effect else "undecided: no effect seen, up to ρ -0.")
     assert verdicts["MIG agrees with DCI D, SAP does not"] == "yes"
     assert verdicts["DCI D and MIG go with small errors of trees in distribution"] == "no"
     selected = "With pairs, lower bound and reconstruction select models that transfer in OOD1"
