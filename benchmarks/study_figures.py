@@ -115,7 +115,7 @@ def montero() -> Figure:
         "loss, held out / training; DCI D in brackets",
     )
     rows = {row[0]: row[1] for row in tables["correlations"][1:]}
-    found = re.search(r"by chance below (\S+)", tables["claims"][1][2])
+    found = re.search(r"by chance below (\S+)", column(tables["claims"], "here")[0])
     chance = float(found[1]) if found else 0.0
     right.axvspan(-chance, chance, color=CHANCE, linewidth=0)
     series = {

@@ -232,8 +232,9 @@ def _counts() -> dict[str, Counter[str]]:
     page = filled(CLAIMS.read_text(encoding="utf-8"), left_out=["verdicts", "tally"])
     counts = {}
     for part in page.split("\n## ")[1:]:
-        tables = re.findall(r"^\|.*comes out \|\n\|.*\n((?:\|.*\n)*)", part, re.MULTILINE)
-        cells = [row.rstrip(" |").rpartition("| ")[2] for row in "".join(tables).splitlines()]
+        head = r"^\| [^|]* \| comes out \|.*\n\|.*\n"
+        tables = re.findall(rf"{head}((?:\|.*\n)*)", part, re.MULTILINE)
+        cells = [row.split(" | ")[1] for row in "".join(tables).splitlines()]
         if cells:
             counts[part.partition("\n")[0]] = Counter(re.split("[:;,]", cell)[0] for cell in cells)
     counts["all"] = sum(counts.values(), Counter())

@@ -64,12 +64,12 @@ class Claim(NamedTuple):
     def cells(self) -> list[str]:
         """The cells of the row."""
         if not self.supported:
-            return [self.claim, self.there, self.here, "not tried"]
+            return [self.claim, "not tried", self.there, self.here]
         count, tests = sum(self.supported), len(self.supported)
         partly = f"partly: {count} of {tests} tests" if count else "no"
         yes = "yes, by the interval" if self.by_interval else "yes"
         verdict = yes if count == tests else self.otherwise or partly
-        return [self.claim, self.there, self.here, verdict]
+        return [self.claim, verdict, self.there, self.here]
 
 
 def claim_of_no_effect(
@@ -123,7 +123,7 @@ def spread(values: npt.ArrayLike, digits: int = 2) -> str:
 
 def claims_table(claims: Sequence[Claim], intervals: str = "") -> Table:
     """The rows of claims, with the kind of their intervals, a word of docs/tables.py."""
-    header = ["claim of the paper", "there", "here", "comes out"]
+    header = ["claim of the paper", "comes out", "there", "here"]
     table: Table = {"header": header, "rows": [claim.cells() for claim in claims]}
     return table | {"intervals": intervals} if intervals else table
 
