@@ -224,8 +224,8 @@ def test_a_configuration_for_own_images_is_written_once(
             "batch_size": 2,  # two images train
             "scheme": "changed",
             "k": 1,
-            "validation": 0.1,
-            "test": 0.1,
+            "validation": 0.25,
+            "test": 0.25,
         },
     }
     original.pop("data")
@@ -238,16 +238,37 @@ def test_a_configuration_for_own_images_is_written_once(
 
 @pytest.mark.parametrize(
     ("method", "gaps", "batch"),
-    [("betavae", "keep", 2), ("adagvae", "drop", 1), ("gtdecoder", "drop", 1)],
+    [("betavae", "keep", 4), ("adagvae", "drop", 2), ("gtdecoder", "drop", 2)],
 )
 def test_images_without_values_are_kept_for_methods_that_take_them(
     method: str, gaps: str, batch: int, images: Path
 ) -> None:
-    (images / "t.csv").write_text("image,x\n0.png,1\n1.png,2\n2.png,3\n3.png,\n")
+    for number in range(4, 8):
+        Image.new("RGB", (64, 64), (30 * number, 0, 0)).save(images / f"{number}.png")
+    (images / "t.csv").write_text("image,x\n0.png,1\n1.png,2\n2.png,3\n3.png,\n4.png,5\n")
     assert main(["configs", "new", "--data", "mine", "--method", method, "--out", "c.yaml"]) == 0
     settings = read_mapping(Path("c.yaml"), "")["data"]["init_args"]
     assert settings["dataset"]["init_args"]["gaps"] == gaps
     assert settings["batch_size"] == batch  # of the images that remain
+
+
+def test_factors_of_which_no_pairs_can_be_drawn_are_refused_before_a_file_is_written(
+    images: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = "".join(f"{number}.png,{number % 2},{number}\n" for number in range(4))
+    Path("t.csv").write_text(f"image,x,y\n{rows}")
+    command = ["configs", "new", "--data", "mine", "--method", "adagvae", "--table", "t.csv"]
+    assert main(command) == 2
+    error = capsys.readouterr().err
+    assert "no two differ in x or y alone" in error
+    assert "--factors chooses the factors" in error
+    assert not Path("mine_adagvae.yaml").exists()
+    assert main([*command, "--factors", "y"]) == 0
+    config = read_mapping(Path("mine_adagvae.yaml"), "")
+    dataset = config["data"]["init_args"]["dataset"]["init_args"]
+    assert dataset == {"folder": "mine", "table": "../t.csv", "file": "image", "factors": ["y"]}
+    check = "dislab data check mine --table t.csv --factors y"
+    assert check in Path("mine_adagvae.yaml").read_text()
 
 
 @pytest.mark.parametrize(

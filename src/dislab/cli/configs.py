@@ -1,5 +1,6 @@
 """Configurations of dislab and plugins: the command `dislab configs`, names for `--config`."""
 
+import argparse
 import math
 import os
 import re
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from dislab.cli.arguments import Existing, Parser
-from dislab.cli.data import no_images, own_images
+from dislab.cli.data import image_options, no_images, own_images
 from dislab.errors import InputError, one_line, suggestion
 from dislab.plugins import configuration, configuration_folder, configurations
 from dislab.storage import atomic, check_output, folders_above, text_table
@@ -28,7 +29,7 @@ _FLAGS: Final = ("--config", "-c")
 _OF_IMAGES: Final = ("SingleData", "PairedData")
 """Data modules that take any images."""
 _SHARE: Final = 0.1
-"""Fraction of a person's images that validates, and that tests."""
+"""Fraction of a person's images that validates, and that tests, if that is an image at least."""
 _BATCH: Final = 64
 """Batch size of data modules unless given."""
 _KEPT: Final = ("batch_size", "scheme", "k")
@@ -84,7 +85,7 @@ def run(args: list[str]) -> int:
     own_images(new)
     options = parser.parse_args(args or ["--help"])
     if options.command == "new":
-        _new(options.data, options.method, options.out, options.table, options.file)
+        _new(options)
     elif options.command == "list":
         print("\n".join(_rows()))
     elif options.command == "show":
@@ -191,12 +192,13 @@ def _first_sentence(path: Path) -> str:
     return _ADDRESS.sub("", _SENTENCE.split(comment, maxsplit=1)[0]).strip()
 
 
-def _new(data: Path, method: str, out: Path | None, table: str | None, file: str | None) -> None:
+def _new(options: argparse.Namespace) -> None:
     """Writes the configuration of a method with images of the user as its data."""
+    data, method = options.data, options.method
     source = _path_of_name(method, required=True) or Path(method)
     config = read_mapping(source, "model: {class_path: VAE}")
     name = data.stem if data.is_file() else data.resolve().name
-    out = out or Path(f"{name}_{source.stem}.yaml")
+    out = options.out or Path(f"{name}_{source.stem}.yaml")
     if out.exists():
         raise InputError(f"{out} exists already; choose another --out")
     check_output("--out", out, suffixes=[".yaml", ".yml"])
@@ -205,16 +207,17 @@ def _new(data: Path, method: str, out: Path | None, table: str | None, file: str
     keep = section["class_path"] == "SingleData" and not supervised
     from dislab.datasets.own.inspection import SIDE, inspect
 
+    images = (data, options.table, options.file, options.factors)
     encoder = str(model["init_args"].get("encoder"))
-    inspection = inspect(data, table, file, 128 if "Encoder128" in encoder else SIDE, keep)
+    inspection = inspect(*images, 128 if "Encoder128" in encoder else SIDE, keep)
     networks = model["init_args"]
     if (
         inspection.largest <= _SMALL
         and {name: _class_of(networks.get(name)) for name in _CONVOLUTIONS} == _CONVOLUTIONS
     ):
-        inspection = inspect(data, table, file, inspection.largest, keep)
+        inspection = inspect(*images, inspection.largest, keep)
         config["model"]["init_args"] = {**networks, **_NETWORKS}
-    check = f"`dislab data check {shlex.quote(str(data))}`"
+    check = f"`dislab data check {image_options(data, options)}`"
     if inspection.faults:
         raise InputError(f"{inspection.faults[0]}; {check} lists every fault")
     if inspection.settings["table"] is None:
@@ -223,6 +226,12 @@ def _new(data: Path, method: str, out: Path | None, table: str | None, file: str
             raise InputError(f"{method} needs factors of images, and {data} has no table of them")
     dataset = {"class_path": "FolderDataset", "init_args": inspection.settings}
     config["data"] = _data_section(section, dataset, inspection.used)
+    try:
+        _check_pairs(config["data"])
+    except InputError as error:
+        raise InputError(
+            f"{method} cannot learn from {data} so: {error}; --factors chooses the factors"
+        ) from error
     first = one_line(f"# {method} on {data}; {check} describes the images.")
     with atomic(out) as temporary:
         temporary.write_text(f"{first}\n{yaml_text(config)}", encoding="utf-8")
@@ -255,14 +264,27 @@ def _data_section(
     """The data of a method with another data set, in batches that the training images fill."""
     settings = section["init_args"]
     arguments = {key: settings[key] for key in _KEPT if key in settings}
-    training = images - 2 * math.ceil(images * _SHARE)
+    share = max(_SHARE, math.ceil(100 / images) / 100)  # one image at least
+    training = images - 2 * math.ceil(images * share)
     size = arguments.get("batch_size", _BATCH)
     if isinstance(size, int) and 0 < training < size:
         arguments["batch_size"] = 2 ** int(math.log2(training))
     return {
         "class_path": section["class_path"],
-        "init_args": {"dataset": dataset, **arguments, "validation": _SHARE, "test": _SHARE},
+        "init_args": {"dataset": dataset, **arguments, "validation": share, "test": share},
     }
+
+
+def _check_pairs(section: Mapping[str, Any]) -> None:
+    """Refuses images of which the pairs of a method cannot be drawn."""
+    if section["class_path"] != "PairedData":
+        return
+    from dislab.datamodules import PairedData
+    from dislab.datasets import FolderDataset
+
+    settings = dict(section["init_args"])
+    dataset = FolderDataset(**settings.pop("dataset")["init_args"])
+    PairedData(dataset, **settings).plan("train")
 
 
 def _class_of(network: Any) -> Any:

@@ -1,11 +1,13 @@
 """`dislab data`: lists data sets, prepares their files, draws pictures, checks own images."""
 
+import argparse
 import json
 import re
 import shlex
 import sys
 import warnings
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
@@ -105,8 +107,18 @@ def _show(name: str, settings: list[str]) -> int:
 
 def own_images(parser: Parser) -> None:
     """Adds the options that describe a folder of images."""
-    parser.add_argument("--table", help="the table of factors, relative to the folder")
+    parser.add_argument("--table", help="the table of factors, in the folder or elsewhere")
     parser.add_argument("--file", metavar="COLUMN", help="the column that names the images")
+    parser.add_argument(
+        "--factors", metavar="COLUMN", nargs="+", help="the columns that are factors; else all"
+    )
+
+
+def image_options(path: Path, options: argparse.Namespace) -> str:
+    """The path of images and the options of `own_images` as a user types them."""
+    given = {"--table": [options.table], "--file": [options.file], "--factors": options.factors}
+    words = [[name, *values] for name, values in given.items() if values and values != [None]]
+    return shlex.join([str(path), *chain.from_iterable(words)])
 
 
 def no_images(path: Path) -> InputError:
@@ -131,7 +143,7 @@ def _check(args: list[str]) -> int:
     options = parser.parse_args(args)
     from dislab.datasets.own.inspection import inspect
 
-    inspection = inspect(options.path, options.table, options.file)
+    inspection = inspect(options.path, options.table, options.file, options.factors)
     print("\n".join(text_table([*inspection.images, *inspection.table])))
     for note in inspection.notes:
         print(f"note: {note}")
@@ -142,7 +154,8 @@ def _check(args: list[str]) -> int:
     if inspection.faults:
         print("\nmend the faults, then run this command again")
         return 1
-    print(f"\nnext: dislab configs new --data {shlex.quote(str(options.path))} --method factorvae")
+    images = image_options(options.path, options)
+    print(f"\nnext: dislab configs new --data {images} --method factorvae")
     return 0
 
 

@@ -164,10 +164,12 @@ class PairedData(PlannedData):
             self.factors.names[chosen[0]] for chosen in GroupPartners(look, rare, (1,)).impossible
         ]
         if alone:
+            most = max(columns, key=lambda column: len(np.unique(look[:, column])))
             raise InputError(
-                f"among the {len(look)} training states no two differ in "
-                f"{' or '.join(alone)} alone; name the factors that may change "
-                "with change, or include more states"
+                f"among the {len(look)} training states no two differ in {' or '.join(alone)} "
+                "alone; include more states, name the factors that may change with change, or "
+                "leave factors of many values out of the data set's factors, such as "
+                f"{self.factors.names[most]}"
             )
 
 

@@ -129,6 +129,54 @@ def test_a_table_of_another_format_is_left_out_with_the_reason(folder: Path) -> 
     assert "separated by ';'" in report(inspect(folder))["table"]
 
 
+def test_names_may_lack_their_suffix(folder: Path) -> None:
+    Image.new("L", (64, 64), 7).save(folder / "twin.png")
+    Image.new("L", (64, 64), 8).save(folder / "twin.jpg")
+    write(folder, "id,x", "sub/0,1", "./sub/1,2", "sub/2.png,2", "grey,3", "twin,4")
+    inspection = inspect(folder)
+    assert inspection.settings["file"] == "id"
+    assert report(inspection)["rows without an image"] == "1: twin (line 6)"
+    assert report(inspection)["images without a row"] == "2: twin.jpg, twin.png"
+    dataset = usable(inspection)
+    assert dict(zip(dataset.files, dataset.factors.table[:, 0].tolist(), strict=True)) == {
+        "sub/0.png": 0, "sub/1.png": 1, "sub/2.png": 1, "grey.png": 2, "twin.jpg": -1,
+        "twin.png": -1,
+    }  # fmt: skip
+
+
+def test_a_table_may_lie_where_the_command_runs(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder.parent / "elsewhere").mkdir()
+    write(folder.parent / "elsewhere", "name,x", "grey.png,1", "sub/0.png,2")
+    monkeypatch.chdir(folder.parent)
+    inspection = inspect(Path("mine"), "elsewhere/labels.csv")
+    assert inspection.settings["table"] == "../elsewhere/labels.csv"
+    usable(inspection)
+    write(folder, "name,x", "grey.png,1", name="elsewhere/labels.csv")
+    assert inspect(Path("mine"), "elsewhere/labels.csv").settings["table"] == "elsewhere/labels.csv"
+
+
+def test_chosen_factors_alone_are_settings_and_need_values(folder: Path) -> None:
+    names = ("grey", "sub/0", "sub/1", "sub/2")
+    write(folder, "file,x,note,y", *(f"{name}.png,{len(name)},,{name}" for name in names))
+    assert inspect(folder).settings["gaps"] == "keep"
+    inspection = inspect(folder, factors=["y"])
+    assert inspection.settings["factors"] == ["y"]
+    assert "gaps" not in inspection.settings
+    assert "column x" not in report(inspection)
+    assert usable(inspection).factors.names == ("y",)
+    with pytest.raises(InputError, match=r"no column 'nota' \(did you mean note\?\)"):
+        inspect(folder, factors=["nota"])
+
+
+def test_images_that_are_left_out_are_counted(folder: Path) -> None:
+    write(folder, "file,x", "grey.png,1", "sub/0.png,")
+    (note,) = inspect(folder, keep=False).notes
+    assert note == ("gaps: drop leaves out 3 of 4 images, which have no row or lack a value")
+    assert inspect(folder).notes == []
+
+
 @pytest.mark.parametrize("path", ["nowhere", "empty", "mine/grey.png"])
 def test_other_paths_are_refused(folder: Path, path: str) -> None:
     (folder.parent / "empty").mkdir()

@@ -2,8 +2,9 @@
 
 import csv
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, Final, NamedTuple
 
 from dislab.datasets.files.image_files import SUFFIXES
@@ -31,8 +32,10 @@ class Row(NamedTuple):
     cells: dict[str, str]
 
 
-def read_table(path: Path, file: str) -> list[Row]:
+def read_table(path: Path, file: str, images: Sequence[str]) -> list[Row]:
     """Reads the rows of a table, all with the same columns, of which `file` names the images.
+
+    A name may lack its suffix, if one of the images has it with a suffix.
 
     The file is Parquet if its suffix says so, else comma-separated text in UTF-8 whose first line
     names the columns. Rejects unreadable files, rows of different lengths, and missing or
@@ -42,7 +45,17 @@ def read_table(path: Path, file: str) -> list[Row]:
     _check_names(path, names, file, rows[0] if rows else [])
     if not rows:
         raise InputError(f"{path} has no rows; it needs one for each image")
-    return [_row(path, names, file, *row) for row in zip(lines, rows, strict=True)]
+    full = without_suffix(images)
+    read = [_row(path, names, file, *row) for row in zip(lines, rows, strict=True)]
+    return [row._replace(file=full.get(row.file, row.file)) for row in read]
+
+
+def without_suffix(images: Sequence[str]) -> dict[str, str]:
+    """Names of images by their names without suffix, where only one image has that."""
+    stems = Counter(PurePosixPath(name).with_suffix("").as_posix() for name in images)
+    by_stem = {PurePosixPath(name).with_suffix("").as_posix(): name for name in images}
+    taken = set(images)
+    return {stem: name for stem, name in by_stem.items() if stems[stem] == 1 and stem not in taken}
 
 
 def read_cells(path: Path) -> _Content:
@@ -53,6 +66,14 @@ def read_cells(path: Path) -> _Content:
             "relative to the folder of the images"
         )
     return _parquet(path) if path.suffix.lower() == ".parquet" else _csv(path)
+
+
+def separator_hint(names: Sequence[str]) -> str:
+    """What seems to be wrong with names of columns that hold another separator than commas."""
+    separator = next((mark for mark in (";", "\t") if mark in "".join(names)), None)
+    return (
+        f"; it seems to be separated by {separator!r}, and commas are expected" if separator else ""
+    )
 
 
 def named_twice(rows: Sequence[Row]) -> list[str]:
@@ -173,12 +194,7 @@ def _check_names(path: Path, names: list[str], file: str, first: list[str]) -> N
     if len(set(names)) < len(names) or "" in names:
         raise InputError(f"{path} needs columns with names of their own, not {', '.join(names)}")
     if file not in names:
-        separator = next((mark for mark in (";", "\t") if mark in "".join(names)), None)
-        hint = (
-            f"; it seems to be separated by {separator!r}, and commas are expected"
-            if separator
-            else ""
-        )
+        hint = separator_hint(names)
         images = [
             name
             for name, cell in zip(names, first, strict=False)

@@ -67,7 +67,7 @@ class FolderDataset(BankedDataset):
         colour: `keep` accepts 8-bit grey and RGB images; `grey` and `rgb` also convert others.
         fit: Treatment of non-square images when resizing to `side`: `squash` distorts them, `crop`
             keeps the central square, `pad` adds black borders. Crop and pad need a side.
-        file: The column of the table that names the images.
+        file: The column of the table that names the images, with or without their suffix.
 
     Raises:
         InputError: The side is below 1, or missing for `fit`.
@@ -156,7 +156,7 @@ class FolderDataset(BankedDataset):
             if not images:
                 raise InputError(f"{folder} holds no images")
             return _Layout(unlabelled(len(images)), images)
-        rows = table_files.read_table(folder / self.table, self.file)
+        rows = table_files.read_table(folder / self.table, self.file, images)
         rows = self._complete(rows, folder, images)
         names = table_files.chosen(rows, self.file, self.columns)
         columns = table_files.columns(rows, names, self.traits.kinds)

@@ -58,6 +58,7 @@ def inspect(
     path: Path,
     table: str | None = None,
     file: str | None = None,
+    factors: Sequence[str] | None = None,
     side: int = SIDE,
     keep: bool = True,
 ) -> Inspection:
@@ -65,13 +66,16 @@ def inspect(
 
     Args:
         path: The folder of the images, or a table with names of images relative to itself.
-        table: The table, relative to the folder; the one whose rows name most images unless given.
+        table: The table, relative to the folder, or where that has none, to the working directory;
+            the one whose rows name most images unless given.
         file: The column that names the images; the one with most names of images unless given.
+        factors: The columns that are factors; all others unless given.
         side: Height and width in pixels that the images shall have.
         keep: Whether images without a value of some factor are to be kept.
 
     Raises:
-        InputError: The path is neither a folder nor a table, or there are no images.
+        InputError: The path is neither a folder nor a table, there are no images, or the table has
+            no such factor.
     """
     if path.is_file() and path.suffix.lower() in _TABLES:
         path, table = path.parent, path.name
@@ -84,13 +88,15 @@ def inspect(
     if not names:
         suffixes = ", ".join(sorted(SUFFIXES))
         raise InputError(f"{path} holds no images; files of images end in {suffixes}")
+    if table is not None and not (path / table).is_file() and Path(table).is_file():
+        table = os.path.relpath(table, path)
     tables = [name for name in others if Path(name).suffix.lower() in _TABLES]
     folder, match = _best(path, names, tables if table is None else [table], file)
     if folder != path:
         table = os.path.relpath(path / match.table, folder)
-        return inspect(folder, table, match.file, side, keep)
+        return inspect(folder, table, match.file, factors, side, keep)
     sizes, modes = _formats(path, names)
-    report, chosen = _table(path, names, match)
+    report, chosen = _table(path, names, match, factors)
     settings = {"folder": str(path), "table": None, **chosen, **_conversion(sizes, modes, side)}
     if settings["table"] is None and others:
         settings["gaps"] = "drop"
@@ -107,6 +113,9 @@ def inspect(
     if foreign := [name for name in others if name not in tables]:
         images.append(("other files", listing(foreign)))
     used, faults, notes = _tried(settings, names, unread)
+    if not faults and len(used) < len(names):
+        lost = f"{len(names) - len(used):,} of {len(names):,} images"
+        notes.append(f"gaps: drop leaves out {lost}, which have no row or lack a value")
     largest = max((max(size) for size in sizes.values()), default=side)
     return Inspection(images, report, settings, faults, notes, largest, len(used))
 
@@ -191,18 +200,19 @@ def _best(
 
 def _match(path: Path, table: str, names: Iterable[str], file: str | None) -> _Match:
     columns, _, rows = table_files.read_cells(path)
-    images = set(names)
+    images = {*names, *table_files.without_suffix(names)}
     counts = {
         name: sum(PurePosixPath(cell.strip()).as_posix() in images for cell in cells)
         for name, cells in zip(columns, zip(*rows, strict=False), strict=False)
         if file in (None, name)
     }
-    best = max(counts, key=lambda name: counts[name], default="file")
-    count = counts.get(best, 0)
-    return _Match(table, best if count else file or "file", count)
+    best = max(counts, key=lambda name: counts[name], default=file or "file")
+    return _Match(table, best, counts.get(best, 0))
 
 
-def _table(folder: Path, names: Sequence[str], best: _Match) -> tuple[Rows, dict[str, Any]]:
+def _table(
+    folder: Path, names: Sequence[str], best: _Match, factors: Sequence[str] | None
+) -> tuple[Rows, dict[str, Any]]:
     """Report on the table that names most images, and the settings for it."""
     if not best.table:
         return [("table", "none: the images train, and without factors they are not scored")], {}
@@ -210,8 +220,9 @@ def _table(folder: Path, names: Sequence[str], best: _Match) -> tuple[Rows, dict
     if best.file != "file":
         settings["file"] = best.file
     try:
-        rows = table_files.read_table(folder / best.table, best.file)
-        fault = f"none of its columns holds names of the images, such as {names[0]}"
+        rows = table_files.read_table(folder / best.table, best.file, names)
+        fault = f"no column holds names of the images, such as {names[0]}"
+        fault += table_files.separator_hint([*rows[0].cells, best.file])
     except InputError as error:
         if best.images:  # the data set refuses it, too: a fault to be mended
             return [("table", f"{best.table} cannot be read")], settings
@@ -221,7 +232,10 @@ def _table(folder: Path, names: Sequence[str], best: _Match) -> tuple[Rows, dict
     report = [
         ("table", f"{best.table}: {len(rows):,} rows, whose column {best.file!r} names the images")
     ]
-    columns, gaps = _columns(rows, best.file)
+    used = table_files.chosen(rows, best.file, factors)
+    if factors is not None:
+        settings["factors"] = used
+    columns, gaps = _columns(rows, best.file, used)
     listed = {row.file for row in rows}
     absent = [f"{row.file} ({row.line})" for row in rows if not (folder / row.file).is_file()]
     unlisted = [name for name in names if name not in listed]
@@ -238,11 +252,11 @@ def _table(folder: Path, names: Sequence[str], best: _Match) -> tuple[Rows, dict
     return report, settings
 
 
-def _columns(rows: list[table_files.Row], file: str) -> tuple[Rows, bool]:
+def _columns(rows: list[table_files.Row], file: str, factors: Sequence[str]) -> tuple[Rows, bool]:
     """A line on each column of factors, and whether a row lacks a value."""
     report: Rows = []
     gaps = bool(table_files.gaps(rows, file, [], {})[0])
-    for name in rows[0].cells:
+    for name in factors:
         lacking, _ = table_files.gaps(rows, file, [name], {})
         complete = [row for row in rows if row.line not in lacking]
         try:
