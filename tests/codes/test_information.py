@@ -185,6 +185,7 @@ def test_a_single_bin_has_no_entropy_at_all() -> None:
         ([[1.0, 0.0], [0.9, 0.0], [0.2, 0.5]], [None, 2]),  # less than half
         ([[0.1, 0.0], [0.0, 0.5]], [None, 1]),  # no more than chance may be
         ([[1.0, 1.0], [0.0, 0.0]], [None, None]),  # one latent for two factors
+        ([[1.8, 0.3], [0.3, 0.2], [0.0, 0.2]], [0, None]),  # the second is spread, most of it there
     ],
 )
 def test_own_latents_by_hand(information: list[list[float]], own: list[int | None]) -> None:

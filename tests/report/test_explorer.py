@@ -18,7 +18,7 @@ from dislab.datasets import ArrayDataset
 from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
 from dislab.errors import InputError
-from dislab.objectives import DenoisingAutoencoder, GroundTruthDecoder, InfoGAN
+from dislab.objectives import VAE, DenoisingAutoencoder, GroundTruthDecoder, InfoGAN
 from dislab.report.explorer import STARTS, STRIP_STARTS, STRIP_STEPS, explorer_of
 
 SIZE = 12
@@ -39,19 +39,27 @@ def image_of(address: str) -> Any:
     return np.asarray(Image.open(BytesIO(base64.b64decode(address.partition(",")[2]))))
 
 
-def test_sliders_are_ordered_by_kl_and_name_their_factor(data: SingleData) -> None:
+def reads_coordinates() -> VAE:
+    """A model whose first two latents are the coordinates of a blob; the third is the prior."""
     module = vae(shape=(1, SIZE, SIZE))
-    *_, last = (part for part in module.encoder.modules() if isinstance(part, nn.Linear))
+    first, last = (part for part in module.encoder.modules() if isinstance(part, nn.Linear))
+    places = torch.linspace(0, 1, SIZE)
     with torch.no_grad():
-        last.weight.mul_(20)
-        for row in (2, 5):  # mean and log variance of latent 2, which is the prior then
-            last.weight[row], last.bias[row] = 0.0, 0.0
+        for parameter in (*first.parameters(), *last.parameters()):
+            parameter.zero_()
+        first.weight[0], first.weight[1] = places.repeat(SIZE), places.repeat_interleave(SIZE)
+        last.weight[0, 0], last.weight[1, 1] = 2.0, 1.0
+    return module
+
+
+def test_sliders_are_ordered_by_kl_and_name_their_factor(data: SingleData) -> None:
+    module = reads_coordinates()
     found = explorer_of(module, data)
-    assert [one["latent"] for one in found["sliders"]][-1] == 2
+    assert [one["latent"] for one in found["sliders"]] == [0, 1, 2]
     assert [one["active"] for one in found["sliders"]] == [True, True, False]
     assert found["sliders"][-1]["detail"] == "KL 0.00 nats"
     named = [one for one in found["sliders"] if one["carries"]]
-    assert named
+    assert len(named) == 2
     for one in named:
         factor = one["carries"].removeprefix("partly ")
         assert factor in data.factors.names
@@ -59,11 +67,17 @@ def test_sliders_are_ordered_by_kl_and_name_their_factor(data: SingleData) -> No
     assert found["network"]["parameters"] > 0
 
 
-def test_a_slider_names_a_factor_as_the_verdict_of_the_run_does(data: SingleData) -> None:
+def test_a_latent_that_tells_less_than_a_tenth_of_a_nat_names_no_factor(data: SingleData) -> None:
     module = vae(shape=(1, SIZE, SIZE))
     *_, last = (part for part in module.encoder.modules() if isinstance(part, nn.Linear))
     with torch.no_grad():
         last.weight.mul_(20)
+    sliders = explorer_of(module, data)["sliders"]
+    assert all(slider["active"] and not slider["carries"] for slider in sliders)
+
+
+def test_a_slider_names_a_factor_as_the_verdict_of_the_run_does(data: SingleData) -> None:
+    module = reads_coordinates()
     shared = explorer_of(module, data, {})["sliders"]
     factors = {one["latent"]: one["carries"].removeprefix("partly ") for one in shared}
     assert any(factors.values())
@@ -77,7 +91,8 @@ def test_a_slider_names_a_factor_as_the_verdict_of_the_run_does(data: SingleData
 
 @pytest.mark.parametrize("side", [None, np.repeat([0, 1], 200)])
 def test_the_number_of_an_image_names_no_latent(side: Any) -> None:
-    grey = np.random.default_rng(0).integers(256, size=(400, 1, 1, 1))
+    grey = np.random.default_rng(0).integers(128, size=(400, 1, 1, 1))
+    grey = grey if side is None else grey + 128 * side[:, None, None, None]
     images = np.broadcast_to(grey, (400, 1, SIZE, SIZE)).astype(np.uint8)
     labels = None if side is None else {"side": side}
     data = SingleData(ArrayDataset(images, labels), test=0.5)

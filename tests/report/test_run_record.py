@@ -186,15 +186,15 @@ def test_a_record_of_images_that_labels_do_not_tell_apart_has_a_verdict_and_figu
             "2 of 2 factors have a latent of their own: x in z0, y in z1.",
         ),
         (
-            [[0.9, 0.2], [0.0, 0.2], [0.0, 0.2]],
-            "No factor has a latent of its own; x and y share z0.",
+            [[0.9, 0.2], [0.0, 0.2], [0.0, 0.1]],  # z0 has most of y, but less than half
+            "1 of 2 factors has a latent of its own: x in z0; y is spread over several latents.",
         ),
         (
             [[0.9, 0.1], [0.0, 0.2], [0.0, 0.25]],
             "1 of 2 factors has a latent of its own: x in z0; y is spread over several latents.",
         ),
         (
-            [[0.9, 0.5], [0.0, 0.4], [0.0, 0.4]],  # y too has most in z0
+            [[0.9, 0.5], [0.0, 0.4], [0.0, 0.0]],  # more than half of both
             "No factor has a latent of its own; x and y share z0.",
         ),
         (

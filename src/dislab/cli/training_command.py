@@ -124,5 +124,7 @@ def _rows(cli: TrainingCLI) -> Iterator[tuple[str, str]]:
     if any(folder.glob("events.out.tfevents.*")):
         yield "curves", f"tensorboard --logdir {run}"
     if steps := cli.steps:
-        yield "next", f"dislab encode {run}   # its codes as arrays"
-        yield "", f"dislab fit --resume {run} --trainer.max_steps {2 * steps}   # train longer"
+        commands = [f"dislab fit --resume {run} --trainer.max_steps {2 * steps}   # train longer"]
+        if cli.model.has_codes:
+            commands.insert(0, f"dislab encode {run}   # its codes as arrays")
+        yield from zip(("next", ""), commands, strict=False)

@@ -92,15 +92,14 @@ def own_latents(information: Float[Tensor, "latent factor"]) -> list[int | None]
     """The latent of its own of each factor; None for a factor that has none.
 
     It holds more than 0.1 nats and more than half of the information about the factor, summed over
-    the latents, and is the main latent of no other factor.
+    the latents, and more than half of that about no other factor.
 
     Args:
         information: Mutual information in nats.
     """
     largest, main = information.max(dim=0)
-    is_there = largest > LEAST
-    is_main = is_there & (largest > MAIN * information.sum(dim=0))
-    counts = torch.bincount(main[is_there], minlength=len(information))
+    is_main = (largest > LEAST) & (largest > MAIN * information.sum(dim=0))
+    counts = torch.bincount(main[is_main], minlength=len(information))
     return [
         int(latent) if alone and counts[latent] == 1 else None
         for latent, alone in zip(main, is_main, strict=True)
@@ -121,7 +120,7 @@ def _carried(
     most, factors = information.max(dim=1)
     own = own_latents(information)
     return [
-        Carried(factor, nats, own[factor] == latent) if use and nats > 0 else None
+        Carried(factor, nats, own[factor] == latent) if use and nats > LEAST else None
         for latent, (factor, nats, use) in enumerate(
             zip(factors.tolist(), most.tolist(), active, strict=True)
         )

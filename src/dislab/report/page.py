@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from dislab.base import DataModule, Objective, is_vector
+from dislab.base.inference import lacks
 from dislab.errors import InputError
 from dislab.report.document import EXPLORER_SCRIPTS, document
 from dislab.report.explorer import explorer_of, scatter_figures, traversal_figure
@@ -120,11 +121,16 @@ def _read(index: int, run: ReportedRun) -> _Shown:
 
 def _with_traversals(record: RunRecord, module: Objective, explorer: dict[str, Any]) -> RunRecord:
     """The record with traversals in the width of a column, in place of those of the run."""
-    if (figure := traversal_figure(module, explorer)) is None:
-        return record
-    drawn = PagePicture(TRAVERSALS, drawing(figure), PICTURES[TRAVERSALS])
+    figure = traversal_figure(module, explorer)
+    caption = PICTURES[TRAVERSALS] if lacks(module, "render") else "Each row moves one factor"
+    if any(slider["carries"] for slider in explorer["sliders"]):
+        caption += "; labels name the factor that its mean tells most of"
+    drawn = [picture for picture in record.pictures if picture.name == TRAVERSALS]
+    if figure is not None:
+        drawn = [PagePicture(TRAVERSALS, drawing(figure), caption)]
     others = [picture for picture in record.pictures if picture.name != TRAVERSALS]
-    return record._replace(pictures=[*others, drawn])
+    captioned = [picture._replace(caption=caption) for picture in drawn]
+    return record._replace(pictures=[*others, *captioned])
 
 
 def _blind(sections: Sequence[_Shown]) -> dict[str, str]:

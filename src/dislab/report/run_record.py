@@ -35,7 +35,7 @@ from dislab.yaml_files import read_config, yaml_text
 TRAVERSALS: Final = "traversals"
 PICTURES: Final = {
     "reconstructions": "Test images in the first row, their reconstructions below",
-    TRAVERSALS: "Each row moves one latent; labels name the factor that its mean tells most of",
+    TRAVERSALS: "Each row moves one latent",
 }
 """Pictures of the run folder that a page shows, with their captions."""
 
@@ -212,7 +212,7 @@ def facts_of(settings: Mapping[str, Any], scored: Mapping[str, Any]) -> dict[str
         "data set": _described(_mapping(data, "init_args").get("dataset")),
         "supervision": class_name(data),
         "steps": f"{steps:,}" if isinstance(steps, int) else "",
-        "scored on": _images_of(_mapping(scored, "draw")),
+        "scored on": _images_of(_mapping(scored, "draw")) if _headline(scored) else "",
         "seed": _text(settings.get("seed_everything")),
     }
     return {name: fact for name, fact in facts.items() if fact}
@@ -371,14 +371,15 @@ def _without_own(
     largest, main = information.max(dim=0)
     there = [name for name, nats in zip(factors, largest.tolist(), strict=True) if nats > LEAST]
     latents = dict(zip(factors, main.tolist(), strict=True))
-    most = dict(zip(factors, (largest > MAIN * information.sum(dim=0)).tolist(), strict=True))
+    has_main = (largest > LEAST) & (largest > MAIN * information.sum(dim=0))
+    most = dict(zip(factors, has_main.tolist(), strict=True))
     together = {
-        latents[name]: [other for other in there if latents[other] == latents[name]]
+        latents[name]: [other for other in names if latents[other] == latents[name] and most[other]]
         for name in names
-        if name in there and most[name]
+        if most[name]
     }
     yield from (f"{' and '.join(members)} share z{k}" for k, members in together.items())
-    rest = [name for name in names if latents[name] not in together or name not in there]
+    rest = [name for name in names if not most[name]]
     for ending, is_there in (("spread over several latents", True), ("in none", False)):
         if members := [name for name in rest if (name in there) is is_there]:
             yield f"{', '.join(members)} {'is' if len(members) == 1 else 'are'} {ending}"
