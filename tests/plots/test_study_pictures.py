@@ -80,13 +80,16 @@ def test_every_text_is_inside_of_the_picture_and_no_two_overlap(
         assert min(across, down) < 3, f"{one!r} and {two!r}"
 
 
-def test_a_violin_shows_every_score_its_median_and_counts_missing_ones() -> None:
+def test_a_violin_shows_every_score_their_mean_and_chance_and_counts_missing_ones() -> None:
     scores = {"a": [0.1, 0.4, 0.2, 0.3, 0.9], "b": [0.5, np.nan, 0.5], "c": [np.inf], "d": []}
     axes = violins(scores, "MIG").axes[0]
     points = [one for one in axes.collections if isinstance(one, PathCollection)]
     shown = [np.asarray(one.get_offsets())[:, 0].tolist() for one in points]
     assert shown == [[0.1, 0.4, 0.2, 0.3, 0.9], [0.5, 0.5], [], []]
-    assert [np.asarray(line.get_xdata())[0] for line in axes.lines] == [0.3, 0.5]
+    means = [np.asarray(line.get_xdata())[0] for line in axes.lines]
+    assert means == pytest.approx([0.38, 0.5])
+    with_chance = violins(scores, "MIG", chance=0.05).axes[0]
+    assert [np.asarray(line.get_xdata())[0] for line in with_chance.lines][-1] == 0.05
     bodies = [one for one in axes.collections if isinstance(one, PolyCollection)]
     (body,) = bodies  # five scores or more, and not all the same
     across = np.asarray(body.get_paths()[0].vertices)[:, 0]

@@ -1,8 +1,8 @@
 """Figures of scores of named groups of runs: violins, scatter plots and learning curves."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import cycle, islice
-from math import ceil
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -11,6 +11,7 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
+from matplotlib.ticker import MaxNLocator
 
 from dislab.errors import InputError
 from dislab.plots._panels import COLUMN, FAINT, LABEL_SIZE, TITLE_SIZE, panel, plain_numbers
@@ -23,6 +24,8 @@ _ROW: Final = 0.24
 """Height of one violin in inches."""
 _LETTER: Final = 0.07
 """Width of a letter of a name in inches."""
+_TICKS: Final = 4
+"""Maximum number of intervals between ticks of a score, whose labels stay apart."""
 _LEAST_SCORES: Final = 5
 """Minimum number of scores for a violin; fewer are drawn only as points."""
 
@@ -32,8 +35,9 @@ def violins(
     name: str,
     title: str = "",
     kinds: Sequence[str] = (),
+    chance: float = math.nan,
 ) -> Figure:
-    """A figure with one row per group: a violin of its scores, every score, and the median.
+    """A figure with one row per group: a violin of its scores, every score, and their mean.
 
     A violin is a kernel density estimate between the smallest and the largest score; a group of
     fewer than five scores has none. Non-finite scores are left out, and their number is given after
@@ -48,6 +52,7 @@ def violins(
         title: Title above the figure; empty for none.
         kinds: Kind of each group, such as its method, which sets its colour; or empty. Kinds that
             are part of the names of their groups need no legend, and get none.
+        chance: Level of chance, a dotted line; none unless finite.
 
     Raises:
         InputError: There is no group, the numbers of kinds and groups differ, or scores are not
@@ -68,11 +73,14 @@ def violins(
     for row, scores in enumerate(values.values()):
         colour = chosen[kinds[row] if kinds else "all"][0]
         _plot_violin(axes, row, scores[np.isfinite(scores)], colour)
+    if math.isfinite(chance):
+        axes.axvline(chance, color="black", linewidth=0.8, linestyle=":")
     axes.set_ylim(len(values) - 0.4, -0.6)
     axes.set_yticks(range(len(values)), labels, parse_math=False)
     _finish(axes, name, "", title)
     axes.grid(visible=False, axis="y")
     axes.tick_params(axis="y", length=0)
+    axes.xaxis.set_major_locator(MaxNLocator(_TICKS))
     if not is_named:
         handles = [Patch(color=colour, alpha=0.6) for colour, _ in chosen.values()]
         _legend(figure, handles, list(chosen), legend)
@@ -90,7 +98,7 @@ def _plot_violin(axes: Axes, row: int, scores: Float[np.ndarray, " run"], colour
     offsets = 0.12 * np.sin(2.4 * np.arange(len(scores)))
     axes.scatter(scores, row + offsets, s=9, color=colour, linewidths=0, alpha=0.8)
     if len(scores):
-        axes.plot([np.median(scores)] * 2, [row - 0.3, row + 0.3], color="black", linewidth=1.6)
+        axes.plot([scores.mean()] * 2, [row - 0.3, row + 0.3], color="black", linewidth=1.6)
 
 
 def _violin_label(group: str, scores: Float[np.ndarray, " run"]) -> str:
@@ -252,7 +260,7 @@ def _legend_room(names: Iterable[str]) -> _Room:
     widest = 0.45 + 0.06 * max((len(line) for name in lines for line in name), default=0)
     columns = max(1, int(COLUMN / widest))
     height = max(map(len, lines), default=0) * 0.13 + 0.05
-    rows = ceil(len(lines) / columns)
+    rows = math.ceil(len(lines) / columns)
     return _Room(max(COLUMN, widest), rows * height + (0.1 if lines else 0.0), columns)
 
 

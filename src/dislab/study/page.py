@@ -204,7 +204,7 @@ def _means(summary: StudySummary, pages: Mapping[str, str]) -> Table:
 def _values(summary: StudySummary, run: Any, axes: Sequence[str]) -> list[str]:
     """The values of axes, and the seed, of a run."""
     row = summary.runs.loc[run]
-    values = [f"{axis} {row[axis]}" for axis in axes if _is_known(row[axis])]
+    values = [f"{name} {row[axis]}" for axis, name in labels(axes).items() if _is_known(row[axis])]
     return [*values, f"seed {row['seed']}"]
 
 

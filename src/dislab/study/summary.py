@@ -49,6 +49,10 @@ _LEAST_ORDERS: Final = 2_000
 _MOST_ORDERS: Final = 50_000
 _ORDERS_PER_ROW: Final = 25
 """Permutations per test: enough for the smallest p, times the number of rows, to be below 0.05."""
+_DEPENDENT: Final = (
+    " Runs of several settings with the same seed count as independent: where the seed matters "
+    "much, intervals and p are too small."
+)
 
 
 class NothingToCompareError(InputError):
@@ -417,7 +421,7 @@ def _correlated(
         "Rank correlations",
         f"Spearman's ρ over all runs{within}, with 95 % bootstrap intervals; p by permutation, "
         f"corrected by Holm for all {len(correlations)} rows. Over all runs two "
-        "scores correlate already if methods differ in both.",
+        f"scores correlate already if methods differ in both.{_DEPENDENT}",
         correlations,
         (matrix, overall.reset_index(drop=True)),
     )
@@ -481,7 +485,8 @@ def _selected(
         f"First: runs selected for {label(target)} by another score, over all runs; positive ρ "
         "where the selector prefers the better runs, and *regret*, the distance of the selected "
         "run from the best one. Then the regret of every selector for every target, in the "
-        "target's unit. Regret hangs on one run. `100 labels`: taken on 100 labelled images.",
+        f"target's unit. Regret hangs on one run.{_DEPENDENT} `100 labels`: taken on 100 labelled "
+        "images.",
         selections,
         _selected_overall(selections, target, [*few, *agreement, *measures, RANDOM]),
     )

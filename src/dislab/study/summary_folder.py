@@ -1,6 +1,7 @@
 """Pictures of a study, and the folder with all its tables and pictures."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import isfinite, nan
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -10,6 +11,7 @@ from matplotlib.figure import Figure
 from dislab.plots import correlation_matrix, parallel_settings, save, scatter, violins
 from dislab.storage import markdown_text, new_folder
 from dislab.study.headline import headline_measures
+from dislab.study.stages.score import CHANCE
 from dislab.study.statistics import correlation_table, markdown
 from dislab.study.statistics._frames import groups, numbers
 from dislab.study.summary import UDR, StudySummary, label, labels, slugs
@@ -53,10 +55,13 @@ def pictures(summary: StudySummary, most: int | None = None) -> Iterator[StudyPi
     files = slugs(map(str, values))
     first = [target, *headline_measures(summary.measures)]
     for measure in list(dict.fromkeys([*first, *summary.measures]))[:most]:
+        level = f"{measure}{CHANCE}"
+        chance = float(numbers(runs, [level])[level].mean()) if level in runs else nan
         yield StudyPicture(
             f"violins_{files[measure]}",
-            f"{label(measure)} by setting; every point is a run.",
-            _violins(runs, values[measure], varying, label(measure)),
+            f"{label(measure)} by setting; every point is a run, every bar a mean"
+            f"{', the dotted line chance' if isfinite(chance) else ''}.",
+            _violins(runs, values[measure], varying, label(measure), chance),
         )
     if "rank_correlations" in summary.tables:
         rho = correlation_table(summary.tables["rank_correlations"].table)
@@ -104,7 +109,9 @@ def _scatters(
         )
 
 
-def _violins(runs: pd.DataFrame, values: pd.Series, axes: list[str], name: str) -> Figure:
+def _violins(
+    runs: pd.DataFrame, values: pd.Series, axes: list[str], name: str, chance: float
+) -> Figure:
     axes = _few(runs, axes)
     scores = {}
     kinds = []
@@ -112,7 +119,7 @@ def _violins(runs: pd.DataFrame, values: pd.Series, axes: list[str], name: str) 
         texts = [str(value) for value in key.values() if _or_dash(value) is value]
         scores[", ".join(texts) or "all"] = values[group.index].tolist()
         kinds.append(texts[0] if texts else "all")
-    return violins(scores, name, kinds=kinds if len(axes) > 1 else ())
+    return violins(scores, name, kinds=kinds if len(axes) > 1 else (), chance=chance)
 
 
 def _few(runs: pd.DataFrame, axes: list[str]) -> list[str]:
