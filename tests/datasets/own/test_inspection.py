@@ -138,7 +138,8 @@ def test_names_may_lack_their_suffix(folder: Path) -> None:
     assert report(inspection)["rows without an image"] == "1: twin (line 6)"
     assert report(inspection)["images without a row"] == "2: twin.jpg, twin.png"
     dataset = usable(inspection)
-    assert dict(zip(dataset.files, dataset.factors.table[:, 0].tolist(), strict=True)) == {
+    numbers = dataset.factors.positions(range(6))[:, 0].tolist()
+    assert dict(zip(dataset.files, numbers, strict=True)) == {
         "sub/0.png": 0, "sub/1.png": 1, "sub/2.png": 1, "grey.png": 2, "twin.jpg": -1,
         "twin.png": -1,
     }  # fmt: skip

@@ -198,7 +198,7 @@ def _best(
     return max(matches, key=lambda pair: pair[1].images)
 
 
-def _match(path: Path, table: str, names: Iterable[str], file: str | None) -> _Match:
+def _match(path: Path, table: str, names: Sequence[str], file: str | None) -> _Match:
     columns, _, rows = table_files.read_cells(path)
     images = {*names, *table_files.without_suffix(names)}
     counts = {
