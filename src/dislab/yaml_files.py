@@ -131,19 +131,27 @@ def read_config(folder: Path, advice: str = "") -> dict[str, Any]:
 
 
 def no_run(folder: Path, advice: str = "") -> InputError:
-    """The error of a folder that is no run, with the folders that are.
+    """The error of a path that is no run: missing, a file, a study, a folder of runs.
 
     Args:
-        folder: The folder, which lacks the settings of a run.
+        folder: The path, which is no folder with the settings of a run.
         advice: What else the user can do.
     """
     inside = sorted(path.parent.name for path in folder.glob(f"version_*/{CONFIG}"))
-    if not folder.exists():
+    below = [path for depth in ("*", "*/*") for path in folder.glob(f"{depth}/{CONFIG}")]
+    around = [run for run in folder.parents[:2] if (run / CONFIG).is_file()]
+    if folder.exists() and around:
+        fault = f"it is a {'file' if folder.is_file() else 'folder'} in a run; give {around[0]}"
+    elif folder.is_file():
+        fault = f"it is a file; give the folder of a run; {_OF_RUNS}"
+    elif not folder.exists():
         fault = f"it does not exist; {_OF_RUNS}"
     elif inside:
         fault = f"it has no {CONFIG}; name one of its runs: {', '.join(inside)}"
     elif (folder / "plan.json").is_file():
         fault = f"it is a study, whose runs are in {folder / 'runs'}"
+    elif below:
+        fault = f"it is a folder of runs; name one of them, such as {min(below).parent}"
     else:
         fault = f"it has no {CONFIG}; {_OF_RUNS}"
     return InputError(f"{folder} is no run: {fault}{advice}")

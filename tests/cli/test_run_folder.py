@@ -18,7 +18,7 @@ from tests.small_runs import small_config
 from dislab.cli import dispatch, main
 from dislab.cli.study_runs import resolver
 from dislab.errors import InputError
-from dislab.runs import trained_alone
+from dislab.runs import open_run, trained_alone
 
 SMALL = small_config("blob", "trainer: {val_check_interval: 2, check_val_every_n_epoch: null}")
 RUN = "runs/small/version_0"
@@ -433,3 +433,49 @@ def test_a_default_that_no_file_holds_is_left_out_and_the_run_goes_on(
     assert "swa_lrs: 0.01" in text
     assert "device: Unable" not in text
     assert dislab("fit", f"--resume={RUN}", "--trainer.max_steps=6", "--then_test=false") == 0
+
+
+NO_RUNS = {
+    "study": "study is no run: it is a study, whose runs are in study/runs",
+    "runs": "runs is no run: it is a folder of runs; name one of them, such as runs/one/version_3",
+    "runs/one": "runs/one is no run: it has no config.yaml; name one of its runs: version_3",
+    "runs/one/version_3/config.yaml": "it is a file in a run; give runs/one/version_3",
+    "runs/one/version_3/pictures": "it is a folder in a run; give runs/one/version_3",
+    "codes.npz": "codes.npz is no run: it is a file; give the folder of a run",
+}
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("encode", "PATH"),
+        ("score", "PATH"),
+        ("draw", "PATH", "scores", "--out=a.png"),
+        ("test", "--run=PATH"),
+        ("fit", "--resume=PATH"),
+        ("export", "PATH", "--to=safetensors", "--out=model"),
+        ("transfer", "PATH"),
+        ("compare", "PATH"),
+        ("report", "PATH"),
+        ("cite", "PATH"),
+    ],
+    ids=lambda args: args[0],
+)
+def test_every_command_says_what_stands_in_place_of_a_run(
+    args: tuple[str, ...], dislab: Dislab, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("study").mkdir()
+    Path("study/plan.json").touch()
+    Path("runs/one/version_3/pictures").mkdir(parents=True)
+    Path("runs/one/version_3/config.yaml").write_text(SMALL)
+    np.savez("codes.npz", codes=np.zeros((1, 1)))
+    for path, message in NO_RUNS.items():
+        takes_studies = args[0] in ("compare", "report", "cite")
+        if (takes_studies and path in ("study", "runs/one/version_3/config.yaml")) or (
+            args[0] == "score" and Path(path).is_file()
+        ):
+            continue
+        assert dislab(*(arg.replace("PATH", path) for arg in args)) == 2
+        assert message in capsys.readouterr().err
+        with pytest.raises(InputError, match=re.escape(message)):
+            open_run(path)

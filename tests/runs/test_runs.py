@@ -134,11 +134,13 @@ def test_the_best_checkpoint_is_the_one_that_a_monitor_chose(
 def test_without_a_checkpoint_the_message_lists_what_is_there(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="does not exist"):
         runs.checkpoint_of(tmp_path / "nowhere")
-    with pytest.raises(InputError, match="only: nothing"):
+    with pytest.raises(InputError, match=r"it has no config\.yaml; .* or give a \.ckpt file"):
         runs.checkpoint_of(tmp_path)
-    (tmp_path / "version_0").mkdir()
-    (tmp_path / "version_1").mkdir()
-    with pytest.raises(InputError, match="only: version_0, version_1; give the folder of one run"):
+    (tmp_path / "checkpoints").mkdir()
+    with pytest.raises(InputError, match=r"checkpoints is empty; give the folder of a run"):
+        runs.checkpoint_of(tmp_path)
+    (tmp_path / "checkpoints/notes").touch()
+    with pytest.raises(InputError, match=r"checkpoints holds no checkpoint, only: notes; give"):
         runs.checkpoint_of(tmp_path)
 
 

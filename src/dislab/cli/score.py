@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, cast, get_args
 from dislab import plugins
 from dislab.cli.arguments import Parser, add_checkpoint
 from dislab.errors import InputError, suggestion
-from dislab.yaml_files import is_yaml, parse_yaml, read_mapping
+from dislab.yaml_files import CONFIG, is_yaml, no_run, parse_yaml, read_mapping
 
 if TYPE_CHECKING:
     from dislab.base import MetricBuilder
@@ -179,6 +179,8 @@ def _file(path: Path, choice: str | None) -> Path:
     if path.is_dir():
         files = [path / name for name in ("representations.npz", "codes.npz")]
         if not (files := [file for file in files if file.is_file()]):
+            if not (path / CONFIG).is_file():
+                raise no_run(path, "; or give an .npz file")
             raise InputError(f"{path} has no file of codes; `dislab encode {path}` writes one")
         newest = max(files, key=lambda file: file.stat().st_mtime_ns)
         if len(files) > 1:

@@ -14,7 +14,7 @@ from dislab.errors import BusyError, InputError
 from dislab.runs.checkpoints import read_checkpoint
 from dislab.runs.loggers import IDENTITY
 from dislab.storage import acquire, atomic, is_component
-from dislab.yaml_files import CONFIG
+from dislab.yaml_files import CONFIG, no_run
 
 _DIVERGED: Final = "diverged.txt"
 """The file with the reason why training stopped at a loss that was not finite."""
@@ -144,6 +144,8 @@ def checkpoint_of(run: str | Path, choice: str | Path | None = None) -> Path:
     if run.is_file():
         if choice is not None:
             raise InputError(f"{run} is a checkpoint already; leave out --checkpoint {choice}")
+        if run.suffix != ".ckpt":
+            raise no_run(run, "; or give a .ckpt file")
         return run
     if choice in (None, "best"):
         if best := best_checkpoint(run):
@@ -194,18 +196,18 @@ def best_checkpoint(run: str | Path) -> Best | None:
 
 def _last_of(run: Path) -> Path:
     """The newest `last.ckpt`; without one, the newest checkpoint of any name."""
-    if not run.is_dir():
-        raise InputError(f"{run} does not exist; give a run folder or a checkpoint file")
     folder = _checkpoints(run)
     checkpoints = sorted(
         folder.glob("*.ckpt"), key=lambda path: (path.stat().st_mtime_ns, path.name)
     )
     last = [path for path in checkpoints if re.fullmatch(r"last(-v\d+)?", path.stem)]
     if not checkpoints:
-        there = ", ".join(sorted(path.name for path in folder.iterdir())) or "nothing"
+        if folder == run and not (run / CONFIG).is_file():
+            raise no_run(run, "; or give a .ckpt file")
+        there = ", ".join(sorted(path.name for path in folder.iterdir()))
         raise InputError(
-            f"{folder} holds no checkpoint, only: {there}; give the folder of one run, such "
-            "as runs/name/version_0, or a .ckpt file"
+            f"{folder} {f'holds no checkpoint, only: {there}' if there else 'is empty'}; give the "
+            "folder of a run that wrote one, or a .ckpt file"
         )
     return (last or checkpoints)[-1]
 
