@@ -71,6 +71,7 @@ def _shared_latents(runs: pd.DataFrame) -> list[Claim]:
                 "Träuble et al. (2021)",
                 f"higher by {', '.join(figures[k] for k in paired)}",
                 [],
+                by_interval=True,
             ),
             high[paired],
             low[paired] > 0,

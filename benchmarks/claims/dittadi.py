@@ -231,6 +231,7 @@ def _transfer(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
         helps[last],
         RHO_MARGIN,
         "ρ -{:.2f}",
+        [_shift(name) for name in last],
     )
     outside = overall["rho"][trees[first]] < overall["low"][trees[3]]
     ends = interval(*overall.loc[trees[3], ["rho", "low", "high"]])
@@ -280,11 +281,12 @@ def _noise(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
             by_interval=True,
         ),
         claim_of_no_effect(
-            Claim("And has no effect in OOD1", "none", none, []),
+            Claim("And has no effect in OOD1", "none", none, [], by_interval=True),
             np.maximum(-low, high)[first],
             (low * high)[first] > 0,
             CHANCE_MARGIN * float(chance),
             "an error of {:.2f}",
+            [_shift(columns[k]) for k in first],
         ),
     ]
     title = "error without noise less that with it"

@@ -38,6 +38,7 @@ from dislab.study import Study
 from dislab.study.statistics import rank_correlations
 
 LABELS: Final = (100, 1000)
+AMONG: Final = "models with and without labels in training"
 UNFAIRNESS: Final = "fairness.unfairness"
 REASONING: Final = {
     "reasoning.codes/100": "100 matrices",
@@ -63,7 +64,7 @@ def few_labels(study: Study, runs: pd.DataFrame) -> dict[str, Table]:
 def claims_on_labels(runs: pd.DataFrame) -> dict[str, Table]:
     """The tables of runs with their scores on few labels and the efficiency of predictors."""
     runs = runs.astype({"labels": int})
-    selection_claims, selection = with_labels(runs)
+    selection_claims, selection = with_labels(runs, AMONG)
     claims = [_more_labels(runs, labels) for labels in LABELS]
     task_claims, correlations = _tasks(runs)
     claims += [*selection_claims, *task_claims]
@@ -195,5 +196,5 @@ def _task_table(runs: pd.DataFrame) -> Table:
     ]
     accuracy = [f"{CHANCE:.2f}"] * len(REASONING)
     header = ["runs by DCI D", "DCI D", *tasks.values()]
-    chance = ["chance", "", "", *accuracy, *[""] * len(EFFICIENCY)]
+    chance = ["chance", "", "–", *accuracy, *["–"] * len(EFFICIENCY)]
     return {"header": header, "rows": [*rows, chance]}

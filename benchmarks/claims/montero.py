@@ -56,6 +56,7 @@ def _generalisation(runs: pd.DataFrame) -> tuple[Claim, Table]:
         rows += [[f"{name}, without {METHODS[_LEAST]}", *cells] for name, *cells in _rows(without)]
     within = correlations["group"] != "all"
     chance = rho_by_chance(runs[runs["condition"] == runs["condition"].iloc[0]])
+    names = [cells[0] for cells in rows[1 : 1 + within.sum()]]
     figures = ", ".join(f"{cells[1]} ({cells[0]})" for cells in rows[1 : 1 + within.sum()])
     claim = Claim(
         "Disentanglement does not tell which model generalises",
@@ -65,7 +66,7 @@ def _generalisation(runs: pd.DataFrame) -> tuple[Claim, Table]:
     )
     reach = correlations[["low", "high"]].abs().max(axis=1)[within]
     seen = (correlations["p_holm"] < LEVEL)[within]
-    claim = claim_of_no_effect(claim, reach, seen, RHO_MARGIN, "ρ ±{:.2f}")
+    claim = claim_of_no_effect(claim, reach, seen, RHO_MARGIN, "ρ ±{:.2f}", names)
     header = ["runs", "ρ of DCI D and the ratio", "p (Holm)"]
     return claim, {"header": header, "rows": rows, "intervals": "runs"}
 
@@ -82,9 +83,9 @@ def _true_factors(runs: pd.DataFrame, conditions: list[str]) -> Claim:
     cells = [interval(*ends) for ends in zip(value, low, high, strict=True)]
     figures = ", ".join(f"{cell} ({name})" for cell, name in zip(cells, conditions, strict=True))
     text = "Perfectly disentangled input does not generalise better"
-    here = f"ratio differs by {figures} from that of learnt codes"
-    claim = Claim(text, "no better", here, [])
-    return claim_of_no_effect(claim, -low, high < 0, MARGIN, "a ratio lower by {:.2f}")
+    here = f"ratio less that of learnt codes {figures}; below 0 it helps"
+    claim = Claim(text, "no better", here, [], by_interval=True)
+    return claim_of_no_effect(claim, -low, high < 0, MARGIN, "a ratio lower by {:.2f}", conditions)
 
 
 def _extrapolation(runs: pd.DataFrame, conditions: list[str]) -> Claim:

@@ -72,10 +72,10 @@ def without_labels(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
     return [claim_without_labels(part, chance) for part in by_selector.values()], table
 
 
-def with_labels(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
+def with_labels(runs: pd.DataFrame, among: str = "") -> tuple[list[Claim], Table]:
     """Runs chosen by scores on few labels for each score, beside a random choice."""
     choices, table = _choices(runs, LABELLED, dict.fromkeys(LABELLED, "highest"))
-    return [claim_with_labels(choices, rho_by_chance(runs))], table
+    return [claim_with_labels(choices, rho_by_chance(runs), among)], table
 
 
 def _choices(
@@ -121,12 +121,20 @@ def claim_without_labels(choices: Sequence[Choice], chance: float) -> Claim:
     return claim_of_no_effect(claim, reach, helps, RHO_MARGIN, "ρ {:.2f}")
 
 
-def claim_with_labels(choices: Sequence[Choice], chance: float) -> Claim:
-    """The claim on scores of 100 labels, with the pairs for which they do not help."""
+def claim_with_labels(choices: Sequence[Choice], chance: float, among: str = "") -> Claim:
+    """The claim on scores of 100 labels, with the pairs for which they do not help.
+
+    Args:
+        choices: The choices of all selectors.
+        chance: The |ρ| that 95 % of shuffled scores do not exceed.
+        among: Which models they select among, behind the claim, if others than the paper's.
+    """
     bad = [f"{choice.score} by {choice.selector}" for choice in choices if not choice.helps]
     here = _figures(choices, chance)
     here += f" (not {', '.join(bad)})" if bad else ""
     text, there = "A score on 100 labels selects good models", "Locatello et al. (2020), section 3"
+    if among:
+        text, there = f"{text} among {among}", f"{there}: among models without labels"
     return Claim(text, there, here, [choice.helps for choice in choices])
 
 

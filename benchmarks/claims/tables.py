@@ -1,6 +1,7 @@
 """Claims with their verdicts, intervals over seeds, and cells of tables."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import compress
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -73,7 +74,12 @@ class Claim(NamedTuple):
 
 
 def claim_of_no_effect(
-    claim: Claim, reach: npt.ArrayLike, seen: npt.ArrayLike, margin: float, quantity: str = ""
+    claim: Claim,
+    reach: npt.ArrayLike,
+    seen: npt.ArrayLike,
+    margin: float,
+    quantity: str = "",
+    names: Sequence[str] = (),
 ) -> Claim:
     """A claim that something has no effect: *yes* if every interval ends within the margin.
 
@@ -83,13 +89,16 @@ def claim_of_no_effect(
         seen: Whether each test finds the effect: *no* if all do.
         margin: The effect that still counts as none.
         quantity: Format of the largest effect that remains possible; without, no number.
+        names: Name of each test, of which the verdict gives those that find the effect.
     """
     far, effect = np.asarray(reach, dtype=float), np.asarray(seen, dtype=bool)
     within = ~effect & (far <= margin)
     up_to = f", up to {quantity.format(far.max())}" if quantity else ""
     otherwise = f"undecided: no effect seen{up_to}"
     if effect.any():
+        tests = ", ".join(compress(names, effect))
         otherwise = f"partly: an effect in {effect.sum()} of {effect.size} tests"
+        otherwise += f" ({tests})" if tests else ""
     return claim._replace(supported=list(within), otherwise="no" if effect.all() else otherwise)
 
 
