@@ -112,6 +112,13 @@ def test_a_page_is_built_with_its_formula(tmp_path: Path) -> None:
     assert "```" not in page
 
 
+def test_a_page_includes_files_of_the_repository_whatever_folder_it_is_built_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert "class_path" in built(tmp_path, '# Page\n\n```yaml\n--8<-- "configs/vae.yaml"\n```\n')
+
+
 def test_a_strict_build_stops_at_a_formula_that_cannot_be_typeset(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
