@@ -249,9 +249,9 @@ def _name_points(axes: Axes, points: Sequence[tuple[float, float, str, str]]) ->
         label.set_path_effects([withStroke(linewidth=2.5, foreground="white")])
 
 
-def surface_figure(tables: dict[str, Any]) -> Figure:
+def surface_figure(tables: dict[str, Any], chances: dict[str, float]) -> Figure:
     """Mean DCI disentanglement in a plane of latents and normalised weight, with its numbers."""
-    header, rows = tables["means"]["header"], tables["means"]["rows"]
+    header, rows = tables["means"]["header"], tables["means"]["rows"][:-1]
     latents = sorted({row[0] for row in rows}, key=float)
     weights = sorted({row[1] for row in rows}, key=float)
     means = np.full((len(latents), len(weights)), np.nan)
@@ -268,7 +268,7 @@ def surface_figure(tables: dict[str, Any]) -> Figure:
     axes.set_xticks(range(len(weights)), weights)
     axes.set_yticks(range(len(latents)), latents)
     axes.set(xlabel="normalised weight β·M/N", ylabel="latents M")
-    figure.colorbar(image, label=LABELS[DCI])
+    figure.colorbar(image, label=f"{LABELS[DCI]}; chance: {chances[LABELS[DCI]]:.2f}")
     return figure
 
 
@@ -280,6 +280,7 @@ def surface_tables(table: pd.DataFrame) -> dict[str, Any]:
     for (latents, norm), group in means.groupby(["latents", "norm"], sort=False):
         cells = group.set_index("score")
         rows.append([str(latents), str(norm), *(_interval(cells.loc[name], 2) for name in scores)])
+    rows.append(["chance", "", *(f"{table[f'{name}/chance'].mean():.2f}" for name in scores)])
     header = ["latents", "β·M/N", *(LABELS[name] for name in scores)]
     best = [
         [str(latents)]
@@ -320,7 +321,7 @@ def main() -> None:
     result = json.loads(path.read_text(encoding="utf-8"))
     tables = result["tables"]
     if options.name == "higgins":
-        figures = {"higgins": surface_figure(tables)}
+        figures = {"higgins": surface_figure(tables, result["chance"])}
     else:
         figures = {
             options.name if across != TOTAL else f"{options.name}_total_correlation": curve_figure(

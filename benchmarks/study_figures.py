@@ -52,17 +52,19 @@ def column(rows: Rows, title: str) -> list[str]:
 def locatello() -> Figure:
     """Shares of variance of each score, and the rank correlation of each selector with it."""
     tables = tables_of("locatello_rooms")
-    figure, (left, right) = _panels((1, 1.25))
-    *shares, _ = tables["shares"][1:]
+    figure, (left, right) = _panels((1, 1.25), height=4, width=6.6)
+    *shares, by_chance = tables["shares"][1:]
     scores = [row[0] for row in shares]
     parts = np.array([[_numbers(cell)[0] for cell in row[1:]] for row in shares])
     parts /= parts.sum(1, keepdims=True)  # the table has two decimals
     ends = np.zeros(len(scores))
-    for kind, widths, colour in zip(tables["shares"][0][1:], parts.T, COLOURS, strict=False):
-        left.barh(scores, widths, left=ends, color=colour, label=kind, height=0.7)
+    kinds = zip(tables["shares"][0][1:], by_chance[1:], parts.T, COLOURS, strict=False)
+    for kind, level, widths, colour in kinds:
+        name = f"{kind}; below {level} by chance"
+        left.barh(scores, widths, left=ends, color=colour, label=name, height=0.7)
         ends += widths
     left.set(xlabel="share of variance", xlim=(0, 1), ylim=(len(scores) - 0.5, -0.5))
-    left.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3, frameon=False)
+    left.legend(loc="lower right", bbox_to_anchor=(1.05, 1), frameon=False, handlelength=1)
     choices = [*tables["selection"][1:], *tables["labels"][1:]]
     selectors = list(dict.fromkeys(row[1] for row in choices))
     chance = _numbers(tables["agreement"][-1][1])[0]
@@ -80,7 +82,7 @@ def dittadi() -> Figure:
     shifts = points[0][2:]
     by_shift = {row[0]: row[2] for row in tables["correlations"][1:] if row[1] == "trees"}
     chance = dict(zip(tables["errors"][0], tables["errors"][-1], strict=True))
-    figure, panels = _panels((1, 1))
+    figure, panels = _panels((1, 1), height=4, width=6.6)
     disentanglement = np.array(column(points, "DCI D"), dtype=float)
     for axes, shift in zip(panels, shifts, strict=True):
         errors = np.array(column(points, shift), dtype=float)
@@ -93,7 +95,7 @@ def dittadi() -> Figure:
         axes.set(xlabel="DCI D", ylim=(0, 0.25))
     panels[0].set_ylabel("mean absolute error of trees")
     figure.legend(
-        *panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=5, frameon=False
+        *panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=3, frameon=False
     )
     return figure
 
@@ -128,7 +130,8 @@ def montero() -> Figure:
 
 def correlated() -> Figure:
     """The importance that two hues share, and MIG, of each method under each correlation."""
-    rows = tables_of("correlated_rooms")["shared"]
+    tables = tables_of("correlated_rooms")
+    rows = tables["shared"]
     figure, panels = _panels((1, 1))
     methods = list(dict.fromkeys(column(rows, "method")))
     kinds = list(dict.fromkeys(column(rows, "correlation")))
@@ -137,6 +140,7 @@ def correlated() -> Figure:
         series = {kind: [row[place] for row in rows[1:] if row[1] == kind] for kind in kinds}
         _dots(axes, series, methods, title, hidden=title == "MIG")
         axes.get_legend().set_title("correlation")
+    _chance_line(panels[1], column(tables["runs"], "MIG")[-1])
     return figure
 
 
@@ -144,11 +148,12 @@ def labels() -> Figure:
     """DCI D by the number of labels, and the rank correlation of each score with the tasks."""
     tables = tables_of("labels_rooms")
     figure, (left, right) = _panels((1, 1.15))
-    *rows, _ = tables["labels"][1:]
+    *rows, by_chance = tables["labels"][1:]
     methods = list(dict.fromkeys(row[0] for row in rows))
     counts = list(dict.fromkeys(row[1] for row in rows))
     series = {f"{count} labels": [row[3] for row in rows if row[1] == count] for count in counts}
     _dots(left, series, methods, "DCI D")
+    _chance_line(left, by_chance[3])
     correlations = tables["correlations"]
     tasks = correlations[0][1:]
     by_name = {row[0]: row[1:] for row in correlations[1:]}
@@ -256,9 +261,15 @@ def dittadi_noise() -> Figure:
     return figure
 
 
-def _panels(widths: Sequence[float], height: float = 3.5) -> tuple[Figure, Any]:
-    figure = Figure(figsize=(8, height), layout="constrained")
+def _panels(widths: Sequence[float], height: float = 3.5, width: float = 8) -> tuple[Figure, Any]:
+    figure = Figure(figsize=(width, height), layout="constrained")
     return figure, figure.subplots(1, len(widths), width_ratios=widths, squeeze=False)[0]
+
+
+def _chance_line(axes: Axes, level: str) -> None:
+    """A dotted line at the score of codes whose rows were shuffled, which the axis names."""
+    axes.axvline(float(level), color="0.5", linestyle=":", zorder=0)
+    axes.set_xlabel(f"{axes.get_xlabel()}; dotted: chance, {level}")
 
 
 def _dots(

@@ -145,8 +145,12 @@ def _zoo() -> str:
     }
     heads = ["name", "data", "image", "steps", "MB", *scores.values(), "selected", "data licence"]
     rows = [heads, ["---"] * len(heads)]
+    chances: dict[str, list[float]] = {score: [] for score in scores}
     for path in sorted(ZOO.glob("*/zoo.json")):
         model = json.loads(path.read_text(encoding="utf-8"))
+        stored = json.loads(path.with_name("scores.json").read_text(encoding="utf-8"))["test"]
+        for score in chances.keys() & stored["chance"].keys():
+            chances[score].append(stored["chance"][score])
         size = sum(file.stat().st_size for file in path.parent.iterdir()) / 1e6
         half = model["rescored"]["half"]
         rows.append(
@@ -161,6 +165,8 @@ def _zoo() -> str:
                 model["data_licence"],
             ]
         )
+    highest = [f"{max(levels):.2f}" for levels in chances.values()]
+    rows.append(["chance, highest", *[""] * 4, *highest, "", ""])
     return "\n".join("| " + " | ".join(row) + " |" for row in rows)
 
 
@@ -221,7 +227,8 @@ def _tally() -> str:
     """The sentence with the numbers of verdicts of all claims."""
     count = _counts()["all"]
     return (
-        f"**Of {count.total()} claims of papers {count['yes']} come out in these small models, "
+        f"**Of {count.total()} claims of papers, each counted once for every study that tries it, "
+        f"{count['yes']} come out in these small models, "
         f"{count['partly']} in part and {count['no']} not; {count['undecided']} are undecided, and "
         f"{count['example']} rest on one run of a kind.**"
     )

@@ -1,6 +1,7 @@
 import ast
 import doctest
 import inspect
+import itertools
 import json
 import re
 import runpy
@@ -10,6 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from dislab import base, metrics, plans
@@ -261,8 +263,14 @@ def test_every_picture_of_results_has_the_numbers_of_its_table() -> None:
         assert f"](../{picture})" in pages
     left, right = script["labels"]().axes
     rows = script["tables_of"]("labels_rooms")["labels"][1:-1]
-    dots = {line.get_xdata()[0] for line in left.lines}
+    dots = {line.get_xdata()[0] for line in left.lines if line.get_marker() != "None"}
     assert dots == {float(row[3].split()[0]) for row in rows}
+    chance = script["tables_of"]("labels_rooms")["labels"][-1][3]
+    for axes in (left, script["correlated"]().axes[1]):
+        assert axes.get_xlabel().endswith(f"; dotted: chance, {chance}")
+    levels = script["tables_of"]("locatello_rooms")["shares"][-1][1:]
+    names = script["locatello"]().axes[0].get_legend_handles_labels()[1]
+    assert [name.partition("below ")[2] for name in names] == [f"{n} by chance" for n in levels]
     assert right.get_xlabel().startswith("ρ with DCI D")
     returns = script["tables_of"]("darla_laptop")["returns"][1:-1]
     (axes,) = script["darla"]().axes
@@ -278,6 +286,20 @@ def test_the_pictures_of_curves_have_the_numbers_of_their_tables(name: str) -> N
     picture = (ROOT / f"docs/images/results/curves_{name}.svg").read_text()
     behind = f"python benchmarks/study_curves.py {name.partition('_')[0]}"
     assert script["origin"](json.loads(path.read_text())) in picture, behind
+
+
+def test_the_surface_of_a_score_has_its_level_by_chance() -> None:
+    script = runpy.run_path(str(ROOT / "benchmarks/study_curves.py"))
+    settings = itertools.product((3, 6), ("0.001", "0.002"), range(3))
+    table = pd.DataFrame(settings, columns=["latents", "norm", "seed"]).assign(state="finished")
+    for name in ("BETA", "FACTOR", "DCI"):
+        table[script[name]] = 0.1 * table["seed"]
+        table[f"{script[name]}/chance"] = 0.25
+    tables = script["surface_tables"](table)
+    assert tables["means"]["rows"][-1] == ["chance", "", "0.25", "0.25", "0.25"]
+    axes, bar = script["surface_figure"](tables, {"DCI D": 0.25}).axes
+    assert len(axes.texts) == 4
+    assert bar.get_ylabel() == "DCI D; chance: 0.25"
 
 
 def test_every_data_set_is_in_the_table_of_its_page() -> None:

@@ -50,6 +50,10 @@ def test_the_page_has_every_model_with_its_scores() -> None:
         record = json.loads((ZOO / name / "zoo.json").read_text(encoding="utf-8"))
         assert f"| {record['rescored']['half']['mig']:.2f} |" in rows[name]
         assert rows[name].count("|") == 12
+    scores = [json.loads(path.read_text(encoding="utf-8")) for path in ZOO.glob("*/scores.json")]
+    chance = max(one["test"]["chance"].get("factor_vae_score", 0.0) for one in scores)
+    (row,) = [line for line in page.splitlines() if line.startswith("| chance")]
+    assert row.split(" | ")[7] == f"{chance:.2f}"
     megabytes = sum(one.stat().st_size for one in ZOO.glob("*/*")) / 1e6
     for text in (page, (ROOT / "plugins/dislab-zoo/README.md").read_text(encoding="utf-8")):
         assert f"{megabytes:.0f} MB" in text
