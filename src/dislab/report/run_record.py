@@ -1,6 +1,8 @@
 """Reads a run folder into the form that a page shows."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from inspect import signature
 from itertools import compress, islice
 from pathlib import Path
 from types import MappingProxyType
@@ -11,11 +13,13 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from dislab.base import Dataset
 from dislab.codes.latent_order import LEAST, MAIN, own_latents
+from dislab.errors import InputError
 from dislab.metrics.evaluation import INFORMATION
 from dislab.metrics.score_table import blind_spot, is_detail, label, likelihood, score_rows
 from dislab.metrics.sheet import first_part, information_of
-from dislab.naming.classes import class_name, method_of
+from dislab.naming.classes import class_name, find_object, method_of
 from dislab.report.figures import (
     COLUMN,
     MOST_PANELS,
@@ -51,8 +55,6 @@ _COLUMNS: Final = {
 """Column headings by the suffix of a transfer score's name."""
 
 _SPLITS: Final = ("train", "validation", "test")
-_LIKE_PUBLISHED: Final = ("look", "published")
-"""A default of rendered images, left out: beside the class it would read as their source."""
 _PHONE: Final = 44
 """Letters, without gaps between columns, in a row of a table on a phone."""
 _MOST_STACKED: Final = 7
@@ -209,7 +211,7 @@ def facts_of(settings: Mapping[str, Any], scored: Mapping[str, Any]) -> dict[str
         "decoder": _described(arguments.get("decoder") or arguments.get("generator")),
         "latents": _text(arguments.get("latent_dim")),
         "likelihood": _text(arguments.get("likelihood")),
-        "data set": _described(_mapping(data, "init_args").get("dataset")),
+        "data set": _described(_without_defaults(_mapping(data, "init_args").get("dataset"))),
         "supervision": class_name(data),
         "steps": f"{steps:,}" if isinstance(steps, int) else "",
         "scored on": _images_of(_mapping(scored, "draw")) if _headline(scored) else "",
@@ -236,12 +238,21 @@ def _described(part: Any) -> str:
     if not class_name(part):
         return ""
     arguments = _mapping(part, "init_args") if isinstance(part, Mapping) else {}
-    settings = [
-        f"{name} {value}"
-        for name, value in arguments.items()
-        if _is_plain(value) and (name, value) != _LIKE_PUBLISHED
-    ]
+    settings = [f"{name} {value}" for name, value in arguments.items() if _is_plain(value)]
     return f"{class_name(part)} ({', '.join(settings)})" if settings else class_name(part)
+
+
+def _without_defaults(dataset: Any) -> Any:
+    """A data set without the arguments that are defaults of its class, if that is installed."""
+    cls = None
+    with suppress(InputError):
+        cls = find_object(_mapping({"": dataset}, "").get("class_path"), (Dataset,))
+    if cls is None:
+        return dataset
+    defaults = {name: item.default for name, item in signature(cls).parameters.items()}
+    arguments = _mapping(dataset, "init_args")
+    changed = {name: item for name, item in arguments.items() if defaults.get(name, cls) != item}
+    return {**dataset, "init_args": changed}
 
 
 def _is_plain(value: Any) -> bool:
