@@ -106,8 +106,8 @@ def claim_without_labels(choices: Sequence[Choice], chance: float) -> Claim:
     good = [choice.score for choice in choices if choice.helps]
     here = _figures(choices, chance) + (f" ({', '.join(good)})" if good else "")
     here += "".join(
-        f"; {choice.score}: ρ {choice.rho:.2f}, but regret {choice.regret:.2f}, at random "
-        f"{choice.at_random:.2f}"
+        f"; {choice.score}: ρ {choice.rho:.2f}, but the one run chosen has a regret of "
+        f"{choice.regret:.2f}, at random {choice.at_random:.2f}"
         for choice in choices
         if choice.is_ranked and not choice.helps
     )

@@ -313,7 +313,7 @@ def test_a_claim_on_a_selector_names_the_scores_and_why_a_rank_correlation_is_no
     assert claims.selection.claim_without_labels(choices[1:], 0.16).cells()[1] == "yes"
     assert claim.here == (
         "ρ -0.50 (SAP) to 0.33 (MIG), by chance below 0.16; helps in 0 of 3 tests; MIG: ρ 0.33, "
-        "but regret 0.23, at random 0.19"
+        "but the one run chosen has a regret of 0.23, at random 0.19"
     )
     choices[0] = choice("MIG", "UDR", 0.33, 0.48, 0.001, 0.1, 0.19)
     claim = claims.selection.claim_without_labels(choices, 0.16)
