@@ -213,6 +213,7 @@ def test_factors_without_the_nuisance() -> None:
     nuisance = Factor("n", (0.0, 1.0), nuisance=True)
     grid = FactorSpace((kept[0], nuisance, kept[1]))
     assert grid.essential == (0, 2)
+    assert grid.essential_names == (kept[0].name, kept[1].name)
     assert grid.without_nuisance().factors == kept
     assert grid.without_nuisance().table is None
     rows = np.array([[1, 0, 2], [1, 1, 2], [0, 0, 1]])

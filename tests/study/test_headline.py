@@ -80,7 +80,7 @@ def test_a_verdict_has_the_range_over_conditions_that_all_methods_share() -> Non
     table["score.mig"] += 0.1 * (table["strength"] == 2) * (table["method"] == "m1")
     said = verdict(table, ["method", "strength"], SCORES)
     assert said.startswith("MIG, averaged over strength: m1 is 0.350 above m0 (two seeds: no")
-    ends = " By strength it ranges from 0.300 (1.0) to 0.400 (2.0)."
+    ends = " By strength the difference ranges from 0.300 (1.0) to 0.400 (2.0)."
     assert said.endswith(ends)
     table["score.mig"] *= -1
     assert verdict(table, ["method", "strength"], SCORES).endswith(ends)

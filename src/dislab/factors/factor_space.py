@@ -124,6 +124,11 @@ class FactorSpace:
         """Columns of the factors that are not nuisance factors."""
         return tuple(column for column, factor in enumerate(self.factors) if not factor.nuisance)
 
+    @property
+    def essential_names(self) -> tuple[str, ...]:
+        """Names of the factors that are not nuisance factors."""
+        return tuple(factor.name for factor in self.factors if not factor.nuisance)
+
     def without_nuisance(self) -> "FactorSpace":
         """The space without nuisance factors, with the existing combinations of values.
 

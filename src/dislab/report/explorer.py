@@ -168,7 +168,7 @@ def _sliders(
         carried, factor = order.carried[latent], ""
         detail = [codes.amounts[latent]]
         if carried is not None:
-            factor = data.factors.names[data.factors.essential[carried.factor]]
+            factor = data.factors.essential_names[carried.factor]
             detail.append(f"{carried.nats:.2f} nats on {factor}")
             is_own = carried.is_own if owners is None else owners.get(factor) == latent
             factor = factor if is_own else f"partly {factor}"

@@ -144,7 +144,7 @@ def write_codes(
     arrays |= {
         "checkpoint": np.array(Path(checkpoint or "").name),
         "states": states,
-        "names": np.array([space.names[column] for column in columns], dtype=str),
+        "names": np.array(space.essential_names, dtype=str),
     }
     if columns and len(space.complete(states)) == len(states):
         arrays["factors"] = space.positions(states)[:, columns]

@@ -141,7 +141,7 @@ class OpenRun:
         return encoding._replace(
             factors=encoding.factors[:, columns],
             values=encoding.values[:, columns],
-            names=tuple(space.names[column] for column in columns),
+            names=space.essential_names,
         )
 
 

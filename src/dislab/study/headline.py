@@ -244,7 +244,7 @@ def _range_of(
         f"{row['above']:.3f} ({', '.join(str(row[name]) for name in crossed)})"
         for row in (rows[0], rows[-1])
     )
-    return f" By {' and '.join(map(label, crossed))} it ranges from {least} to {most}."
+    return f" By {' and '.join(map(label, crossed))} the difference ranges from {least} to {most}."
 
 
 def _sentence(row: Mapping[Any, Any], axis: str, target: str, count: int) -> str:

@@ -141,8 +141,7 @@ class Traversals(Picture):
 
         space = data.factors
         positions = torch.from_numpy(space.positions(reference)[:, space.essential])
-        names = [space.names[column] for column in space.essential]
-        order = latent_order(module, over, positions, names)
+        order = latent_order(module, over, positions, space.essential_names)
         order = order.chosen(self.chosen or order.latents[: self.latents])
         with evaluating(module, precision):
             image = images_of(data, module, states[: self.images], precision)
