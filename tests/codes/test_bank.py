@@ -96,7 +96,7 @@ def test_codes_of_extreme_size_pass_unchanged(factor: float) -> None:
         ([CODES[:, 0]], [FACTORS], r"shape \(images, latents\).*got \(3,\); codes\[:, None\]"),
         ([CODES[:, :0]], [FACTORS], r"got \(3, 0\)"),
         ([CODES, CODES[:, :2]], [FACTORS, FACTORS], r"got \(3, 3\), \(3, 2\)"),
-        ([CODES.to(torch.complex64)], [FACTORS], "real numbers, not torch.complex64"),
+        ([CODES.to(torch.complex64)], [FACTORS], "codes are complex numbers; give real ones"),
         ([CODES], [FACTORS[:2]], "3 codes, but the factors of 2 images"),
         ([CODES], [FACTORS.float()], "integers that number the values, not torch.float32"),
         ([CODES], [FACTORS.bool()], "not torch.bool"),

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from dislab.errors import InputError
-from dislab.factors import Factor, FactorSpace, Kind
+from dislab.factors import Factor, FactorSpace, PlainKind
 from dislab.metrics import (
     DCI,
     DCIES,
@@ -117,10 +117,10 @@ def test_numbers_are_found_and_one_line_says_so() -> None:
 
 def test_the_kind_that_is_named_is_taken() -> None:
     factors = measured(400)
-    kinds: dict[str, Kind] = {"factor_0": "continuous", "factor_1": "continuous"}
+    kinds: dict[str, PlainKind] = {"factor_0": "continuous", "factor_1": "continuous"}
     named = evaluate(perfect(factors), factors, "MIG", kinds=kinds)
     assert named == scored("MIG", perfect(factors), factors)
-    levels: dict[str, Kind] = {"factor_0": "ordinal", "factor_1": "ordinal"}
+    levels: dict[str, PlainKind] = {"factor_0": "ordinal", "factor_1": "ordinal"}
     classes = evaluate(perfect(factors), factors, "MIG", kinds=levels)
     assert classes["mig"] < 0.1 < named["mig"]
     few = np.random.default_rng(0).integers(12, size=(400, 2))

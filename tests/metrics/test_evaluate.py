@@ -254,7 +254,16 @@ def with_nan(codes: Any) -> Any:
         ({"factors": draw()[1][:0]}, "factors has no rows"),
         ({"factors": draw()[1] - 1}, "factor factor_0 holds -1, but integers must be value"),
         ({"factors": draw()[1] * 10**6}, "factor factor_0 holds 2000000, .*numpy.unique"),
-        ({"factors": draw()[1] > 0}, "not torch.bool"),
+        ({"factors": draw()[1] * 1j}, "factors are complex numbers; give real ones"),
+        ({"codes": draw()[0] * 1j}, "codes are complex numbers; give real ones"),
+        ({"seed": "a"}, "seed is 'a'; it must be a whole number"),
+        ({"confidence": "a"}, "confidence is 'a'; it must be a number"),
+        ({"bootstrap": None}, "bootstrap is None; it must be a whole number"),
+        ({"shuffle": "no"}, "shuffle is 'no'; it must be True or False"),
+        ({"names": "abc"}, "names is 'abc'; it must be a list, and not text"),
+        ({"groups": "01"}, "groups is '01'; it must be a list, and not text"),
+        ({"kinds": ["ordinal"]}, r"kinds is \['ordinal'\]; it must be a dictionary"),
+        ({"space": (3, 3)}, r"space is \(3, 3\); it must be a FactorSpace"),
         ({"factors": draw()[1] * 0}, "none of factor_0, factor_1, factor_2 takes more than one"),
         ({"codes": draw()[0][:1], "factors": draw()[1][:1]}, "none of factor_0"),
         ({"names": list("abc"), "space": FactorSpace((Factor("a", (1.0,)),))}, "not both"),
@@ -265,6 +274,12 @@ def test_bad_input_is_named(change: dict[str, Any], message: str) -> None:
     given = {"codes": codes, "factors": factors, "metrics": ["MIG"]} | change
     with pytest.raises(InputError, match=message):
         evaluate(**given)
+
+
+def test_truth_values_are_factors_of_two_values() -> None:
+    codes, factors = draw()
+    numbered = evaluate(codes, (factors > 0).astype(int), ["MIG"])
+    assert evaluate(codes, factors > 0, ["MIG"]) == numbered
 
 
 KNOWN_FROM_FACTORS_ONLY = (

@@ -41,11 +41,16 @@ def read_arrays(path: Path, needed: Sequence[str]) -> dict[str, Any]:
                 raise InputError(f"{lacks}; {written} writes what is needed")
             # other arrays may be large, such as the images
             read = [key for key in stored if key in (*needed, *_NAMES) or key.startswith(_VALUES)]
-            return {key: stored[key] for key in read}
+            return {key: _numbered(stored[key]) for key in read}
     except InputError:
         raise
     except Exception as error:  # numpy, zipfile and zlib raise many types of errors
         raise InputError(f"{path} cannot be read as .npz: {_reason(error)}") from error
+
+
+def _numbered(array: Any) -> Any:
+    """The array, with truth values as 0 and 1."""
+    return array.astype(np.int64) if array.dtype == bool else array
 
 
 def names_of(arrays: Mapping[str, Any]) -> list[str] | None:

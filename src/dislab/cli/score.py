@@ -16,7 +16,7 @@ from dislab.yaml_files import CONFIG, is_yaml, no_run, parse_yaml, read_mapping
 
 if TYPE_CHECKING:
     from dislab.base import MetricBuilder
-    from dislab.factors import Kind
+    from dislab.factors import PlainKind
     from dislab.metrics import Evaluation
 
 _SHEET: Final = "score --sheet"
@@ -36,7 +36,7 @@ def run(args: list[str]) -> int:
     options = _parser().parse_args(args)
     path = _file(Path(options.codes), options.checkpoint)
     from dislab.cli.arrays import measured_factors, names_of, read_arrays, write_record
-    from dislab.metrics import evaluate_fully
+    from dislab.metrics.array_scores import prepare
     from dislab.metrics.score_table import score_table, title
 
     _check_outputs(options)
@@ -45,11 +45,9 @@ def run(args: list[str]) -> int:
     groups = None if options.groups is None else [_columns(word) for word in options.groups]
     arrays = read_arrays(path, ("codes", "factors"))
     names = options.names or names_of(arrays)
-    scores = "the default scores" if chosen is None else ", ".join(map(title, chosen))
-    print(f"Scoring {len(arrays['codes']):,} images by {scores} …", file=sys.stderr)
     with warnings.catch_warnings():
         warnings.simplefilter("default", UserWarning)
-        evaluation = evaluate_fully(
+        prepared = prepare(
             arrays["codes"],
             measured_factors(path, arrays, names, kinds),
             chosen,
@@ -60,8 +58,10 @@ def run(args: list[str]) -> int:
             shuffle=not options.in_order,
             kinds=kinds,
             groups=groups,
-            chance=not options.no_chance,
         )
+        scores = "the default scores" if chosen is None else ", ".join(map(title, chosen))
+        print(f"Scoring {len(prepared.bank):,} images by {scores} …", file=sys.stderr)
+        evaluation = prepared.evaluation(chance=not options.no_chance)
     print(score_table(evaluation.values, evaluation.intervals, {}, evaluation.chance))
     if options.json:
         write_record(Path(options.json), path, evaluation.record())
@@ -144,20 +144,18 @@ def _add_estimates(parser: argparse._ActionsContainer) -> None:
     )
 
 
-def _kinds(words: list[str]) -> "dict[str, Kind]":
+def _kinds(words: list[str]) -> "dict[str, PlainKind]":
     """The kinds of factors by name."""
-    from dislab.factors import Kind
+    from dislab.factors import PlainKind
     from dislab.functional.checks import check_choice
 
-    # a circular factor would need its period, which affects no score
-    allowed = [kind for kind in get_args(Kind) if kind != "circular"]
-    kinds: dict[str, Kind] = {}
+    kinds: dict[str, PlainKind] = {}
     for word in words:
         name, equals, kind = word.rpartition("=")
         if not equals or not name:
             raise InputError(f"--kinds has {word!r}; write NAME=KIND, such as x=continuous")
-        check_choice(f"the kind of {name}", kind, allowed)
-        kinds[name] = cast("Kind", kind)
+        check_choice(f"the kind of {name}", kind, get_args(PlainKind))
+        kinds[name] = cast("PlainKind", kind)
     return kinds
 
 

@@ -46,7 +46,9 @@ def checked_codes(batches: Sequence[Tensor]) -> Float[Tensor, "image latent"]:
         )
     codes = torch.cat([batch.detach() for batch in batches])
     if codes.is_complex():
-        raise InputError(f"codes are real numbers, not {codes.dtype}")
+        raise InputError(
+            "codes are complex numbers; give real ones, such as real and imaginary parts as columns"
+        )
     codes = codes.to(torch.float64)
     if len(codes):
         low, high = codes.aminmax(dim=0)  # valid codes need only this pass

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from dislab.errors import InputError, suggestion, warn
 
 Kind = Literal["ordinal", "categorical", "circular", "continuous"]
+PlainKind = Literal["ordinal", "categorical", "continuous"]
 """Structure of a factor's values: ordered, unordered, circular, or measured numbers that rarely
 repeat."""
 

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,15 @@ from dislab.codes.bank import CodeBank, checked
 from dislab.codes.checks import checked_codes
 from dislab.codes.statistics import check_groups, first_components
 from dislab.errors import InputError, suggestion
-from dislab.factors import Factor, FactorSpace, Kind, are_measured, column_names, warn_of_measured
+from dislab.factors import (
+    Factor,
+    FactorSpace,
+    PlainKind,
+    are_measured,
+    column_names,
+    warn_of_measured,
+)
+from dislab.functional.checks import check_choice
 from dislab.functional.random import host_generator
 
 Array: TypeAlias = npt.ArrayLike | Tensor | Sequence[Any]
@@ -33,7 +41,7 @@ def bank_of(
     names: Sequence[str] | None,
     space: FactorSpace | None,
     order: int | None,
-    kinds: Mapping[str, Kind] | None = None,
+    kinds: Mapping[str, PlainKind] | None = None,
     groups: Groups | None = None,
 ) -> tuple[CodeBank, FactorSpace]:
     """Checked codes and factors, and the factor space.
@@ -42,6 +50,8 @@ def bank_of(
     keeps their order.
     """
     latent_codes, positions = _latents(tensor("codes", codes), groups), tensor("factors", factors)
+    if positions.dtype == torch.bool:
+        positions = positions.to(torch.int64)
     if space is not None and (names is not None or kinds is not None):
         raise InputError(
             "give names and kinds, or a space, not both: a space has names and kinds of its own"
@@ -90,7 +100,7 @@ def tensor(what: str, array: object) -> Tensor:
 
 
 def _numbered(
-    table: Tensor, names: Sequence[str] | None, kinds: Mapping[str, Kind]
+    table: Tensor, names: Sequence[str] | None, kinds: Mapping[str, PlainKind]
 ) -> tuple[FactorSpace, Tensor]:
     """The factor space of a table of numbers, and the positions of its rows."""
     if table.ndim != 2 or not table.shape[1]:
@@ -119,25 +129,26 @@ def _numbered(
     return FactorSpace(factors, table=np.unique(positions.cpu().numpy(), axis=0)), positions
 
 
-def _check_table(table: Tensor, names: Sequence[str], kinds: Mapping[str, Kind]) -> None:
+def _check_table(table: Tensor, names: Sequence[str], kinds: Mapping[str, PlainKind]) -> None:
     """Refuses names and kinds that do not fit the columns, and columns that hold no numbers."""
     if len(names) != table.shape[1]:
         raise InputError(f"{len(names)} names for {table.shape[1]} factors: {', '.join(names)}")
     if not len(table):
         raise InputError("factors has no rows; give the factors of at least one image")
-    if table.is_complex() or table.dtype == torch.bool:
-        raise InputError(f"factors are numbers, not {table.dtype}")
+    if table.is_complex():
+        raise InputError("factors are complex numbers; give real ones, such as angles")
     for name in kinds:
         if name not in names:
             hint = suggestion(name, names)
             raise InputError(
                 f"kinds names {name!r}{hint}, which is no factor; they are {', '.join(names)}"
             )
-        if kinds[name] == "circular":
+        if str(kinds[name]) == "circular":
             raise InputError(
                 f"kinds: {name} is circular, and its period is missing; give "
                 "space=FactorSpace([Factor(name, values, 'circular', period=…), …]) instead"
             )
+        check_choice(f"the kind of {name}", kinds[name], get_args(PlainKind))
     for name, broken in zip(names, (~table.isfinite()).sum(0).tolist(), strict=True):
         if broken:
             raise InputError(
@@ -147,7 +158,7 @@ def _check_table(table: Tensor, names: Sequence[str], kinds: Mapping[str, Kind])
 
 
 def _factor(
-    name: str, column: Shaped[Tensor, " image"], kind: Kind | None
+    name: str, column: Shaped[Tensor, " image"], kind: PlainKind | None
 ) -> tuple[Factor, Int[Tensor, " image"]]:
     """One factor and the positions of the images; integers from 0 are taken as value numbers."""
     values, positions = torch.unique(column, return_inverse=True)

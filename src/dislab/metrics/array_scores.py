@@ -2,15 +2,16 @@
 
 import functools
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from dislab import plugins
 from dislab.base import MetricBuilder
+from dislab.codes.bank import CodeBank
 from dislab.errors import InputError, warn
-from dislab.factors import FactorSpace, Kind
-from dislab.functional.checks import check_count
+from dislab.factors import FactorSpace, PlainKind
+from dislab.functional.checks import check_count, checks_types
 from dislab.metrics._arrays import Array, Groups, bank_of
-from dislab.metrics.evaluation import Bootstrap, Evaluation, score_bank
+from dislab.metrics.evaluation import Bootstrap, Evaluation, built, score_bank
 from dislab.naming.builders import Choices as Parts
 from dislab.naming.builders import chosen
 
@@ -37,6 +38,7 @@ class SkippedScoreWarning(UserWarning):
     """A score of the default set was skipped because it cannot score these codes."""
 
 
+@checks_types
 def evaluate(
     codes: "Array",
     factors: "Array",
@@ -47,7 +49,7 @@ def evaluate(
     confidence: float = 0.95,
     seed: int = 0,
     shuffle: bool = True,
-    kinds: Mapping[str, Kind] | None = None,
+    kinds: Mapping[str, PlainKind] | None = None,
     groups: Groups | None = None,
 ) -> dict[str, float]:
     """The scores of codes against factors, by name.
@@ -73,8 +75,9 @@ def evaluate(
             set.
         shuffle: Whether to put the images in random order first, which scores need that learn from
             the first images and test on the last ones.
-        kinds: Kind of each factor, by its name. Unless given, a factor is ordinal, or continuous if
-            it has nearly as many distinct values as there are images.
+        kinds: Kind of each factor, by its name: ordinal, categorical or continuous. Unless given, a
+            factor is ordinal, or continuous if it has nearly as many distinct values as there are
+            images. Circular factors, which have a period, are given by `space`.
         groups: Columns of each vector-valued latent, such as `[[0, 1], [2, 3]]`, which is reduced
             to its first principal component. Unless given, each column is a latent, or each vector
             if codes have shape (images, latents, columns).
@@ -111,6 +114,7 @@ def evaluate(
     return full.values | ends
 
 
+@checks_types
 def evaluate_fully(
     codes: "Array",
     factors: "Array",
@@ -121,7 +125,7 @@ def evaluate_fully(
     confidence: float = 0.95,
     seed: int = 0,
     shuffle: bool = True,
-    kinds: Mapping[str, Kind] | None = None,
+    kinds: Mapping[str, PlainKind] | None = None,
     groups: Groups | None = None,
     chance: bool = True,
 ) -> Evaluation:
@@ -131,22 +135,57 @@ def evaluate_fully(
     each score is computed too: the score of codes of other images, and for DCI that of a prediction
     of the most frequent value.
     """
+    prepared = prepare(
+        codes, factors, metrics, names, space, bootstrap, confidence, seed, shuffle, kinds, groups
+    )
+    return prepared.evaluation(chance)
+
+
+class Prepared(NamedTuple):
+    """Checked codes and factors, and the builders and settings of their scores."""
+
+    builders: dict[str, MetricBuilder]
+    space: FactorSpace
+    bank: CodeBank
+    bootstrap: Bootstrap
+    optional: bool
+    sampling: dict[str, Any]
+
+    def evaluation(self, chance: bool) -> Evaluation:
+        """The scores of the codes."""
+        evaluation = score_bank(*self[:-1], chance=chance)
+        for name, reason in evaluation.skipped.items():
+            warn(f"{name} was not taken: {reason}", SkippedScoreWarning)
+        return evaluation._replace(provenance={**evaluation.provenance, **self.sampling})
+
+
+def prepare(
+    codes: "Array",
+    factors: "Array",
+    metrics: "Choices" = None,
+    names: Sequence[str] | None = None,
+    space: FactorSpace | None = None,
+    bootstrap: int = 0,
+    confidence: float = 0.95,
+    seed: int = 0,
+    shuffle: bool = True,
+    kinds: Mapping[str, PlainKind] | None = None,
+    groups: Groups | None = None,
+) -> Prepared:
+    """Checks all arguments of `evaluate` before anything is scored."""
     check_count("bootstrap", bootstrap, 0, most=1_000_000)
     if not 0 < confidence < 1:
         raise InputError(f"confidence is {confidence}; it must lie between 0 and 1, both excluded")
     chosen = builders(metrics, seed)
     order = seed if shuffle else None
     bank, space = bank_of(codes, factors, names, space, order, kinds, groups)
-    resampling = Bootstrap(bootstrap, confidence, seed)
-    evaluation = score_bank(
-        chosen, space, bank, resampling, optional=metrics is None, chance=chance
-    )
-    for name, reason in evaluation.skipped.items():
-        warn(f"{name} was not taken: {reason}", SkippedScoreWarning)
+    for name, build in chosen.items():
+        built(name, build, space)  # refuses wrong settings
     sampling: dict[str, Any] = {"seed": seed, "shuffled": shuffle}
     if groups is not None:
         sampling["groups"] = [list(group) for group in groups]
-    return evaluation._replace(provenance={**evaluation.provenance, **sampling})
+    resampling = Bootstrap(bootstrap, confidence, seed)
+    return Prepared(chosen, space, bank, resampling, metrics is None, sampling)
 
 
 def builders(choices: Choices, seed: int) -> dict[str, MetricBuilder]:

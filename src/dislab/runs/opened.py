@@ -16,7 +16,7 @@ from dislab.base.datamodule import draw_states, drawable
 from dislab.base.inference import precision_of
 from dislab.errors import InputError, one_line, suggestion
 from dislab.factors import Indices
-from dislab.functional.checks import check_count
+from dislab.functional.checks import check_count, checks_types
 from dislab.naming.classes import ForeignNameError, method_of
 from dislab.naming.rebuilding import built_part
 from dislab.runs.checkpoints import read_checkpoint
@@ -145,6 +145,7 @@ class OpenRun:
         )
 
 
+@checks_types
 def open_run(run: str | Path, data: DataModule | None = None) -> OpenRun:
     """Loads the model of a finished run together with its data, ready to encode.
 
