@@ -122,12 +122,15 @@ def warn(message: str, category: type[Warning]) -> None:
 
 
 def one_line(message: object) -> str:
-    """The text of an error or a warning in one line.
+    """The text of an error or a warning in one line, without a full stop at its end.
 
     Args:
         message: An error, a warning or a text.
+
+    >>> f"pulling failed: {one_line('No such name.')}; check the name"
+    'pulling failed: No such name; check the name'
     """
-    return printable(" ".join(str(message).split()))
+    return printable(" ".join(str(message).split())).removesuffix(".")
 
 
 def printable(text: str) -> str:

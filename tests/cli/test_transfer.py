@@ -148,8 +148,15 @@ def test_mistakes_with_runs_end_with_one_line(run: str, capsys: pytest.CaptureFi
     capsys.readouterr()
     for args, message in (
         (["nowhere"], "nowhere is no run: it does not exist; runs are in runs/"),
-        ([run], "no scenario that comes with dislab was made for DSprites; name some by --sce"),
-        ([run, "--scenarios", "finger_ood1_a"], "scenario finger_ood1_a: no factor is named 'c"),
+        (
+            [run],
+            "no scenario that comes with dislab was made for DSprites; write one of your own, a "
+            "YAML file such as {train: {x: [0, 1]}, test: {x: [2, 3]}}",
+        ),
+        (
+            [run, "--scenarios", "finger_ood1_a"],
+            "the scenario was made for RobotFinger, and the data of the run are DSprites: write",
+        ),
         ([run, "--scenarios", "finger"], "no scenario is named 'finger'"),
         ([run, "--scenarios", HEARTS, "--predictors", "Rigde"], "did you mean Ridge?"),
         (
@@ -177,6 +184,7 @@ def test_mistakes_with_runs_end_with_one_line(run: str, capsys: pytest.CaptureFi
         error = capsys.readouterr().err
         assert message in error
         assert error.strip().splitlines()[-1].startswith("dislab: error: ")
+        assert "Scoring" not in error
 
 
 def test_a_run_whose_data_cannot_be_read_is_a_message(

@@ -185,7 +185,10 @@ def test_a_repository_cannot_make_a_user_run_code(
     [
         (["pull", "somebody/absent"], "pulling somebody/absent failed: "),
         (["pull", "somebody/other"], "somebody/other holds no model of dislab"),
-        (["pull", "a/b/c"], "pulling a/b/c failed: "),
+        (["pull", "a/b/c"], "'a/b/c' is no name of a repository; write user/name"),
+        (["pull", "../x"], "'../x' is no name of a repository; write user/name"),
+        (["pull", "x"], "'x' is no name of a repository; write user/name"),
+        (["push", "RUN", "notaname"], "'notaname' is no name of a repository; write user/name"),
         (
             ["push", "nowhere", "somebody/new"],
             "nowhere is no run: it does not exist; runs are in runs",
@@ -196,9 +199,10 @@ def test_mistakes_get_one_message(
     words: list[str], message: str, hub: Hub, capsys: pytest.CaptureFixture[str]
 ) -> None:
     hub.repositories["somebody/other"] = {"README.md": b"pictures of cats"}
-    assert main(words) == 2
+    assert main([str(RUN) if word == "RUN" else word for word in words]) == 2
     said = capsys.readouterr().err
     assert message in said
+    assert ".;" not in said
     assert said.count("\n") == 1
     assert not any(Path().iterdir())
 

@@ -9,7 +9,7 @@ from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
 
 from dislab.base.parts import Regularizer
-from dislab.errors import DivergenceError, InputError
+from dislab.errors import DivergenceError, InputError, one_line
 
 _FUSABLE: Final = (torch.optim.Adam, torch.optim.AdamW)
 
@@ -34,7 +34,9 @@ def optimizer_of(make: OptimizerCallable, groups: list[dict[str, Any]]) -> Optim
     try:
         optimizer = make(groups)
     except (ValueError, RuntimeError) as error:
-        raise InputError(f"the optimizer refuses its settings: {error}; change them") from error
+        raise InputError(
+            f"the optimizer refuses its settings: {one_line(error)}; change them"
+        ) from error
     unknown = {key for group in groups for key in group} - {"params", *optimizer.defaults}
     if unknown:
         raise InputError(
@@ -54,7 +56,9 @@ def scheduler_of(make: LRSchedulerCallable, optimizer: Optimizer) -> LRScheduler
     try:
         scheduler = make(optimizer)
     except (ValueError, TypeError, ArithmeticError) as error:
-        raise InputError(f"the scheduler refuses its settings: {error}; change them") from error
+        raise InputError(
+            f"the scheduler refuses its settings: {one_line(error)}; change them"
+        ) from error
     if isinstance(scheduler, ReduceLROnPlateau):
         raise InputError(
             f"{type(scheduler).__name__} waits for a score, but a schedule advances after each "

@@ -379,5 +379,5 @@ def check_optimizer(model: Objective) -> None:
             optimizers["lr_scheduler"]["scheduler"].step()
     except (ValueError, TypeError, ArithmeticError) as error:
         raise InputError(
-            f"the scheduler fails at its first step: {error}; change its settings"
+            f"the scheduler fails at its first step: {one_line(error)}; change its settings"
         ) from error

@@ -31,6 +31,11 @@ conditions of scenarios refer to: numbers in its unit, or texts for a kind; with
 numbers 0, 1, 2, …."""
 
 _OTHERWISE: Final = ". Codes of another program are scored with --codes"
+_OWN_SCENARIO: Final = (
+    "write one of your own, a YAML file such as {train: {x: [0, 1]}, test: {x: [2, 3]}} with "
+    "values of a factor x of the data, and name it by --scenarios FILE.yaml (docs/transfer.md, "
+    "Scenarios)"
+)
 _EXAMPLE: Final = "ridge: {class_path: Ridge, init_args: {penalty: 0.1}}"
 
 _OF_RUNS: Final[dict[str, Any]] = {
@@ -238,8 +243,7 @@ def _scored(folder: Path, options: argparse.Namespace) -> "Transfer | None":
     check_count("reconstructions", options.reconstructions, 0, most=100)
     check_predictors(predictors)
     opened = made_ready(checkpoint, model, data, config)
-    if not options.scenarios:
-        scenarios = _fitting(opened.data, scenarios, sizes)
+    scenarios = _fitting(opened.data, scenarios, sizes, bool(options.scenarios))
     names = ", ".join(scenario.name for scenario in scenarios)
     print(f"Scoring {folder} by {', '.join(predictors)} in {names} …", file=sys.stderr)
     transfer, path = score_run(
@@ -289,36 +293,51 @@ def _choices(words: Sequence[str] | None) -> "Choices":
 
 
 def _fitting(
-    data: "DataModule", scenarios: "Sequence[Scenario]", sizes: "Sizes"
+    data: "DataModule", scenarios: "Sequence[Scenario]", sizes: "Sizes", named: bool
 ) -> "list[Scenario]":
-    """The scenarios for which prepared data have states; says which ones are left out."""
+    """The scenarios for which prepared data have states; says which ones are left out.
+
+    A scenario that the user `named` is refused instead.
+    """
     from dislab.transfer.shifts import shifts_of
 
-    fitting, faults = [], []
+    fitting, faults, dataset = [], [], type(data.dataset).__name__
     for scenario in scenarios:
         try:
             shifts_of(data, [scenario], sizes)
         except InputError as error:
+            if named and scenario.made_for not in ("", dataset):
+                raise InputError(
+                    f"{error}; the scenario was made for {scenario.made_for}, and the data of the "
+                    f"run are {dataset}: {_choice_for(dataset)}"
+                ) from error
+            if named:
+                raise
             faults.append(str(error))
         else:
             fitting.append(scenario)
     if not fitting:
         raise InputError(
-            "no scenario that comes with dislab fits the data of this run; name YAML files of your "
-            f"own by --scenarios. {'; '.join(faults)}"
+            "no scenario that comes with dislab fits the data of this run; "
+            f"{_OWN_SCENARIO}. {'; '.join(faults)}"
         )
     for fault in faults:
         print(f"Left out: {fault}", file=sys.stderr)
     return fitting
 
 
+def _choice_for(dataset: str) -> str:
+    """The scenarios for a data set, or how to write one."""
+    from dislab.transfer import made_for
+
+    names = [scenario.name for scenario in made_for(dataset)]
+    return f"name one of {', '.join(names)}" if names else _OWN_SCENARIO
+
+
 def _suitable(data: "DataModule") -> "list[Scenario]":
-    from dislab.transfer import made_for, shipped
+    from dislab.transfer import made_for
 
     name = type(data.dataset).__name__
     if not (suitable := made_for(name)):
-        raise InputError(
-            f"no scenario that comes with dislab was made for {name}; name some by --scenarios: "
-            f"YAML files of your own, or {', '.join(shipped())}"
-        )
+        raise InputError(f"no scenario that comes with dislab was made for {name}; {_OWN_SCENARIO}")
     return suitable

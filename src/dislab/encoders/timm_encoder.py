@@ -8,7 +8,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from dislab.base import Encoder, ImageShape
-from dislab.errors import InputError, explained
+from dislab.errors import InputError, explained, one_line
 
 
 @final
@@ -59,7 +59,7 @@ class TimmEncoder(Encoder):
                 self.network.eval()(torch.zeros(1, *image_shape))
         except (AssertionError, RuntimeError, TypeError, ValueError) as error:
             raise InputError(
-                f"{backbone} refuses {channels}×{height}×{width} images: {error}; "
+                f"{backbone} refuses {channels}×{height}×{width} images: {one_line(error)}; "
                 "choose another backbone or size"
             ) from error
         self.network.train()

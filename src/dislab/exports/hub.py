@@ -1,5 +1,6 @@
 """Upload and download models on the Hugging Face Hub, as safetensors with a card."""
 
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ from dislab.storage import new_folder
 
 FILES: Final = (WEIGHTS, SETTINGS, CARD, CONFIG, SCORES)
 """The files that are exchanged; other files of a repository are ignored."""
+_NAME: Final = re.compile(r"\w[\w.-]*/\w[\w.-]*", re.ASCII)
 _NOT_ALLOWED: Final = (401, 403, 404)
 """HTTP status codes without a login; for a private repository the Hub answers that it does not
 exist."""
@@ -34,9 +36,10 @@ def push(run: str | Path, repository: str, private: bool = False, half: bool = F
         half: Whether weights are stored in half precision.
 
     Raises:
-        InputError: `huggingface_hub` is not installed, the run cannot be exported, or the Hub
-            refuses, such as without a login.
+        InputError: The name has another form, `huggingface_hub` is not installed, the run cannot be
+            exported, or the Hub refuses, such as without a login.
     """
+    _check_name(repository)
     hub = _library()
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary, "model")
@@ -73,9 +76,10 @@ def pull(repository: str, out: str | Path, revision: str | None = None) -> Path:
         revision: A branch, tag or commit; None is the newest.
 
     Raises:
-        InputError: `huggingface_hub` is not installed, the repository cannot be read or holds no
-            model of dislab, or the model cannot be loaded.
+        InputError: The name has another form, `huggingface_hub` is not installed, the repository
+            cannot be read or holds no model of dislab, or the model cannot be loaded.
     """
+    _check_name(repository)
     hub = _library()
     with new_folder("--out", Path(out)) as folder:
         with _explained(f"pulling {repository}"):
@@ -98,6 +102,15 @@ def pull(repository: str, out: str | Path, revision: str | None = None) -> Path:
             reason = str(error).replace(f"{folder}", repository)
             raise InputError(reason) from error
     return Path(out)
+
+
+def _check_name(repository: str) -> None:
+    """Refuses a name that the Hub cannot have, before anything is exported or sent."""
+    if not _NAME.fullmatch(repository):
+        raise InputError(
+            f"{repository!r:.80} is no name of a repository; write user/name, such as "
+            "me/factorvae, in letters without accents, digits and . _ -"
+        )
 
 
 def _library() -> Any:

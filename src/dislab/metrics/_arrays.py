@@ -13,7 +13,7 @@ from torch import Tensor
 from dislab.codes.bank import CodeBank, checked
 from dislab.codes.checks import checked_codes
 from dislab.codes.statistics import check_groups, first_components
-from dislab.errors import InputError, suggestion
+from dislab.errors import InputError, one_line, suggestion
 from dislab.factors import (
     Factor,
     FactorSpace,
@@ -90,7 +90,9 @@ def tensor(what: str, array: object) -> Tensor:
     try:
         values = np.asarray(array)
     except ValueError as error:
-        raise InputError(f"{what} are no table: {error}; give rows of equal length") from error
+        raise InputError(
+            f"{what} are no table: {one_line(error)}; give rows of equal length"
+        ) from error
     if values.dtype.kind not in "biufc":
         advice = "numpy.unique(column, return_inverse=True)[1] numbers the names of a column"
         raise InputError(f"{what} must be numbers, not of type {values.dtype}; {advice}")

@@ -18,7 +18,7 @@ from torch import Tensor
 from tqdm import tqdm
 
 from dislab.datasets.bank.blocks import Blocks, Rows, journal, write_blocks
-from dislab.errors import InputError
+from dislab.errors import InputError, one_line
 from dislab.storage import atomic, locked, read_json, remove_leftovers, sha256, unreadable
 
 __all__ = [
@@ -87,7 +87,7 @@ def open_bank(spec: BankSpec) -> UInt8[Tensor, "row byte"]:
     except PermissionError as error:
         raise unreadable(spec.path, error) from error
     except (OSError, ValueError) as error:
-        raise InputError(f"{spec.path} cannot be mapped: {error}; remove it") from error
+        raise InputError(f"{spec.path} cannot be mapped: {one_line(error)}; remove it") from error
     if rows.shape != spec.shape or rows.dtype != np.uint8:
         raise InputError(f"{spec.path} holds {rows.dtype} of shape {rows.shape}; remove it")
     return torch.from_numpy(rows)

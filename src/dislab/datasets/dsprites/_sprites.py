@@ -29,7 +29,7 @@ from dislab.datasets.bank.bank import (
 from dislab.datasets.dsprites import _render as renderer
 from dislab.datasets.files.npz import array_blocks, open_array, read_array
 from dislab.datasets.files.published import Source, check_source
-from dislab.errors import InputError
+from dislab.errors import InputError, one_line
 from dislab.factors import Factor, FactorSpace, Indices
 from dislab.storage import cache_file, download
 
@@ -48,7 +48,8 @@ def official_rows(path: Path, space: FactorSpace) -> Iterator[npt.NDArray[np.uin
             yield from _packed(archive, path, len(space))
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError) as error:
         raise InputError(
-            f"{path} is no readable npz archive: {error}; it may be cut; fetch it again from {URL}"
+            f"{path} is no readable npz archive: {one_line(error)}; it may be cut; "
+            f"fetch it again from {URL}"
         ) from error
 
 

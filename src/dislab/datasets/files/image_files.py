@@ -119,7 +119,9 @@ def read_image(
     except UNREADABLE as error:
         if isinstance(error, InputError):
             raise
-        raise InputError(f"{path} cannot be read as an image: {error}; it may be cut") from error
+        raise InputError(
+            f"{path} cannot be read as an image: {one_line(error)}; it may be cut"
+        ) from error
 
 
 def pixels_of(

@@ -16,7 +16,7 @@ from PIL import Image
 
 from dislab.datasets.bank.bank import Rows
 from dislab.datasets.files.npz import Refusal
-from dislab.errors import InputError
+from dislab.errors import InputError, one_line
 
 
 class Tree(NamedTuple):
@@ -199,7 +199,8 @@ def _decoder(tree: Tree, frame: Frame) -> Callable[[bytes, str], npt.NDArray[Any
                 picture = opened.convert(frame.mode).crop(frame.box)
         except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
             raise InputError(
-                f"{name} in {tree.path} cannot be decoded: {error}; it may be cut or altered"
+                f"{name} in {tree.path} cannot be decoded: {one_line(error)}; it may be cut or "
+                "altered"
             ) from error
         if size != frame.size:
             raise InputError(
