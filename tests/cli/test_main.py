@@ -282,18 +282,26 @@ def test_no_command_takes_abbreviated_options(
         (["fit", "--model.help"], "TELBO "),
         (["fit", "--data.help", "SingleData"], "(a whole number; default: 64)"),
         (["fit", "--help", "trainer"], "--trainer.max_steps"),
+        (["fit", "--help", "trainer"], "default ModelCheckpoint callback if there is"),
+        (["fit", "--help", "trainer"], "to set torch.backends.cudnn.benchmark to."),
+        (["fit", "--help", "trainer"], "enable_model_summary, num_sanity_val_steps, fast_dev"),
+        (["fit", "--help", "trainer"], "true is the logger that --logger names. (default: true"),
+        (["fit", "--help", "model"], "`dislab fit --model.help VAE` lists those of VAE"),
+        (["fit", "--help", "data"], "`dislab fit --data.help SingleData` lists those of SingleD"),
         (["fit", "--help", "all"], "--data.help"),
+        (["test", "--help"], "usage: dislab test --run RUN | --config FILE [--config FILE …]"),
         (["data", "prepare", "FolderDataset", "--help"], "(required; text)"),
     ],
 )
 def test_help_has_types_in_words(
-    args: list[str], words: str, capsys: pytest.CaptureFixture[str]
+    args: list[str], words: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
     with pytest.raises(SystemExit):
         main(args)
     said = " ".join(capsys.readouterr().out.split())
     assert words in said
-    for word in ("type: ", "Callable[", "known subclasses"):
+    for word in ("type: ", "Callable[", "known subclasses", ":meth:", "~"):
         assert word not in said, word
 
 

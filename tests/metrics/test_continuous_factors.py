@@ -34,6 +34,7 @@ from dislab.metrics import (
     evaluate,
     evaluate_fully,
 )
+from dislab.metrics._arrays import bank_of
 
 DCI_HGBT = "dci_hgbt_disentanglement dci_hgbt_completeness dci_hgbt_informativeness"
 SCORES: dict[str, tuple[Any, float, float]] = {
@@ -128,18 +129,19 @@ def test_the_kind_that_is_named_is_taken() -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "message"),
+    ("kinds", "message"),
     [
-        ({"kinds": {"z": "ordinal"}}, "kinds names 'z', which is no factor; they are factor_0, f"),
+        ({"z": "ordinal"}, "kinds names 'z', which is no factor; they are factor_0, f"),
+        ({"factor_0": "circular"}, "factor_0 is circular, and its period is missing; give space="),
         (
-            {"kinds": {"factor_0": "circular"}},
-            "factor_0 is circular, and its period is missing; give space=",
+            {"factor_0": "cyclic"},
+            "the kind of factor_0 is 'cyclic'; choose one of ordinal, categorical, continuous$",
         ),
     ],
 )
-def test_kinds_that_make_no_sense_are_refused(settings: Any, message: str) -> None:
+def test_kinds_that_make_no_sense_are_refused(kinds: dict[str, str], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        evaluate(np.zeros((30, 2)), measured(30), "MIG", **settings)
+        bank_of(np.zeros((30, 2)), measured(30), None, None, None, kinds)
 
 
 def test_numbers_that_are_no_numbers_are_refused() -> None:

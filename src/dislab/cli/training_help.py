@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from textwrap import fill
+from textwrap import fill, wrap
 from typing import Final
 
 from dislab.cli.arguments import help_page, help_width
@@ -42,7 +42,7 @@ COMMON: Final = {
         "then_test BOOL": "after training, score the model",
         "evaluate.points N": "how many images are scored",
         "pictures BOOL": "draw pictures",
-        "logger NAME": "tensorboard, wandb, mlflow, csv or none",
+        "logger NAME": "tensorboard, wandb, mlflow, csv or none; others by --trainer.logger",
         "report BOOL": "write the page of the run",
     },
 }
@@ -63,9 +63,13 @@ _TYPE: Final = re.compile(
     r" *\((?P<required>required, )?type: (?P<type>.*?)(?:, default: (?P<default>.*?))?"
     r"(?:, known subclasses: (?P<classes>.*))?\)$"
 )
-_MARKED: Final = re.compile(r"(?::\w+:)?`+([^`]+)`+")
+_MARKED: Final = re.compile(r"(?::\w+:)?`+~?(?:lightning\.\w[\w.]*\.)?([^`]+)`+")
 _DEFAULT: Final = re.compile(r" *Default: ``([^`]*)``\.")
 _BASE: Final = re.compile(r"^Help for --(\S+)\.help=dislab\.base\.(\w+)$", re.MULTILINE)
+_LOGGER: Final = " In dislab, true is the logger that --logger names."
+"""What true means for `trainer.logger`, which dislab sets by an option of its own."""
+_CLASSES: Final = {"model": "VAE", "data": "SingleData"}
+"""Sections that hold the settings of a class, and such a class."""
 _INDENT: Final = 24
 _BOOLS: Final = ("True", "False")
 _HEADING: Final = re.compile(r"^(\S.*):$", re.MULTILINE)
@@ -97,8 +101,10 @@ def help_text(command: str, description: str, full: str, section: str) -> str:
         InputError: No section has the name.
     """
     full = without_types(full)
+    usage = _usage(command)
     if section == ALL:
-        return full
+        lines = wrap(f"usage: {usage}", help_width(), subsequent_indent="  ")
+        return "\n".join([*lines, *full.splitlines()[1:], ""])
     sections = _sections(full)
     if not section:
         return _common(command, description, sections, full)
@@ -109,7 +115,14 @@ def help_text(command: str, description: str, full: str, section: str) -> str:
             f"choose one of {', '.join(names)}"
         )
     title, text = sections[section]
-    return f"{section}: {title}\n\n{text.rstrip()}\n"
+    end = ""
+    if name := _CLASSES.get(section):
+        end = fill(
+            f"The class decides about the settings: `dislab {command} --{section}.help {name}` "
+            f"lists those of {name}, `dislab {command} --{section}.help` the classes.",
+            help_width(),
+        )
+    return "\n\n".join(filter(None, [f"{section}: {title}", text.rstrip(), end])) + "\n"
 
 
 def _sections(full: str) -> dict[str, tuple[str, str]]:
@@ -141,7 +154,7 @@ def _common(command: str, description: str, sections: Iterable[str], full: str) 
         else "--run runs/factorvae/version_0"
     )
     return help_page(
-        f"dislab {command} --config FILE [--config FILE …] [--SETTING VALUE …]",
+        _usage(command),
         description,
         groups,
         f"dislab {command} {example}",
@@ -149,6 +162,11 @@ def _common(command: str, description: str, sections: Iterable[str], full: str) 
         f"`dislab {command} --help SECTION` lists the settings of one, `--help {ALL}` every "
         "setting.",
     )
+
+
+def _usage(command: str) -> str:
+    first = "--config FILE" if command == "fit" else "--run RUN | --config FILE"
+    return f"dislab {command} {first} [--config FILE …] [--SETTING VALUE …]"
 
 
 def _default(option: str, full: str) -> str:
@@ -181,17 +199,23 @@ def _entry_without_types(entry: str) -> str:
     if (name.endswith(".help") and name.count(".") > 1) or name.rpartition(".")[2] in LINKED:
         return ""
     text = " ".join(f"{start} {continuation}".split())
-    match = _TYPE.search(text)
-    if match is None:
-        return entry
-    text, default = _plain(text[: match.start()], match["default"] or "")
-    required = "required" if match["required"] else ""
-    default = f"default: {default}" if default else ""
-    notes = [required, _kind(match["type"]), default, _choices(match["classes"] or "")]
-    summary = "; ".join(filter(None, notes))
-    explained = f"{text} ({summary})" if summary else text
+    if match := _TYPE.search(text):
+        text, default = _plain(text[: match.start()], match["default"] or "")
+        required = "required" if match["required"] else ""
+        default = f"default: {default}" if default else ""
+        notes = [required, _kind(match["type"]), default, _choices(match["classes"] or "")]
+        summary = "; ".join(filter(None, notes))
+        text += _LOGGER if name == "--trainer.logger" else ""
+        text = f"{text} ({summary})" if summary else text
     indent = " " * _INDENT
-    lines = fill(explained.strip(), help_width(), initial_indent=indent, subsequent_indent=indent)
+    lines = fill(
+        text.strip(),
+        help_width(),
+        initial_indent=indent,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
     return f"  {option}\n{lines}\n"
 
 

@@ -8,7 +8,7 @@ from types import FunctionType
 from typing import Any, Final, Literal, NoReturn
 
 import torch
-from jsonargparse import Namespace
+from jsonargparse import DefaultHelpFormatter, Namespace
 from lightning.pytorch.cli import (
     LightningArgumentParser,
 )
@@ -51,8 +51,18 @@ DEFAULTS: Final[dict[str, Any]] = {
 """Defaults of dislab that differ from those of the classes."""
 
 
+class _Unwrapped(DefaultHelpFormatter):
+    """A formatter that wraps no lines, so that no word is broken before the texts are changed."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **{**options, "width": 10**6})  # type: ignore[no-untyped-call]
+
+
 class Parser(LightningArgumentParser):
     """A parser whose errors are one message without the usage text."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **{"formatter_class": _Unwrapped, **options})
 
     origin: str = ""
     """Suffix of messages if a configuration file was written by another version."""

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, TypeAlias, get_args
+from typing import Any, Final, TypeAlias, cast, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -41,7 +41,7 @@ def bank_of(
     names: Sequence[str] | None,
     space: FactorSpace | None,
     order: int | None,
-    kinds: Mapping[str, PlainKind] | None = None,
+    kinds: Mapping[str, str] | None = None,
     groups: Groups | None = None,
 ) -> tuple[CodeBank, FactorSpace]:
     """Checked codes and factors, and the factor space.
@@ -102,7 +102,7 @@ def tensor(what: str, array: object) -> Tensor:
 
 
 def _numbered(
-    table: Tensor, names: Sequence[str] | None, kinds: Mapping[str, PlainKind]
+    table: Tensor, names: Sequence[str] | None, kinds: Mapping[str, str]
 ) -> tuple[FactorSpace, Tensor]:
     """The factor space of a table of numbers, and the positions of its rows."""
     if table.ndim != 2 or not table.shape[1]:
@@ -117,7 +117,7 @@ def _numbered(
     _check_table(table, names, kinds)
     pairs, measured = [], {}
     for name, column in zip(names, table.T, strict=True):
-        kind = kinds.get(name)
+        kind = cast("PlainKind | None", kinds.get(name))
         if kind is None and are_measured(different := len(column.unique()), len(column)):
             measured[name], kind = different, "continuous"
         pairs.append(_factor(name, column, kind))
@@ -131,7 +131,7 @@ def _numbered(
     return FactorSpace(factors, table=np.unique(positions.cpu().numpy(), axis=0)), positions
 
 
-def _check_table(table: Tensor, names: Sequence[str], kinds: Mapping[str, PlainKind]) -> None:
+def _check_table(table: Tensor, names: Sequence[str], kinds: Mapping[str, str]) -> None:
     """Refuses names and kinds that do not fit the columns, and columns that hold no numbers."""
     if len(names) != table.shape[1]:
         raise InputError(f"{len(names)} names for {table.shape[1]} factors: {', '.join(names)}")
@@ -145,7 +145,7 @@ def _check_table(table: Tensor, names: Sequence[str], kinds: Mapping[str, PlainK
             raise InputError(
                 f"kinds names {name!r}{hint}, which is no factor; they are {', '.join(names)}"
             )
-        if str(kinds[name]) == "circular":
+        if kinds[name] == "circular":
             raise InputError(
                 f"kinds: {name} is circular, and its period is missing; give "
                 "space=FactorSpace([Factor(name, values, 'circular', period=…), …]) instead"
