@@ -65,6 +65,28 @@ def test_every_page_is_in_the_navigation_and_exists() -> None:
     assert {page for page in pages if page not in navigation} == set()
 
 
+_FENCE = re.compile(r"^( *)```.*?^\1```\s*$", re.MULTILINE | re.DOTALL)
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors of a page by the rule of GitHub; `mkdocs build` checks those of MkDocs."""
+    text = _FENCE.sub("", page.read_text(encoding="utf-8"))
+    headings = re.findall(r"^#+ (.+?)(?: \{#.*\})?$", text, re.MULTILINE)
+    plain = [re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading).lower() for heading in headings]
+    slugs = {re.sub(r"[^\w\- ]", "", heading).replace(" ", "-") for heading in plain}
+    return slugs | set(re.findall(r'id="([^"]+)"', text))
+
+
+def test_links_to_headings_lead_there_on_github_too() -> None:
+    linked = False
+    for page in (ROOT / "README.md", *ROOT.glob("docs/**/*.md")):
+        text = _FENCE.sub("", page.read_text(encoding="utf-8"))
+        for file, anchor in re.findall(r"\]\(([^)#\s:]*)#([^)\s]+)\)", text):
+            assert anchor in anchors(page.parent / file if file else page), (page, anchor)
+            linked = True
+    assert linked
+
+
 def test_titles_in_the_navigation_differ() -> None:
     text = (ROOT / "mkdocs.yml").read_text()
     titles = re.findall(r"^ +- ([^:\n]+):", text.partition("\nnav:")[2], re.MULTILINE)

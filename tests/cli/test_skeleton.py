@@ -80,6 +80,19 @@ def test_new_packages_pass_their_own_tests(tmp_path: Path) -> None:
         assert f"{3 if group in UNCONFIGURED else 4} passed" in text, (group, text, done.stderr)
 
 
+def test_the_next_steps_are_those_of_the_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["plugins", "new", "sparse"]) == 0
+    page = (Path(__file__).parents[2] / "docs" / "own_method.md").read_text()
+    _, _, steps = capsys.readouterr().out.partition("Next:\n")
+    for step in map(str.strip, steps.splitlines()):
+        assert step in page
+    formula = page.partition("It ends with")[2].split("```")[1].removeprefix("text\n")
+    assert Path("dislab-sparse/src/dislab_sparse/sparse.py").read_text().endswith(formula)
+
+
 def test_its_files_and_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plugins", "new", "my-sparse", "--folder", str(tmp_path)]) == 0
     package = tmp_path / "dislab-my-sparse"
@@ -188,8 +201,8 @@ def test_a_part_is_added_to_a_package(
     config = package / "src/dislab_own/configs/tidy.yaml"
     assert all(str(path) in said for path in (*new, config))
     assert said.endswith("\n  dislab fit --config tidy\n")
-    assert f"cd {package}\n" in said
-    assert "pip install -e '.[test]'  # again, as entry points are read at installation\n" in said
+    again = "  # again, as entry points are read at installation"
+    assert f"\n  pip install -e '{package}[test]'{again}\n  python -m pytest {package}\n" in said
     assert tomllib.loads((package / "pyproject.toml").read_text())["project"]["description"] == (
         f"Parts for dislab: OwnPenalty, Tidy{'Penalty' if group == 'regularizers' else 'Score'}"
     )

@@ -242,7 +242,8 @@ def run(args: list[str]) -> int:
     cls = _class_of(words, options.group, options.cls)
     (source,) = (path for path in files if path.match(f"src/*/{'_'.join(words)}.py"))
     print(f"Made {cls}, one of the {options.group}, in {source}.")
-    print(f"Next:\n  cd {package}\n  pip install -e '.[test]'{reason}\n  python -m pytest")
+    path = package if package.is_absolute() else f"./{package}"  # else pip takes it for a name
+    print(f"Next:\n  pip install -e '{path}[test]'{reason}\n  python -m pytest {package}")
     if _KINDS[options.group].config is not None:
         print(f"  dislab fit --config {'_'.join(words)}")
     return 0
