@@ -132,9 +132,3 @@ def test_a_factor_with_one_value_has_no_row_in_the_sheet() -> None:
     rows = [[label.get_text() for label in axes.get_yticklabels()] for axes in sheet(full).axes]
     assert rows.count(["p", "r"]) == 2
     assert np.shape(full.parts["mutual_information"]) == (3, 3)
-
-
-@pytest.mark.parametrize("draw", [partial(heat_map, unit="nats"), hinton], ids=["heat", "hinton"])
-def test_text_is_no_list_of_names(draw: Callable[..., Figure]) -> None:
-    with pytest.raises(InputError, match="names is 'ab'; it must be a list, and not text"):
-        draw(np.ones((2, 2)), names="ab")

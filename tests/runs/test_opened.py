@@ -99,11 +99,3 @@ def test_it_has_the_folder_and_the_scores_of_the_run(tmp_path: Path) -> None:
     with pytest.raises(KeyError, match=r"no score is named 'mgi' \(did you mean mig\?\)"):
         _ = run.scores["mgi"]
     assert list(run.records) == ["validate", "test"]
-
-
-def test_a_run_of_a_wrong_type_is_refused() -> None:
-    for run in (3, None):
-        with pytest.raises(InputError, match=f"run is {run}; it must be text or a path"):
-            open_run(run)  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="data is 'x'; it must be a DataModule"):
-        open_run("run", "x")  # type: ignore[arg-type]

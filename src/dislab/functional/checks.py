@@ -14,7 +14,7 @@ from itertools import chain
 from numbers import Integral, Real
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Any, Final, ParamSpec, TypeVar, Union, get_args, get_origin
+from typing import Any, Final, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -57,8 +57,9 @@ def checks_types(function: Callable[P, R]) -> Callable[P, R]:
 
     @functools.wraps(function)
     def checked(*args: P.args, **kwargs: P.kwargs) -> R:
+        hints = _hints(function)
         for name, value in signature.bind(*args, **kwargs).arguments.items():
-            allowed = _kinds(function.__annotations__.get(name))
+            allowed = _kinds(hints.get(name, Any))
             if allowed and not any(fits(value) for _, fits in allowed):
                 words = " or ".join(word for word, _ in allowed if word)
                 raise InputError(f"{name} is {reprlib.repr(value)}; it must be {words}")
@@ -66,6 +67,8 @@ def checks_types(function: Callable[P, R]) -> Callable[P, R]:
 
     return checked
 
+
+_hints = functools.cache(get_type_hints)
 
 _PLAIN: Final[dict[Any, tuple[str, Callable[[Any], bool]]]] = {
     NoneType: ("", lambda value: value is None),

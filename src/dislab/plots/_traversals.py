@@ -15,7 +15,7 @@ from torch import Tensor
 from dislab.base.inference import evaluating, lacks
 from dislab.base.objective import Objective
 from dislab.errors import InputError
-from dislab.functional.checks import check_count, checks_types
+from dislab.functional.checks import check_count
 from dislab.plots._latent_order import Order, latent_order
 from dislab.plots.image_grid import image_grid
 
@@ -43,7 +43,6 @@ class Moved(NamedTuple):
     heads: list[str]
 
 
-@checks_types
 def traversals(
     model: Objective,
     images: npt.NDArray[np.floating] | npt.NDArray[np.uint8] | Tensor,

@@ -14,7 +14,6 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
 from dislab.errors import InputError
-from dislab.functional.checks import checks_types
 from dislab.plots._panels import COLUMN, FAINT, LABEL_SIZE, TITLE_SIZE, panel, plain_numbers
 
 _COLOURS: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
@@ -31,7 +30,6 @@ _LEAST_SCORES: Final = 5
 """Minimum number of scores for a violin; fewer are drawn only as points."""
 
 
-@checks_types
 def violins(
     groups: Mapping[str, Iterable[Any]],
     name: str,
@@ -108,7 +106,6 @@ def _violin_label(group: str, scores: Float[np.ndarray, " run"]) -> str:
     return f"{group} ({missing} missing)" if missing else group
 
 
-@checks_types
 def scatter(
     first: Iterable[Any],
     second: Iterable[Any],

@@ -14,7 +14,6 @@ from matplotlib.textpath import text_to_path
 from matplotlib.transforms import IdentityTransform
 
 from dislab.errors import InputError
-from dislab.functional.checks import checks_types
 
 DPI: Final = 100
 CELL: Final = 64
@@ -73,7 +72,6 @@ class ImageGrid(NamedTuple):
         return image_grid(*self[:-1], width=width)
 
 
-@checks_types
 def image_grid(
     images: Float[np.ndarray, "row column channel height width"],
     row_labels: Sequence[str] = (),

@@ -9,7 +9,6 @@ from matplotlib.collections import EllipseCollection
 from matplotlib.figure import Figure
 
 from dislab.errors import InputError
-from dislab.functional.checks import checks_types
 from dislab.plots._panels import DPI, INK, LABEL_SIZE, panel
 
 _SIDE: Final = 2.6
@@ -17,7 +16,6 @@ _SIDE: Final = 2.6
 _DOT: Final = "#9fb6d6"
 
 
-@checks_types
 def codes_against_factors(
     codes: Float[np.ndarray, "point panel"],
     values: Float[np.ndarray, "_ _"],

@@ -11,7 +11,6 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from dislab.errors import InputError
-from dislab.functional.checks import checks_types
 from dislab.plots._panels import (
     FAINT,
     INK,
@@ -34,7 +33,6 @@ _LETTER: Final = 0.075
 """Width of a letter of a name in inches."""
 
 
-@checks_types
 def heat_map(
     matrix: Float[np.ndarray, "latent factor"], names: Sequence[str], unit: str, title: str = ""
 ) -> Figure:
@@ -87,7 +85,6 @@ def plot_heat_map(
     scale.outline.set_visible(False)
 
 
-@checks_types
 def hinton(
     importance: Float[np.ndarray, "latent factor"], names: Sequence[str], title: str = ""
 ) -> Figure:
@@ -139,7 +136,6 @@ def plot_hinton(
     axes.set_axisbelow(True)
 
 
-@checks_types
 def correlation_matrix(
     correlations: Float[np.ndarray, "row column"],
     rows: Sequence[str],

@@ -10,7 +10,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
 
 from dislab.errors import InputError
-from dislab.functional.checks import checks_types
 from dislab.plots._panels import (
     COLUMN,
     DPI,
@@ -36,7 +35,6 @@ ACTIVE: Final = 0.01
 """Minimum KL, in nats, of a latent that is drawn as active."""
 
 
-@checks_types
 def score_sheet(
     values: Mapping[str, float],
     intervals: Mapping[str, tuple[float, float]],
