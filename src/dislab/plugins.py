@@ -15,6 +15,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from difflib import get_close_matches
 from importlib.machinery import ModuleSpec
 from importlib.metadata import Distribution, EntryPoint, EntryPoints, distributions, entry_points
 from importlib.resources import files
@@ -294,6 +295,20 @@ def configuration(name: str) -> Path | None:
         listed = " and ".join(f"{path} of {distribution}" for path, distribution in matches)
         raise InputError(f"{name} is the name of {listed}; give the path of one of them")
     return matches[0].path if matches else None
+
+
+def configuration_hint(name: str, folder: Path = Path()) -> str:
+    """` (did you mean …?)` with a similar name of a file below a folder, or of a configuration.
+
+    A name of a file is not taken for a configuration that shares no more than a word with it.
+    """
+    path = Path(name)
+    files = [str(path.parent / file.name) for file in (folder / path.parent).glob("*.yaml")]
+    short = name.removeprefix("configs/").removesuffix(".yaml")
+    alike = list(configurations())
+    if path.suffix:
+        alike = get_close_matches(short, alike, cutoff=0.85)
+    return suggestion(name, files) or suggestion(short, alike)
 
 
 def packages() -> list[str]:

@@ -129,6 +129,26 @@ def test_a_name_of_two_distributions_is_refused(
 
 
 @pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("mine_betavae.yaml", "named 'mine_betavae.yaml';"),
+        ("mine_factrvae.yaml", "mean mine_factorvae"),
+    ],
+)
+def test_a_file_of_ones_own_is_no_misspelt_name_of_a_configuration(
+    name: str, hint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if "factr" in name:
+        Path("mine_factorvae.yaml").write_text("a: 1\n")
+    assert main(["fit", "--config", name]) == 2
+    assert hint in capsys.readouterr().err
+    Path("study.yaml").write_text(f"name: s\nbase: [{name}]\nseeds: 1\n")
+    assert main(["study", "plan", "study.yaml"]) == 2
+    error = capsys.readouterr().err
+    assert "did you mean mine_factorvae.yaml?" in error if "factr" in name else "mean" not in error
+
+
+@pytest.mark.parametrize(
     "command", [["fit", "--config=factorvea"], ["fit", "--config", "configs/factorvea.yaml"]]
 )
 def test_a_misspelt_name_of_a_configuration_is_answered_with_the_right_one(

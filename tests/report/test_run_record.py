@@ -52,6 +52,21 @@ def test_facts_scores_and_transfer_of_a_run(tmp_path: Path) -> None:
     ]
 
 
+def test_a_data_set_is_called_a_part_and_a_look_alike_and_has_changed_settings() -> None:
+    dataset = {
+        "class_path": "dislab.datasets.GaussianBlob",
+        "init_args": {"sigma": 4.0, "places": 8},
+    }
+    arguments: dict[str, Any] = {"dataset": dataset, "include": {"posX": 1}}
+    data = {"class_path": "SingleData", "init_args": arguments}
+    source = {"provenance": {"source": "rendered look-alike"}}
+    facts = facts_of({"data": data}, {"data": source})
+    assert facts["data set"] == "a part of GaussianBlob (places 8), rendered look-alike"
+    dataset["class_path"] = "gone.Blob"  # of a package that is not installed
+    arguments.pop("include")
+    assert facts_of({"data": data}, {})["data set"] == "Blob (sigma 4.0, places 8)"
+
+
 @pytest.mark.parametrize(
     ("settings", "method"),
     [
@@ -133,7 +148,7 @@ def test_a_folder_that_is_no_run_is_refused(tmp_path: Path) -> None:
 
 
 def test_what_a_score_cannot_see() -> None:
-    assert "two latents of one factor" in blind_spot("mig")
+    assert "two latents tell as much of a factor" in blind_spot("mig")
     assert blind_spot("sampled/mig") == blind_spot("mig")
     assert blind_spot("score_of_a_plugin") == ""
     assert "spread over several latents" in blind_spot("dcimig")

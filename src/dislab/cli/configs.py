@@ -16,7 +16,12 @@ from typing import Any, Final
 from dislab.cli.arguments import Existing, Parser
 from dislab.cli.data import image_options, no_images, own_images
 from dislab.errors import InputError, one_line, suggestion
-from dislab.plugins import configuration, configuration_folder, configurations
+from dislab.plugins import (
+    configuration,
+    configuration_folder,
+    configuration_hint,
+    configurations,
+)
 from dislab.storage import atomic, check_output, folders_above, text_table
 from dislab.yaml_files import is_yaml, read_mapping, yaml_text
 
@@ -153,7 +158,7 @@ def _path_of_name(name: str, required: bool = False) -> Path | None:
     is_name = _NAME.fullmatch(name) is not None
     if path is not None or not (is_name or is_yaml(name)):
         return path
-    hint = suggestion(_short(name), configurations()) if is_name else ""
+    hint = configuration_hint(name) if is_name else ""
     if hint or required:
         raise InputError(
             f"no file and no configuration is named {name!r}{hint}; `dislab configs list` shows "

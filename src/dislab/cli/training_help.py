@@ -20,7 +20,7 @@ COMMON: Final = {
         "name NAME": "of the folder runs/NAME/version_N",
         "seed_everything SEED": "of all that is random; true draws one",
         "resume RUN": "go on training in the folder of a run",
-        "run RUN": "a run, with its last checkpoint",
+        "run RUN": "a run, with its best or last checkpoint",
         "print_config": "print all settings and end",
     },
     "Method and data": {

@@ -58,7 +58,7 @@ _BLIND_SPOTS: Final = (
     (r"dcimig\w*", f"{_SPREAD}."),
     (r"jemmig\w*", "Rewards collapse: constant codes get about half, useful ones with noise less."),
     (r"sap_svc\w*", f"{_MIXED}; depends on the unit and the origin of the codes."),
-    (r"d?mig\w*|sap_\w+", f"{_MIXED}; with two latents of one factor, its gap is 0."),
+    (r"d?mig\w*|sap_\w+", f"{_MIXED}; where two latents tell as much of a factor, its gap is 0."),
     (r"dci_\w+_disentanglement", f"{_SPREAD}, nor how well factors can be predicted."),
     (r"dci_\w+_completeness\w*", f"{_MIXED}, nor how well factors can be predicted."),
     (r"dci_\w+_informativeness_train", "Taken on training images: shows overfitting only."),

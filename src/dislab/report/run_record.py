@@ -211,7 +211,7 @@ def facts_of(settings: Mapping[str, Any], scored: Mapping[str, Any]) -> dict[str
         "decoder": _described(arguments.get("decoder") or arguments.get("generator")),
         "latents": _text(arguments.get("latent_dim")),
         "likelihood": _text(arguments.get("likelihood")),
-        "data set": _described(_without_defaults(_mapping(data, "init_args").get("dataset"))),
+        "data set": _dataset_of(_mapping(data, "init_args"), _mapping(scored, "data")),
         "supervision": class_name(data),
         "steps": f"{steps:,}" if isinstance(steps, int) else "",
         "scored on": _images_of(_mapping(scored, "draw")) if _headline(scored) else "",
@@ -240,6 +240,14 @@ def _described(part: Any) -> str:
     arguments = _mapping(part, "init_args") if isinstance(part, Mapping) else {}
     settings = [f"{name} {value}" for name, value in arguments.items() if _is_plain(value)]
     return f"{class_name(part)} ({', '.join(settings)})" if settings else class_name(part)
+
+
+def _dataset_of(arguments: Mapping[str, Any], recorded: Mapping[str, Any]) -> str:
+    """The data set of a data module, whether it is a part or a look-alike, and its settings."""
+    text = _described(_without_defaults(arguments.get("dataset")))
+    source = str(_mapping(recorded, "provenance").get("source"))
+    part = "a part of " if text and arguments.get("include") else ""
+    return f"{part}{text}{f', {source}' if 'look-alike' in source else ''}"
 
 
 def _without_defaults(dataset: Any) -> Any:

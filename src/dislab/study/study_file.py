@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from dislab.errors import InputError, suggestion
-from dislab.plugins import configuration, configurations
+from dislab.plugins import configuration, configuration_hint
 from dislab.storage import is_component
 from dislab.study.samplers import Range, Search
 from dislab.study.stages import checked_stages, option
@@ -226,8 +226,8 @@ class _Reader:
             return installed
         raise InputError(
             f"{self._path}: {key} names {file}, which is no file, and {path!r} is no configuration"
-            f"{suggestion(path, configurations())}; give a path relative to the study file, or a "
-            "name that `dislab configs list` shows"
+            f"{configuration_hint(path, self._path.parent)}; give a path relative to the study "
+            "file, or a name that `dislab configs list` shows"
         )
 
     def axes(self, value: object) -> dict[str, tuple[Setting, ...]]:

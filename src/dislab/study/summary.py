@@ -386,7 +386,8 @@ def _compared(
         f"Differences paired by seed{averaged}; p by permutation, corrected by Holm for all "
         f"{len(differences)} rows of the table, of {len(scores)} scores. The column `seeds needed` "
         "has the number of seeds for which a paired t test would detect a difference of "
-        f"{_DETECT} in 80 % of all studies, and for which p (Holm) can be below 0.05.",
+        f"{_DETECT} in 80 % of all studies, and for which p (Holm) can be below 0.05; from few "
+        "seeds it is rough.",
         differences,
         (excerpt.reset_index(drop=True),),
     )
@@ -443,7 +444,7 @@ def _shares(runs: pd.DataFrame, axes: list[str], measures: Mapping[str, Best]) -
     return NamedTable(
         "What matters",
         f"Shares of each score's variance: {method}`setting` is the other axes, and "
-        "`seed` the rest. Scores of pure noise would get the shares `by chance`.",
+        "`seed` the rest. Scores of pure noise would get the shares `by chance` on average.",
         shares,
         (excerpt,),
     )
@@ -458,6 +459,7 @@ def _selected(
     labelled: pd.DataFrame,
 ) -> NamedTable:
     few: dict[str, Best] = {str(name): "highest" for name in labelled}
+    about_few = " `100 labels`: taken on 100 labelled images." if few else ""
     agreement: dict[str, Best] = {
         name: "highest" for name in _agreement_of(runs) if name != INFORMATIVE
     }
@@ -485,8 +487,7 @@ def _selected(
         f"First: runs selected for {label(target)} by another score, over all runs; positive ρ "
         "where the selector prefers the better runs, and *regret*, the distance of the selected "
         "run from the best one. Then the regret of every selector for every target, in the "
-        f"target's unit. Regret hangs on one run.{_DEPENDENT} `100 labels`: taken on 100 labelled "
-        "images.",
+        f"target's unit. Regret hangs on one run.{_DEPENDENT}{about_few}",
         selections,
         _selected_overall(selections, target, [*few, *agreement, *measures, RANDOM]),
     )
@@ -534,6 +535,5 @@ def is_bound(column: str) -> bool:
 def _with_interval(row: Mapping[Any, Any], name: str = "difference") -> str:
     if pd.isna(row[name]):
         return "–"
-    if pd.isna(row["low"]):
-        return f"{row[name]:.3f}"
-    return f"{row[name]:.3f} [{row['low']:.3f}, {row['high']:.3f}]"
+    value, low, high = (f"{round(row[key], 3) + 0.0:.3f}" for key in (name, "low", "high"))
+    return value if pd.isna(row["low"]) else f"{value} [{low}, {high}]"

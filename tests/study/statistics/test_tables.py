@@ -431,6 +431,14 @@ def test_selection_by_hand() -> None:
     assert first.loc["random", "selected"] == pytest.approx(0.3)
 
 
+def test_equal_orders_have_no_interval() -> None:
+    row = rank_correlations(study(1, 4, error=[4, 3, 2, 1], dci=[1, 2, 3, 4])).iloc[0]
+    assert row["rho"] == -1
+    assert math.isnan(row["low"])
+    assert math.isnan(row["high"])
+    assert row["note"] == "no interval: all resamples give the same ρ"
+
+
 def test_a_target_whose_lowest_value_is_best_turns_rank_and_regret() -> None:
     table = study(1, 4, error=[4, 3, 2, 1], dci=[1, 2, 4, 3])
     row = model_selection(table, "score.error", {"score.dci": "highest"}, "lowest").iloc[0]

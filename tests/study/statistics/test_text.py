@@ -23,6 +23,10 @@ def test_markdown_escapes_names_and_keeps_small_numbers() -> None:
     assert markdown(TABLE.reset_index(drop=True)).startswith("| a\\|b_c | p | n |")
 
 
+def test_zero_has_no_sign() -> None:
+    assert markdown(pd.DataFrame({"a": [-0.0]}), 2).splitlines()[-1] == "| 0.00 |"
+
+
 def test_columns_of_one_name_are_both_shown() -> None:
     table = pd.DataFrame([["vae", 0.5]], columns=["mig", "mig"])  # an axis and a score
     assert markdown(table).splitlines()[-1] == "| vae | 0.500 |"

@@ -12,7 +12,7 @@ from dislab.base import ImageShape
 from dislab.base.pixels import blocks_of, check_pixels
 from dislab.datasets.bank.bank import bank_rows
 from dislab.datasets.own._columns import Column, Gapped, Gaps, listing, missing, name_hint
-from dislab.errors import InputError, warn
+from dislab.errors import InputError, one_line, warn
 from dislab.factors import FactorWarning, Kind, column_names
 
 Layout = Literal["auto", "NCHW", "NHWC"]
@@ -166,7 +166,9 @@ def as_array(name: str, rows: object, gaps: Gaps = "refuse") -> npt.NDArray[Any]
     try:
         return np.asarray(rows)
     except (ValueError, TypeError, RuntimeError) as error:  # the last two of torch
-        raise InputError(f"{name} are no array: {error}; give rows of one length") from error
+        raise InputError(
+            f"{name} are no array: {one_line(error)}; give rows of one length"
+        ) from error
 
 
 def _column(name: str, values: npt.NDArray[Any], kind: Kind | None, gaps: Gaps) -> Gapped:
@@ -224,5 +226,5 @@ def _numbers(name: str, values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
         return values.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise InputError(
-            f"factor {name} mixes numbers and other values: {error}; give numbers or text"
+            f"factor {name} mixes numbers and other values: {one_line(error)}; give numbers or text"
         ) from error

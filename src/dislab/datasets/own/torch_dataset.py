@@ -243,8 +243,8 @@ class TorchDataset(Dataset):
             pixels = to_bytes(array[None])[0]
         except InputError as error:
             raise InputError(
-                f"{name} has no image that can be used: {error}; leave Normalize and the like out "
-                "of its transform, or name another part by image"
+                f"{name} has no image that can be used: {one_line(error)}; leave Normalize and the "
+                "like out of its transform, or name another part by image"
             ) from error
         if pixels.ndim == 3:
             pixels = pixels if form.last else np.moveaxis(pixels, 0, -1)

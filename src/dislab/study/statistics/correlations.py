@@ -46,7 +46,8 @@ def rank_correlations(
     * `group`: `all`, or the values of `by`, such as `method=FactorVAE`;
     * `left`, `right`: names of the two scores;
     * `rho`: correlation of the ranks, in [−1, 1]; equal scores share the mean of their ranks;
-    * `low`, `high`: percentile bootstrap interval, resampling runs with replacement;
+    * `low`, `high`: percentile bootstrap interval, resampling runs with replacement; NaN where all
+      resamples give the same ρ;
     * `p`: two-sided permutation p value; exact if there are at most `orders` permutations of runs;
     * `p_holm`: p value with Holm's correction for all rows of this table;
     * `runs`: number of runs with both scores; the others are left out of this pair;
@@ -162,6 +163,9 @@ def _pairs(
             if matrices and set(pair) <= set(used):
                 cell = tuple(used.index(name) for name in pair)
                 numbers = {name: float(matrix[cell]) for name, matrix in matrices.items()}
+            if math.isclose(numbers["low"], numbers["high"], abs_tol=1e-9):  # of equal orders
+                numbers |= {"low": math.nan, "high": math.nan}
+                notes.append("no interval: all resamples give the same ρ")
             results[pair] = {**numbers, "runs": len(columns), "note": "; ".join(notes)}
     return results
 

@@ -113,4 +113,4 @@ def _text(value: Any, digits: int) -> str:
         return str(value)
     if 0 < abs(value) < 0.5 * 10.0**-digits or math.isinf(value):
         return f"{value:.0e}"
-    return f"{value:.{digits}f}"
+    return f"{value + 0.0:.{digits}f}"  # zero has no sign
