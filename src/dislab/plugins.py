@@ -14,6 +14,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib.machinery import ModuleSpec
@@ -303,7 +304,9 @@ def configuration_hint(name: str, folder: Path = Path()) -> str:
     A name of a file is not taken for a configuration that shares no more than a word with it.
     """
     path = Path(name)
-    files = [str(path.parent / file.name) for file in (folder / path.parent).glob("*.yaml")]
+    files = list[str]()
+    with suppress(OSError, ValueError):  # no folder can have such a name
+        files = [str(path.parent / file.name) for file in (folder / path.parent).glob("*.yaml")]
     short = name.removeprefix("configs/").removesuffix(".yaml")
     alike = list(configurations())
     if path.suffix:

@@ -145,6 +145,15 @@ def test_names_may_lack_their_suffix(folder: Path) -> None:
     }  # fmt: skip
 
 
+def test_a_factor_whose_numbers_are_names_too_does_not_name_the_images(folder: Path) -> None:
+    for path in sorted((folder / "sub").iterdir()):
+        path.rename(folder / path.name)
+    write(folder, "x,id", "0,0", "0,1", "1,2")
+    inspection = inspect(folder)
+    assert inspection.settings["file"] == "id"
+    assert report(inspection)["column x"].startswith("ordinal, 2 values")
+
+
 def test_a_table_may_lie_where_the_command_runs(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -202,7 +202,7 @@ def _match(path: Path, table: str, names: Sequence[str], file: str | None) -> _M
     columns, _, rows = table_files.read_cells(path)
     images = {*names, *table_files.without_suffix(names)}
     counts = {
-        name: sum(PurePosixPath(cell.strip()).as_posix() in images for cell in cells)
+        name: len({PurePosixPath(cell.strip()).as_posix() for cell in cells} & images)
         for name, cells in zip(columns, zip(*rows, strict=False), strict=False)
         if file in (None, name)
     }
