@@ -131,7 +131,7 @@ def montero() -> Figure:
 def correlated() -> Figure:
     """The importance that two hues share, and MIG, of each method under each correlation."""
     tables = tables_of("correlated_rooms")
-    rows = tables["shared"]
+    *rows, noise = tables["shared"]
     figure, panels = _panels((1, 1))
     methods = list(dict.fromkeys(column(rows, "method")))
     kinds = list(dict.fromkeys(column(rows, "correlation")))
@@ -140,6 +140,7 @@ def correlated() -> Figure:
         series = {kind: [row[place] for row in rows[1:] if row[1] == kind] for kind in kinds}
         _dots(axes, series, methods, title, hidden=title == "MIG")
         axes.get_legend().set_title("correlation")
+    _chance_line(panels[0], noise[2])
     _chance_line(panels[1], column(tables["runs"], "MIG")[-1])
     return figure
 

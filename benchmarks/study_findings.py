@@ -19,7 +19,7 @@ import numpy.typing as npt
 import pandas as pd
 import torch
 
-from claims.tables import ORDERS, interval, jackknife
+from claims.tables import ORDERS, interval, jackknife, rho_by_chance
 from dislab import plots
 from dislab.base.datamodule import draw_states
 from dislab.base.inference import images_of
@@ -157,6 +157,11 @@ def dittadi(study: Study) -> dict[str, Any]:
             rows.append([model, disentanglement, *means])
     header = ["models", "DCI D", *SCENARIOS.values()]
     tables = {PREDICTORS[name]: {"header": header, "rows": rows} for name, rows in errors.items()}
+    return tables | {"correlations": transfer_correlations(table)}
+
+
+def transfer_correlations(table: pd.DataFrame) -> dict[str, Any]:
+    """Rank correlation of DCI and the errors, over all models and those of each supervision."""
     columns = [f"transfer.{scenario}/{name}" for scenario in SCENARIOS for name in PREDICTORS]
     correlations = rank_correlations(table, [DISENTANGLEMENT], columns, by=["supervision"])
     rows = []
@@ -165,10 +170,14 @@ def dittadi(study: Study) -> dict[str, Any]:
             mine = correlations[correlations["right"] == f"transfer.{scenario}/{name}"].set_index(
                 "group"
             )
-            cells = [f"{mine['rho'][group]:.2f}" for group in GROUPS]
+            ends = [mine.loc[group, ["rho", "low", "high"]] for group in GROUPS]
+            cells = [interval(*numbers) for numbers in ends]
             rows.append([label, title, *cells, f"{mine['p_holm']['all']:.3f}"])
+    parts = [table, *(table[table["supervision"] == name] for name in ("weak", "unsupervised"))]
+    chance = [f"{rho_by_chance(part):.2f}" for part in parts]
+    rows.append(["by chance below (shuffled scores)", "", *chance, ""])
     header = ["shift", "predictor", *GROUPS.values(), "p (Holm), all"]
-    return tables | {"correlations": {"header": header, "rows": rows}}
+    return {"header": header, "rows": rows, "intervals": "runs"}
 
 
 def _of_factors(scores: Path) -> list[float]:

@@ -5,9 +5,11 @@ Träuble et al. (2021, arXiv 2006.07886), and Chen et al. (2018, arXiv 1802.0494
 
 import json
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 import pandas as pd
+import torch
 
 from claims.tables import (
     DCI,
@@ -23,8 +25,12 @@ from claims.tables import (
     jackknife,
     spread,
 )
+from dislab.codes.learners import HistogramBoosting
 from dislab.runs import SCORES as SCORES_FILE
 from dislab.study import Study
+
+TRAINED: Final = 3333
+"""Images that the trees of DCI learn from, of the 5,000 of the study."""
 
 
 def correlated(study: Study, runs: pd.DataFrame) -> dict[str, Table]:
@@ -39,6 +45,7 @@ def claims_on_correlation(runs: pd.DataFrame) -> dict[str, Table]:
     for (method, correlation), part in runs.groupby(["method", "correlation"], sort=False):
         scores = [spread(part[name]) for name in ("shared", MIG, DCI)]
         rows.append([METHODS[method], correlation, *scores])
+    rows.append(["trees on latents of noise", "", f"{_shared_by_noise():.2f}", "", ""])
     header = ["method", "correlation", "shared by floor and object hue", "MIG", "DCI D"]
     claims = [*_shared_latents(runs), _penalised_total_correlation(runs)]
     return {"claims": claims_table(claims, "seeds"), "shared": {"header": header, "rows": rows}}
@@ -107,6 +114,22 @@ def _shared(scores: Path) -> float:
     test = json.loads(scores.read_text(encoding="utf-8"))["test"]
     names = test["data"]["factors"]
     importance = np.array(test["parts"]["dci_hgbt_importance"], dtype=float)  # (latent, factor)
+    return _overlap(importance[:, [names.index(name) for name in ("floor_hue", "object_hue")]])
+
+
+def _shared_by_noise() -> float:
+    """The same for six latents without information on two hues of six values, in three draws."""
+    overlaps = []
+    for seed in range(3):
+        generator = np.random.default_rng(seed)
+        codes = torch.from_numpy(generator.normal(size=(TRAINED, 6))).float()
+        hues = torch.from_numpy(generator.integers(6, size=(TRAINED, 2)))
+        trees = HistogramBoosting().fit_each(codes, hues)
+        overlaps.append(_overlap(np.stack([tree.importances().numpy() for tree in trees], axis=1)))
+    return float(np.mean(overlaps))
+
+
+def _overlap(importance: Numbers) -> float:
+    """Overlap of the importance (latent, factor) of latents for two factors."""
     shares = importance / importance.sum(0).clip(min=1e-12)
-    columns = [names.index(name) for name in ("floor_hue", "object_hue")]
-    return float(shares[:, columns].min(1).sum())
+    return float(shares.min(1).sum())

@@ -145,7 +145,7 @@ def _predictors(correlations: pd.DataFrame, chance: float) -> Claim:
     claim = Claim(
         "Disentangled codes need no fewer labels for downstream tasks",
         "Locatello et al. (2019), section 5.5",
-        f"ρ with the {here}; by chance below {chance:.2f}",
+        f"ρ with the {here}; by chance below {chance:.2f} (an effect is a ρ above 0: fewer labels)",
         [],
     )
     seen = (part["rho"] > 0) & (part["p_holm"] < LEVEL)

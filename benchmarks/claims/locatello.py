@@ -202,13 +202,22 @@ def _strength(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
     )
     here = (
         f"of {len(correlations)} pairs of method and score, {_trends(rising, 'rise')} and "
-        f"{_trends(falling, 'fall')} with the strength (corrected p < .05), {(~clear).sum()} show "
-        "no trend"
+        f"{_trends(falling, 'fall')} with the strength (corrected p < .05), in {(~clear).sum()} "
+        "pairs no test finds a trend"
     )
-    supported = [bool(len(rising) and len(falling)), bool((~clear).any())]
+    if not clear.all():
+        here += f" (ρ {value_range(correlations['rho'][~clear])})"
+    supported = [bool(len(rising) and len(falling))]
     text = "No strength is good for all methods and scores: trends differ"
     claim = Claim(text, "section 5.3", here, supported)
+    rows.append(_by_chance(runs, len(SCORES)))
     return [claim], {"header": ["ρ with the strength", *SCORES.values()], "rows": rows}
+
+
+def _by_chance(runs: pd.DataFrame, columns: int) -> list[str]:
+    """The last row of a table of ρ within each method."""
+    chance = rho_by_chance(runs[runs["method"] == runs["method"].iloc[0]])
+    return ["by chance below (shuffled scores)", *[f"{chance:.2f}"] * columns]
 
 
 def _trends(rows: pd.DataFrame, verb: str) -> str:
@@ -243,6 +252,8 @@ def _codes(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
             *(marked(part.loc[name]) for name in names),
         ]
         rows.append([METHODS[method], *cells])
+    title, *levels = _by_chance(runs, len(names))
+    rows.append([title, "", "", *levels])
     falls = (correlations["p_holm"] < LEVEL) & (correlations["rho"] < 0)
     sampled, mean = (falls[correlations["right"] == name] for name in names)
     methods = [METHODS[name] for name in correlations.loc[sampled.index[sampled], "method"]]

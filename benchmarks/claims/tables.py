@@ -83,10 +83,12 @@ def claim_of_no_effect(
 ) -> Claim:
     """A claim that something has no effect: *yes* if every interval ends within the margin.
 
+    *No* means that some test finds an effect and no interval ends within the margin.
+
     Args:
         claim: The claim, whose tests are replaced.
         reach: How far the interval of each test goes in the direction of the effect.
-        seen: Whether each test finds the effect: *no* if all do.
+        seen: Whether each test finds the effect.
         margin: The effect that still counts as none.
         quantity: Format of the largest effect that remains possible; without, no number.
         names: Name of each test, of which the verdict gives those that find the effect.
@@ -97,9 +99,11 @@ def claim_of_no_effect(
     otherwise = f"undecided: no effect seen{up_to}"
     if effect.any():
         tests = ", ".join(compress(names, effect))
-        otherwise = f"partly: an effect in {effect.sum()} of {effect.size} tests"
-        otherwise += f" ({tests})" if tests else ""
-    return claim._replace(supported=list(within), otherwise="no" if effect.all() else otherwise)
+        found = f"an effect in {effect.sum()} of {effect.size} tests"
+        found += f" ({tests})" if tests else ""
+        left = f", {(~effect).sum()} undecided" if not effect.all() else ""
+        otherwise = f"partly: {found}" if within.any() else f"no: {found}{left}"
+    return claim._replace(supported=list(within), otherwise=otherwise)
 
 
 def finished_table(runs: pd.DataFrame) -> Table:

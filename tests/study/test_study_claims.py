@@ -62,7 +62,8 @@ def test_a_verdict_counts_the_tests_of_a_claim(
         ([0.1, 0.5], [False, False], "undecided: no effect seen, up to ρ ±0.50"),
         ([0.4, 0.5], [False, False], "undecided: no effect seen, up to ρ ±0.50"),
         ([0.8, 0.2], [True, False], "partly: an effect in 1 of 2 tests"),
-        ([0.8, 0.9], [True, True], "no"),
+        ([0.8, 0.4], [True, False], "no: an effect in 1 of 2 tests, 1 undecided"),
+        ([0.8, 0.9], [True, True], "no: an effect in 2 of 2 tests"),
     ],
 )
 def test_no_effect_comes_out_if_intervals_lie_within_the_margin(
@@ -74,7 +75,9 @@ def test_no_effect_comes_out_if_intervals_lie_within_the_margin(
     unsized = claims.tables.claim_of_no_effect(claim, reach, seen, 0.3)
     assert unsized.cells()[1] == verdict.partition(", up to")[0]
     named = claims.tables.claim_of_no_effect(claim, reach, seen, 0.3, "ρ ±{:.2f}", ["hues", "size"])
-    assert named.cells()[1] == verdict + " (hues)" * verdict.startswith("partly")
+    assert named.cells()[1] == verdict.replace("1 of 2 tests", "1 of 2 tests (hues)").replace(
+        "2 of 2 tests", "2 of 2 tests (hues, size)"
+    )
 
 
 def test_an_interval_of_a_share_ends_at_its_bounds(claims: ModuleType) -> None:
@@ -115,6 +118,23 @@ def test_the_seed_outweighs_a_weak_method_but_neither_noise_nor_a_strong_method(
     assert sum(share > chance for share in shares) == (6 if effect else 0)
 
 
+@pytest.mark.parametrize(
+    ("trends", "verdict"), [((0, 0), "no"), ((1, 0), "no"), ((1, 1), "no"), ((1, -1), "yes")]
+)
+def test_trends_differ_if_some_rise_and_others_fall_beyond_chance(
+    claims: ModuleType, trends: tuple[int, int], verdict: str
+) -> None:
+    rng = np.random.default_rng(8)
+    settings = itertools.product(("betavae", "factorvae"), range(4), range(6))
+    runs = pd.DataFrame(settings, columns=["method", "penalty", "seed"])
+    trend = np.where(runs["method"] == "betavae", *trends) * runs["penalty"]
+    scores = {name: trend + 0.01 * rng.normal(size=len(runs)) for name in claims.tables.SCORES}
+    (claim,), table = claims.locatello._strength(runs.assign(**scores))
+    assert claim.cells()[1] == verdict
+    assert ("in 12 pairs no test finds a trend (ρ -0." in claim.here) == (trends == (0, 0))
+    assert table["rows"][-1][1:] == [f"{claims.tables.rho_by_chance(runs[:24]):.2f}"] * 6
+
+
 def planted(claims: ModuleType, effect: float) -> pd.DataFrame:
     """Runs in which disentanglement lowers the errors of trees, and noise those in OOD2."""
     rng = np.random.default_rng(1)
@@ -151,8 +171,8 @@ def test_planted_effects_on_transfer_come_out(claims: ModuleType, effect: int) -
     none = verdicts["And has no effect in OOD1"]
     assert none == "yes, by the interval"  # the noise of the errors is a tenth of the margin
     hardly = verdicts["OOD2-B: hardly at all"]  # 32 runs are few
-    partly = "partly: an effect in 1 of 2 tests (OOD2-B trees)"
-    assert hardly.startswith(partly if effect else "undecided: no effect seen, up to ρ -0.")
+    seen = "no: an effect in 1 of 2 tests (OOD2-B trees), 1 undecided"
+    assert hardly.startswith(seen if effect else "undecided: no effect seen, up to ρ -0.")
     assert verdicts["MIG agrees with DCI D, SAP does not"] == "yes"
     assert verdicts["DCI D and MIG go with small errors of trees in distribution"] == "no"
     selected = "With pairs, lower bound and reconstruction select models that transfer in OOD1"
@@ -174,7 +194,8 @@ def test_a_planted_effect_on_generalisation_contradicts_the_paper(
         2 - effect * runs[claims.tables.DCI].fillna(1.5) + 0.01 * rng.random(len(runs))
     )
     runs[claims.montero.RATIO] += 2 * effect * (runs["condition"] == "size")
-    verdicts = [row[1] for row in claims.montero.montero(None, runs)["claims"]["rows"]]
+    rows = claims.montero.montero(None, runs)["claims"]["rows"]
+    verdicts = [row[1].partition(":")[0] for row in rows]
     by_interval = "yes, by the interval"
     assert verdicts == (["no", "no", by_interval] if effect else ["yes", by_interval, "no"])
 
@@ -195,6 +216,13 @@ def test_planted_effects_of_correlation_come_out(claims: ModuleType, effect: int
     if effect:
         verdicts = ["yes, by the interval"] * 2 + ["partly: 2 of 3 tests"]
     assert [row[1] for row in rows] == verdicts
+
+
+def test_trees_on_noise_share_all_latents(claims: ModuleType) -> None:
+    path = BENCHMARKS / "results" / "correlated_rooms.json"
+    noise = json.loads(path.read_text())["tables"]["shared"]["rows"][-1]
+    assert noise[2] == f"{claims.correlated._shared_by_noise():.2f}"
+    assert float(noise[2]) > 0.9
 
 
 @pytest.mark.parametrize("effect", [0, 1])
@@ -328,6 +356,13 @@ def test_tables_of_unseen_combinations_are_those_of_the_stored_runs(claims: Modu
     stored = json.loads((BENCHMARKS / "results" / "montero_laptop.json").read_text())["tables"]
     assert findings.beside_true_factors(runs) == stored["beside"]
     assert findings.generalisation_correlations(runs) == stored["correlations"]
+
+
+def test_correlations_of_transfer_are_those_of_the_stored_runs(claims: ModuleType) -> None:
+    findings = importlib.import_module("study_findings")
+    runs = pd.read_csv(BENCHMARKS.parent / "docs" / "results" / "dittadi_laptop" / "runs.csv")
+    stored = json.loads((BENCHMARKS / "results" / "dittadi_laptop.json").read_text())["tables"]
+    assert findings.transfer_correlations(runs) == stored["correlations"]
 
 
 def test_the_coverage_of_jackknife_intervals_is_the_stored_one(claims: ModuleType) -> None:
