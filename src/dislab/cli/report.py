@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from dislab.cli.arguments import Existing, Parser, add_checkpoint, chosen
 from dislab.cli.messages import print_warning
 from dislab.errors import InputError
-from dislab.yaml_files import is_yaml
+from dislab.yaml_files import CONFIG, is_yaml
 
 if TYPE_CHECKING:
     from dislab.report import ReportedRun
@@ -41,10 +41,11 @@ def run(args: list[str]) -> int:
 
 
 def is_study(path: Path) -> bool:
-    """Whether a path is a study file or a study's folder."""
+    """Whether a path is a study file, and not that of a run's settings, or a study's folder."""
     from dislab.study.schedule import PLAN
 
-    return (path / PLAN).is_file() or (path.is_file() and is_yaml(path))
+    is_file = path.is_file() and is_yaml(path) and path.name != CONFIG
+    return (path / PLAN).is_file() or is_file
 
 
 def _runs(
