@@ -67,5 +67,7 @@ def test_the_second_run_outlives_the_first(folder: Path, capfd: pytest.CaptureFi
 def test_a_missing_run_is_one_message(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert main(command("second")) == 2
     message = capfd.readouterr().err
-    assert "the dae run cannot be used: runs/first/version_0 does not exist" in message
+    assert (
+        "the dae run cannot be used: runs/first/version_0 is no run: it does not exist" in message
+    )
     assert "Traceback" not in message

@@ -101,7 +101,9 @@ def test_the_run_needs_no_other_folder(
 def test_a_run_that_does_not_fit_is_refused(dae: str, save: Save) -> None:
     with pytest.raises(InputError, match=r"dae run was trained on images of 1×8×8, .* 3×8×8"):
         BetaVAEDAE((3, 8, 8), 3, *NETWORKS, dae)
-    with pytest.raises(InputError, match=r"the dae run cannot be used: .*nowhere does not exist"):
+    with pytest.raises(
+        InputError, match=r"the dae run cannot be used: .*nowhere is no run: it does not exist"
+    ):
         BetaVAEDAE((1, 8, 8), 3, *NETWORKS, "nowhere")
     decoder = GroundTruthDecoder((1, 8, 8), ("x", "y"), (4, 4), NETWORKS[1])
     with pytest.raises(InputError, match="is of GroundTruthDecoder, which has no codes"):
