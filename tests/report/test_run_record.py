@@ -2,7 +2,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.report.cases import SETTINGS, write_run
+from tests.report.cases import SCORED, SETTINGS, write_run
 
 from dislab.errors import InputError
 from dislab.metrics import MIG
@@ -145,6 +145,13 @@ def test_a_folder_that_is_no_run_is_refused(tmp_path: Path) -> None:
     write_run(tmp_path / "version_2")
     with pytest.raises(InputError, match="name one of its runs: version_2"):
         read_run(tmp_path)
+
+
+def test_scores_that_were_skipped_for_one_reason_are_named_together(tmp_path: Path) -> None:
+    skipped = {"mig": "no factors", "dci": "no factors", "sap": "one factor"}
+    run = write_run(tmp_path / "run", scores={"test": {**SCORED, "skipped": skipped}})
+    notes = ["mig, dci were not taken: no factors", "sap was not taken: one factor"]
+    assert read_run(run).notes == notes
 
 
 def test_what_a_score_cannot_see() -> None:

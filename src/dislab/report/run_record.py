@@ -428,7 +428,13 @@ def _plain(scores: Mapping[str, Any]) -> Table:
 
 
 def _skipped(scored: Mapping[str, Any]) -> list[str]:
-    return [f"{name} was not taken: {why}" for name, why in _mapping(scored, "skipped").items()]
+    names: dict[str, list[str]] = {}
+    for name, why in _mapping(scored, "skipped").items():
+        names.setdefault(str(why), []).append(str(name))
+    return [
+        f"{', '.join(listed)} {'was' if len(listed) == 1 else 'were'} not taken: {why}"
+        for why, listed in names.items()
+    ]
 
 
 def _curves(folder: Path) -> Iterator[PagePicture]:
