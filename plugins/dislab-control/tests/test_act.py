@@ -54,7 +54,7 @@ def test_an_unfinished_agent_goes_on(tmp_path: Path, capsys: pytest.CaptureFixtu
         ([], "fit|test must be given; write "),
         (["fit", "--agent=PPQ", "--observations=factors"], "agent is 'PPQ'"),
         (["fit"], "observations is 'codes', which needs the run of a trained model"),
-        (["fit", "--encoder=nowhere"], "nowhere does not exist"),
+        (["fit", "--encoder=nowhere"], "nowhere is no run: it does not exist"),
         (["fit", "--observations=factors", "--settings", "gamma"], "write NAME=VALUE"),
         (["fit", "--observations=factors", "--settings", "gamma=["], "no YAML: "),
         (["fit", "--observations=factors", "--device=gpu"], "--device is 'gpu', which torch"),

@@ -93,7 +93,7 @@ def test_agents_learn_on_what_is_drawn(observations: str, tmp_path: Path, runs: 
         ({"settings": {"n_step": 1}}, r"PPO has no setting 'n_step' \(did you mean n_steps\?\)"),
         ({"settings": {"n_steps": "many"}}, "settings: PPO refuses them"),
         ({"observations": "codes"}, "needs the run of a trained model"),
-        ({"observations": "codes", "encoder": "nowhere"}, "nowhere does not exist"),
+        ({"observations": "codes", "encoder": "nowhere"}, "nowhere is no run: it does not exist"),
     ],
 )
 def test_wrong_settings_are_refused_before_a_folder_is_made(
