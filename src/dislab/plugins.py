@@ -299,9 +299,9 @@ def configuration(name: str) -> Path | None:
 
 
 def configuration_hint(name: str, folder: Path = Path()) -> str:
-    """` (did you mean …?)` with a similar name of a file below a folder, or of a configuration.
+    """` (did you mean …?)` with a similar file of the folder, else a similar configuration.
 
-    A name of a file is not taken for a configuration that shares no more than a word with it.
+    If the name ends in a suffix, a configuration must be nearly equal to it.
     """
     path = Path(name)
     files = list[str]()

@@ -269,7 +269,7 @@ def _data_section(
     """The data of a method with another data set, in batches that the training images fill."""
     settings = section["init_args"]
     arguments = {key: settings[key] for key in _KEPT if key in settings}
-    share = max(_SHARE, math.ceil(100 / images) / 100)  # one image at least
+    share = max(_SHARE, math.ceil(100 / max(images, 3)) / 100)  # one image at least
     training = images - 2 * math.ceil(images * share)
     size = arguments.get("batch_size", _BATCH)
     if isinstance(size, int) and 0 < training < size:

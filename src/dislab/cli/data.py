@@ -7,7 +7,6 @@ import shlex
 import sys
 import warnings
 from functools import partial
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
@@ -116,9 +115,13 @@ def own_images(parser: Parser) -> None:
 
 def image_options(path: Path, options: argparse.Namespace) -> str:
     """The path of images and the options of `own_images` as a user types them."""
-    given = {"--table": [options.table], "--file": [options.file], "--factors": options.factors}
-    words = [[name, *values] for name, values in given.items() if values and values != [None]]
-    return shlex.join([str(path), *chain.from_iterable(words)])
+    words = [str(path)]
+    for name in ("table", "file"):
+        if (value := getattr(options, name)) is not None:
+            words += [f"--{name}", value]
+    if options.factors:
+        words += ["--factors", *options.factors]
+    return shlex.join(words)
 
 
 def no_images(path: Path) -> InputError:

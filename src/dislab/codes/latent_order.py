@@ -88,22 +88,31 @@ def order_by_spread(
     return LatentOrder(latents, spread, dead, carried, centre, spread)
 
 
-def own_latents(information: Float[Tensor, "latent factor"]) -> list[int | None]:
-    """The latent of its own of each factor; None for a factor that has none.
+def main_latents(information: Float[Tensor, "latent factor"]) -> list[int | None]:
+    """The latent that holds most about each factor; None for a factor that is spread, or nowhere.
 
     It holds more than 0.1 nats and more than half of the information about the factor, summed over
-    the latents, and more than half of that about no other factor.
+    the latents.
 
     Args:
         information: Mutual information in nats.
     """
-    largest, main = information.max(dim=0)
+    largest, latents = information.max(dim=0)
     is_main = (largest > LEAST) & (largest > MAIN * information.sum(dim=0))
-    counts = torch.bincount(main[is_main], minlength=len(information))
     return [
-        int(latent) if alone and counts[latent] == 1 else None
-        for latent, alone in zip(main, is_main, strict=True)
+        latent if main else None
+        for latent, main in zip(latents.tolist(), is_main.tolist(), strict=True)
     ]
+
+
+def own_latents(information: Float[Tensor, "latent factor"]) -> list[int | None]:
+    """The latent of its own of each factor: its main latent, if it is that of no other factor.
+
+    Args:
+        information: Mutual information in nats.
+    """
+    main = main_latents(information)
+    return [latent if main.count(latent) == 1 else None for latent in main]
 
 
 def _descending(values: Float[Tensor, " latent"]) -> list[int]:

@@ -14,7 +14,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from dislab.base import Dataset
-from dislab.codes.latent_order import LEAST, MAIN, own_latents
+from dislab.codes.latent_order import LEAST, main_latents, own_latents
 from dislab.errors import InputError
 from dislab.metrics.evaluation import INFORMATION
 from dislab.metrics.score_table import blind_spot, is_detail, label, likelihood, score_rows
@@ -387,20 +387,16 @@ def _without_own(
     names: Sequence[str], factors: Sequence[str], information: Float[Tensor, "latent factor"]
 ) -> Iterator[str]:
     """Where the factors without a latent of their own are: shared, spread, or in none."""
-    largest, main = information.max(dim=0)
-    there = [name for name, nats in zip(factors, largest.tolist(), strict=True) if nats > LEAST]
-    latents = dict(zip(factors, main.tolist(), strict=True))
-    has_main = (largest > LEAST) & (largest > MAIN * information.sum(dim=0))
-    most = dict(zip(factors, has_main.tolist(), strict=True))
-    together = {
-        latents[name]: [other for other in names if latents[other] == latents[name] and most[other]]
-        for name in names
-        if most[name]
-    }
+    largest = dict(zip(factors, information.max(dim=0).values.tolist(), strict=True))
+    main = dict(zip(factors, main_latents(information), strict=True))
+    together: dict[int, list[str]] = {}
+    for name in names:
+        if (latent := main[name]) is not None:
+            together.setdefault(latent, []).append(name)
     yield from (f"{' and '.join(members)} share z{k}" for k, members in together.items())
-    rest = [name for name in names if not most[name]]
+    rest = [name for name in names if main[name] is None]
     for ending, is_there in (("spread over several latents", True), ("in none", False)):
-        if members := [name for name in rest if (name in there) is is_there]:
+        if members := [name for name in rest if (largest[name] > LEAST) is is_there]:
             yield f"{', '.join(members)} {'is' if len(members) == 1 else 'are'} {ending}"
 
 

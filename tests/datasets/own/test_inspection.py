@@ -163,6 +163,9 @@ def test_a_table_may_lie_where_the_command_runs(
     inspection = inspect(Path("mine"), "elsewhere/labels.csv")
     assert inspection.settings["table"] == "../elsewhere/labels.csv"
     usable(inspection)
+    (folder.parent / "link/to").mkdir(parents=True)
+    (folder.parent / "link/to/mine").symlink_to(folder)  # whose .. is the target's folder
+    usable(inspect(Path("link/to/mine"), "elsewhere/labels.csv"))
     write(folder, "name,x", "grey.png,1", name="elsewhere/labels.csv")
     assert inspect(Path("mine"), "elsewhere/labels.csv").settings["table"] == "elsewhere/labels.csv"
 

@@ -89,7 +89,7 @@ def inspect(
         suffixes = ", ".join(sorted(SUFFIXES))
         raise InputError(f"{path} holds no images; files of images end in {suffixes}")
     if table is not None and not (path / table).is_file() and Path(table).is_file():
-        table = os.path.relpath(table, path)
+        table = os.path.relpath(os.path.realpath(table), os.path.realpath(path))
     tables = [name for name in others if Path(name).suffix.lower() in _TABLES]
     folder, match = _best(path, names, tables if table is None else [table], file)
     if folder != path:
