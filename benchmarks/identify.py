@@ -1,6 +1,6 @@
 """Scores of the methods of dislab-identify on drawn worlds, for their pages in docs/methods.
 
-python benchmarks/identify.py [--parts panels inversion normals]
+python benchmarks/identify.py [--parts panels inversion normals spiral]
 
 Where dislab-identify is installed. Runs that benchmarks/results/identify.json has are kept, so that
 a stopped study goes on; `--table` writes the tables without training. Some steps are fewer than
@@ -24,8 +24,9 @@ import lightning.pytorch as pl
 import numpy as np
 import torch
 from sklearn.decomposition import PCA, FastICA
+from torch import Tensor, nn
 
-from dislab.base import Objective
+from dislab.base import Encoder, ImageShape, Objective
 from dislab.datamodules import SingleData
 from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
@@ -46,7 +47,7 @@ STEPS: Final = {
     "IVAE long": 70_000,
 }
 """Steps of a run; as published those of TCL and of the long run of iVAE."""
-SEEDS: Final = {"panels": range(3), "inversion": range(3), "normals": range(3)}
+SEEDS: Final = dict.fromkeys(("panels", "inversion", "normals", "spiral"), range(3))
 CURVE: Final = (1000, 5000, 20_000)
 """Steps of LeJEPA, the last as published and with one seed."""
 LAYERS: Final = (2, 4)
@@ -54,6 +55,10 @@ PUBLISHED: Final = {(2, "IVAE"): 0.92, (2, "TCL"): 0.90, (4, "IVAE"): 0.74, (4, 
 """Khemakhem et al. (2020), figure 2, read by eye, ±0.02: 2,000 points a segment."""
 SHAPES: Final = (1.0, 2.0, 8.0)
 """Exponents of the generalised normal sources of LeJEPA."""
+SPIRAL_SHAPES: Final = (0.5, 1.0, 2.0, 4.0, 8.0)
+"""Exponents of the sources of the spiral, a part of the nine published ones, 1/8 to 32."""
+SPIRAL_PUBLISHED: Final = "above 0.97"
+"""Klindt et al. (2026), App. H.6, and figure 4b, which peaks at Gaussian sources."""
 WORLDS: Final = {"laplace": 1.0, "gaussian": 2.0, "generalised_normal": 3.0}
 """Steps of the contrastive worlds, with the exponent of their density."""
 
@@ -170,18 +175,33 @@ def panel(layers: int, seed: int) -> Iterator[tuple[str, Callable[[], Scores]]]:
         yield name, partial(fitted, name)
 
 
+class SmoothEncoder(Encoder):
+    """The encoder of Klindt et al. (2026), App. H.2: three layers of 256 units with GELU."""
+
+    def __init__(self, image_shape: ImageShape, outputs: int) -> None:
+        super().__init__()
+        layers: list[nn.Module] = [nn.Flatten()]
+        for features in (image_shape[0], 256, 256):
+            layers += [nn.Linear(features, 256), nn.GELU()]
+        self.network = nn.Sequential(*layers, nn.Linear(256, outputs))
+
+    def forward(self, image: Tensor) -> Tensor:
+        """Codes of vectors."""
+        codes: Tensor = self.network(image)
+        return codes
+
+
 def pairs(
     model_class: Any,
     world: DrawnWorld,
     data: StepData,
-    hidden: list[int],
+    encoder: Any,
     steps: int,
     rate: float,
     **settings: Any,
 ) -> Scores:
     """Scores of a method of pairs, before and after training, on points drawn anew."""
     data.prepare_data()
-    encoder = partial(MLPEncoder, hidden=tuple(hidden))
     adam = partial(torch.optim.Adam, lr=rate)
     model = model_class(data.image_shape, world.sources, encoder, optimizer=adam, **settings)
     test = data.indices("test")
@@ -211,7 +231,8 @@ def inversion(steps: str, exponent: float, seed: int) -> Scores:
     data = StepData(world, steps, 0.25, **shape, batch_size=256, test=0.2)
     trained = STEPS["ContrastiveInversion"]
     settings = {"steps": trained, "rate": 1e-4, "exponent": exponent}
-    return pairs(ContrastiveInversion, world, data, [64, 128, 64], **settings)
+    encoder = partial(MLPEncoder, hidden=(64, 128, 64))
+    return pairs(ContrastiveInversion, world, data, encoder, **settings)
 
 
 def normals(shape: float, steps: int, seed: int) -> Scores:
@@ -219,7 +240,29 @@ def normals(shape: float, steps: int, seed: int) -> Scores:
     pl.seed_everything(seed, verbose=False)
     world = DrawnWorld(4, 1, 20_000, "generalised_normal", shape, layers=3, data_seed=seed)
     data = StepData(world, "gaussian", 0.316, batch_size=256, test=0.2)
-    return pairs(LeJEPA, world, data, [64, 64], steps, 3e-3, directions=64)
+    encoder = partial(MLPEncoder, hidden=(64, 64))
+    return pairs(LeJEPA, world, data, encoder, steps, 3e-3, directions=64)
+
+
+class HalfThenCosine(torch.optim.lr_scheduler.LambdaLR):
+    """The learning rate of Klindt et al. (2026): constant for a half, then a cosine to 0."""
+
+    def __init__(self, optimizer: torch.optim.Optimizer, steps: int) -> None:
+        super().__init__(
+            optimizer, lambda step: 0.5 + 0.5 * np.cos(np.pi * max(0.0, 2 * step / steps - 1))
+        )
+
+
+def spiral(shape: float, seed: int) -> Scores:
+    """LeJEPA on two generalised normal sources turned by π‖z‖, as in Klindt et al. (2026)."""
+    pl.seed_everything(seed, verbose=False)
+    settings = {"mixing": "spiral", "turn": np.pi, "data_seed": seed}
+    world = DrawnWorld(2, 1, 100_000, "generalised_normal", shape, **settings)
+    data = StepData(world, "autoregressive", persistence=0.95, batch_size=256, test=0.1)
+    schedule = partial(HalfThenCosine, steps=CURVE[-1])
+    return pairs(
+        LeJEPA, world, data, SmoothEncoder, CURVE[-1], 3e-3, directions=64, scheduler=schedule
+    )
 
 
 def runs(part: str) -> Iterator[tuple[str, Callable[[], Scores]]]:
@@ -236,6 +279,9 @@ def runs(part: str) -> Iterator[tuple[str, Callable[[], Scores]]]:
                         f"{steps}, {exponent:g}, {seed}",
                         partial(inversion, steps, exponent, seed),
                     )
+        elif part == "spiral":
+            for shape in SPIRAL_SHAPES:
+                yield f"{shape:g}, {seed}", partial(spiral, shape, seed)
         else:
             for trained in CURVE if seed == 0 else CURVE[:-1]:
                 for shape in SHAPES:
@@ -351,6 +397,13 @@ def tables(runs: dict[str, Any]) -> dict[str, Any]:
     )
     if "inversion" in runs:
         made["inversion"] = _pairs(runs["inversion"], "steps, exponent of the loss", *scores)
+    if "spiral" in runs:
+        shown = ("affine", "untrained affine", "PCA affine", "FastICA affine", "perfect affine")
+        table = _pairs(runs["spiral"], "exponent of the sources", *shown)
+        table["header"].insert(2, "published")
+        for row in table["rows"]:
+            row.insert(2, SPIRAL_PUBLISHED if row[0] == "2" else "lower")
+        made["spiral"] = table
     if "normals" in runs:
         affine = ("affine", "untrained affine", "PCA affine", "FastICA affine", "perfect affine")
         made["normals"] = _pairs(runs["normals"], "exponent of the sources, steps", *affine)

@@ -9,14 +9,20 @@ import numpy as np
 import pytest
 import torch
 
+import dislab
 from dislab.base import Predictor
 from dislab.encoders import MLPEncoder
 from dislab.errors import InputError
+from dislab.exports import export, pull, push
 from dislab.factors import Factor, FactorSpace
 from dislab.metrics import MIG
-from dislab.naming.settings import check_kind, checks_settings
+from dislab.naming.settings import check_kind, checks_arguments, checks_settings
 from dislab.predictors import Ridge
 from dislab.regularizers import KL
+from dislab.report import page_of, write_page
+from dislab.runs import load_run, read_scores
+from dislab.study import compare
+from dislab.transfer import load_scenarios
 
 SPACE = FactorSpace((Factor("x", (0.0, 1.0, 2.0)),))
 
@@ -131,3 +137,37 @@ def test_another_error_of_a_constructor_passes() -> None:
 
     with pytest.raises(RuntimeError, match="a fault of the class"):
         Broken(3)
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments", "message"),
+    [
+        (dislab.open_run, (3,), "run is 3; it must be text or a Path"),
+        (load_run, ([1],), r"run is \[1\]; it must be text or a Path"),
+        (read_scores, (3,), "run is 3; it must be text or a Path"),
+        (compare, ("runs",), "runs is 'runs'; it must be a list, each text or a Path"),
+        (push, ("run", ["a"]), r"repository is \['a'\]; it must be text"),
+        (pull, (3, "out"), "repository is 3; it must be text"),
+        (export, (3, "out", ["onnx"]), "run is 3; it must be text or a Path"),
+        (write_page, ("runs", "page.html"), "runs is 'runs'; it must be a list"),
+        (page_of, ("runs",), "runs is 'runs'; it must be a list"),
+        (load_scenarios, ("ood1",), "names is 'ood1'; it must be a list, each text"),
+    ],
+)
+def test_public_functions_name_an_argument_of_a_wrong_kind(
+    function: Callable[..., Any], arguments: tuple[Any, ...], message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        function(*arguments)
+
+
+def test_lists_may_be_arrays_and_unknown_arguments_have_pythons_message() -> None:
+    def first(names: Sequence[str], size: int = 1) -> str:
+        return names[0]
+
+    checked: Callable[..., str] = checks_arguments(first)
+    assert checked(np.array(["a", "b"])) == "a"
+    with pytest.raises(InputError, match="names is 'ab'; it must be a list, each text"):
+        checked("ab")
+    with pytest.raises(TypeError, match=r"first\(\) got an unexpected keyword argument 'side'"):
+        checked(["a"], side=2)

@@ -56,11 +56,11 @@ def test_main_scores_come_first_and_bounds_never() -> None:
             8,
             0.3,
             r"^MIG, averaged over strength: m1 is 0\.300 above m0 "
-            r"\(.* 8 seeds; supported, corrected p 0\.0078\)\.$",
+            r"\(.* 8 seeds; supported for this score alone, p 0\.0078\)\.$",
         ),
         (3, 8, 0.3, r"strength: m2 is 0\.600 above m0, the largest of 3 differences .*; supported"),
         (2, 3, 0.3, "3 seeds; not supported: too few seeds"),
-        (2, 6, 0.3, r"6 seeds; supported, corrected p 0\.031"),
+        (2, 6, 0.3, r"6 seeds; supported for this score alone, p 0\.031"),
         (3, 6, 0.3, "of 3 differences .* 6 seeds; not supported: too few seeds"),
         (2, 1, 0.3, r"above m0 \(one seed: no interval; not supported: too few seeds\)\.$"),
         (2, 2, 0.3, r"above m0 \(two seeds: no interval; not supported: too few seeds\)\.$"),
@@ -90,7 +90,7 @@ def test_a_difference_within_noise_is_not_supported() -> None:
     table = runs(2, 8, 0.0)
     table.loc[table.method == "m1", "score.mig"] += [0.1, -0.1] * 8
     said = verdict(table, ["method", "strength"], SCORES)
-    assert "; not supported, corrected p " in said
+    assert "; not supported, p " in said
 
 
 def test_columns_that_are_no_settings_do_not_hide_pairs_from_the_verdict() -> None:

@@ -34,6 +34,9 @@ def test_mixings_by_hand() -> None:
     assert mlp.mix(np.array([[4.0, -6.0]])).tolist() == [[-3.0, 8.0]]
     turned = Spiral(math.pi / 2).mix(np.array([[1.0, 0.0], [0.0, 2.0]]))
     assert np.allclose(turned, [[0.0, 1.0], [0.0, -2.0]])
+    drawn = DrawnWorld(2, 1, 5, mixing="spiral", turn=math.pi / 2)
+    assert np.allclose(drawn.mixture.mix(np.array([[0.0, 2.0]])), [[0.0, -2.0]])
+    assert drawn.provenance()["turn"] == str(math.pi / 2)
 
 
 @pytest.mark.parametrize("mixing", [Spiral(), CouplingFlow(4, 2, GENERATOR)])
@@ -87,6 +90,8 @@ def test_seeds_differ_and_repeat() -> None:
         ({"sources": 3, "mixing": "spiral"}, "a spiral turns pairs"),
         ({"sources": 1, "mixing": "flow"}, "a flow couples two halves"),
         ({"prior": "laplace", "shape": 3.0}, "which prior laplace does not use"),
+        ({"turn": 2.0}, "which mixing mlp does not use"),
+        ({"sources": 4, "mixing": "spiral", "turn": math.nan}, "turn is nan"),
         ({"prior": "cauchy"}, "prior"),
         ({"points": 2_000_000}, "more than 2,000,000"),
     ],

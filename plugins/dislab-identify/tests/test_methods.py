@@ -138,6 +138,7 @@ def test_bad_settings_are_explained(name: str, settings: dict[str, Any], message
         ({}, "ornstein_uhlenbeck"),
         ({"prior": "uniform"}, "gaussian"),
         ({"prior": "laplace"}, "generalised_normal"),
+        ({"prior": "laplace"}, "autoregressive"),
     ],
 )
 def test_step_data_conforms(world: dict[str, Any], steps: Any) -> None:
@@ -146,7 +147,7 @@ def test_step_data_conforms(world: dict[str, Any], steps: Any) -> None:
     plan = StepData(drawn, steps, batch_size=16).plan("train")
     latents = drawn.latents
     moved = plan.moved(latents, np.random.default_rng(0))
-    if steps == "ornstein_uhlenbeck":
+    if steps in ("ornstein_uhlenbeck", "autoregressive"):
         assert np.allclose(np.cov(moved.T), np.cov(latents.T), atol=0.15)
         correlations = [np.corrcoef(a, b)[0, 1] for a, b in zip(moved.T, latents.T, strict=True)]
         assert np.allclose(correlations, 0.95, atol=0.02)
@@ -170,6 +171,17 @@ def test_unfit_worlds_and_steps_are_refused(
 ) -> None:
     with pytest.raises(InputError, match=message):
         StepData(dataset, **settings)
+
+
+@pytest.mark.parametrize(
+    ("prior", "kurtosis"), [("gaussian", 3.0), ("laplace", 6.0), ("uniform", 1.8)]
+)
+def test_autoregressive_noise_is_distributed_like_the_sources(prior: Any, kurtosis: float) -> None:
+    drawn = DrawnWorld(2, 1, 200, prior)
+    plan = StepData(drawn, "autoregressive", persistence=0.6, batch_size=16).plan("train")
+    noise = plan.moved(np.zeros((200_000, 2)), np.random.default_rng(0)) / 0.8
+    assert np.allclose(noise.var(axis=0), 1, atol=0.02)
+    assert np.allclose((noise**4).mean(axis=0), kurtosis, rtol=0.06)
 
 
 def test_too_wide_steps_are_refused() -> None:

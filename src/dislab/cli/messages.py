@@ -412,7 +412,8 @@ def _inner(top_level: Sequence[str]) -> list[str]:
 def _required(names: str, prefix: str, command: str) -> str:
     missing = " and ".join(name.strip().rpartition(".")[2] for name in names.split(","))
     if prefix:
-        return f"{prefix}{missing} must be given"
+        option = f"--{prefix.removesuffix(': ')}.{missing.split()[0]} VALUE"
+        return f"{prefix}{missing} must be given, such as by {option}"
     if command != "fit":
         return f"{missing} must be given; name a run, such as --run runs/betavae/version_0"
     return f"{missing} must be given; start from a file such as --config betavae"

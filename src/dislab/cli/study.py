@@ -467,8 +467,8 @@ def _print_results(study: Study) -> None:
     measures = measures_of(table, study.primary_scores())
     if measures and study.schedule.search is None:  # no trial has another one to be compared with
         print(f"\n{_LEGEND}")
-        print("\n".join(text(headline_table(table, axes, measures))))
         target = chosen_target(None, study.schedule.name, measures)
+        print("\n".join(text(headline_table(table, axes, measures, target))))
         print(f"\n{verdict(table, axes, {target: measures[target]})}")
     print("\nNext:")
     for line in (

@@ -18,6 +18,7 @@ from dislab.exports.programs import (
     write_program,
 )
 from dislab.functional.checks import check_choice
+from dislab.naming.settings import checks_arguments
 from dislab.runs import CONFIG, SCORES, load_run, read_scores
 from dislab.runs.exported import SETTINGS, WEIGHTS, write_exported
 from dislab.runs.published import published, without_paths
@@ -41,6 +42,7 @@ class Exported(NamedTuple):
     difference: float | None
 
 
+@checks_arguments
 def export(
     run: str | Path,
     out: str | Path,

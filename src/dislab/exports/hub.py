@@ -12,6 +12,7 @@ from dislab.errors import InputError, one_line
 from dislab.exports.card import CARD
 from dislab.exports.export import export, write_records
 from dislab.extras import imported
+from dislab.naming.settings import checks_arguments
 from dislab.runs import CONFIG, SCORES, load_run
 from dislab.runs.exported import SETTINGS, WEIGHTS, is_exported
 from dislab.storage import new_folder
@@ -26,6 +27,7 @@ _CARRIED: Final = ".cache"
 """Folder in which the library records downloads."""
 
 
+@checks_arguments
 def push(run: str | Path, repository: str, private: bool = False, half: bool = False) -> str:
     """Uploads the model of a run, and returns the address of its page.
 
@@ -64,6 +66,7 @@ def push(run: str | Path, repository: str, private: bool = False, half: bool = F
             return f"{api.endpoint}/{name}"
 
 
+@checks_arguments
 def pull(repository: str, out: str | Path, revision: str | None = None) -> Path:
     """Downloads a model, checks that it can be loaded, and returns its folder.
 

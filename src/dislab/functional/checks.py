@@ -3,20 +3,12 @@
 Most take the name of the argument, for the message, and its value.
 """
 
-import functools
-import inspect
 import math
-import os
 import reprlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from itertools import chain
 from numbers import Integral, Real
-from pathlib import Path
-from types import NoneType, UnionType
-from typing import Any, Final, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
-
-import numpy as np
+from typing import Any, Final, ParamSpec, TypeVar
 
 from dislab.errors import InputError, suggestion
 from dislab.naming.settings import is_number
@@ -42,62 +34,6 @@ def naming(setting: str) -> Iterator[None]:
         yield
     except InputError as error:
         raise InputError(f"{setting}: {error}") from error
-
-
-def checks_types(function: Callable[P, R]) -> Callable[P, R]:
-    """Makes a public function refuse arguments of a wrong type, such as text in place of a list.
-
-    Numbers, texts, truth values, paths, lists, mappings and classes of dislab are checked;
-    arguments with any other annotation are left to the function.
-
-    Args:
-        function: A function or constructor with annotations.
-    """
-    signature = inspect.signature(function)
-
-    @functools.wraps(function)
-    def checked(*args: P.args, **kwargs: P.kwargs) -> R:
-        hints = _hints(function)
-        for name, value in signature.bind(*args, **kwargs).arguments.items():
-            allowed = _kinds(hints.get(name, Any))
-            if allowed and not any(fits(value) for _, fits in allowed):
-                words = " or ".join(word for word, _ in allowed if word)
-                raise InputError(f"{name} is {reprlib.repr(value)}; it must be {words}")
-        return function(*args, **kwargs)
-
-    return checked
-
-
-_hints = functools.cache(get_type_hints)
-
-_PLAIN: Final[dict[Any, tuple[str, Callable[[Any], bool]]]] = {
-    NoneType: ("", lambda value: value is None),
-    bool: ("True or False", lambda value: isinstance(value, bool | np.bool_)),
-    int: ("a whole number", lambda value: is_number(value, Integral)),
-    float: ("a number", lambda value: is_number(value, Real)),
-    str: ("text", lambda value: isinstance(value, str)),
-    Path: ("a path", lambda value: isinstance(value, os.PathLike)),
-    Mapping: ("a dictionary", lambda value: isinstance(value, Mapping)),
-    Sequence: (
-        "a list, and not text",
-        lambda value: isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping),
-    ),
-}
-
-
-def _kinds(hint: Any) -> list[tuple[str, Callable[[Any], bool]]]:
-    """In words, and as tests, the types that an annotation allows; none if one is not checked."""
-    if get_origin(hint) in (Union, UnionType):
-        kinds = [_kinds(choice) for choice in get_args(hint)]
-        return list(chain(*kinds)) if all(kinds) else []
-    plain = get_origin(hint) or hint
-    plain = Sequence if plain in (list, tuple) else plain
-    if plain in _PLAIN:
-        return [_PLAIN[plain]]
-    if isinstance(hint, type) and hint.__module__.startswith("dislab."):
-        article = "an" if hint.__name__[0] in "AEIOU" else "a"
-        return [(f"{article} {hint.__name__}", lambda value: isinstance(value, hint))]
-    return []
 
 
 def check_count(name: str, value: Any, least: int, most: int = MOST) -> None:

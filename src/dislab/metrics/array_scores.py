@@ -9,11 +9,12 @@ from dislab.base import MetricBuilder
 from dislab.codes.bank import CodeBank
 from dislab.errors import InputError, warn
 from dislab.factors import FactorSpace, PlainKind
-from dislab.functional.checks import check_count, checks_types
+from dislab.functional.checks import check_count
 from dislab.metrics._arrays import Array, Groups, bank_of
 from dislab.metrics.evaluation import Bootstrap, Evaluation, built, score_bank
 from dislab.naming.builders import Choices as Parts
 from dislab.naming.builders import chosen
+from dislab.naming.settings import checks_arguments
 
 DEFAULT: Final[dict[str, tuple[str, dict[str, Any]]]] = {
     "mig": ("MIG", {}),
@@ -38,7 +39,7 @@ class SkippedScoreWarning(UserWarning):
     """A score of the default set was skipped because it cannot score these codes."""
 
 
-@checks_types
+@checks_arguments
 def evaluate(
     codes: "Array",
     factors: "Array",
@@ -114,7 +115,7 @@ def evaluate(
     return full.values | ends
 
 
-@checks_types
+@checks_arguments
 def evaluate_fully(
     codes: "Array",
     factors: "Array",

@@ -12,6 +12,7 @@ from typing import (
     Any,
     Final,
     Literal,
+    ParamSpec,
     TypeVar,
     Union,
     get_args,
@@ -25,6 +26,8 @@ import numpy as np
 from dislab.errors import InputError, lacks_memory, suggestion
 
 Class = TypeVar("Class", bound=type)
+P = ParamSpec("P")
+R = TypeVar("R")
 
 _NAMES: Final[dict[object, str]] = {
     int: "a whole number",
@@ -72,6 +75,40 @@ def checks_settings(cls: Class) -> Class:
 
     cls.__init__ = checked  # type: ignore[misc]
     return cls
+
+
+def checks_arguments(function: Callable[P, R]) -> Callable[P, R]:
+    """Makes a public function refuse arguments that do not fit their annotations.
+
+    Kinds are those of `checks_settings`. A list may also be an array or a column of a table.
+
+    Args:
+        function: A function with annotations.
+    """
+    signature = inspect.signature(function)
+
+    # without that of the result, which may not be importable here
+    kinds = {name: kind for name, kind in function.__annotations__.items() if name != "return"}
+    named, names = (
+        types.SimpleNamespace(__annotations__=kinds),
+        inspect.unwrap(function).__globals__,
+    )
+    annotations = functools.cache(lambda: get_type_hints(named, names))
+
+    @functools.wraps(function)
+    def checked(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            arguments = signature.bind(*args, **kwargs).arguments
+        except TypeError:
+            return function(*args, **kwargs)  # Python's own message names the function
+        for name, value in arguments.items():
+            annotation = annotations().get(name, Any)
+            if annotation is not Any and hasattr(value, "tolist"):
+                value = value.tolist()
+            check_kind(name, value, annotation)
+        return function(*args, **kwargs)
+
+    return checked
 
 
 class Part:
@@ -187,9 +224,11 @@ def _allowed(annotation: Any) -> str:
         return f"a mapping with {', '.join(get_type_hints(annotation))}"
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin in (Union, types.UnionType):
-        return " or ".join(dict.fromkeys(map(_allowed, arguments)))
+        words = dict.fromkeys(map(_allowed, arguments))
+        return " or ".join(sorted(words, key=lambda word: "each" in word))  # lists end a sentence
     if origin is Callable:
-        return f"a class that makes {_article(getattr(arguments[-1], '__name__', 'a part'))}"
+        makes = getattr(arguments[-1], "__name__", "part")
+        return "a class" if makes == "Any" else f"a class that makes {_article(makes)}"
     if isinstance(origin, type) and issubclass(origin, Mapping):
         return f"a mapping of names to {_allowed(arguments[1])}"
     if origin is tuple and Ellipsis not in arguments:

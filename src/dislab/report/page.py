@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 from dislab.base import DataModule, Objective, is_vector
 from dislab.base.inference import lacks
 from dislab.errors import InputError
+from dislab.naming.settings import checks_arguments
 from dislab.report.document import EXPLORER_SCRIPTS, document
 from dislab.report.explorer import explorer_of, scatter_figures, traversal_figure
 from dislab.report.figures import MOST_PANELS, drawing
@@ -52,6 +53,7 @@ class _Shown(NamedTuple):
     reason: str
 
 
+@checks_arguments
 def write_page(
     runs: Sequence[ReportedRun], path: str | Path, *, explorer_only: bool = False
 ) -> None:
@@ -71,6 +73,7 @@ def write_page(
         temporary.write_text(text, encoding="utf-8")
 
 
+@checks_arguments
 def page_of(runs: Sequence[ReportedRun], *, explorer_only: bool = False) -> str:
     """The HTML text of the page of one or several runs.
 

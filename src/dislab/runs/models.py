@@ -13,12 +13,14 @@ from dislab.errors import InputError, suggestion
 from dislab.naming.classes import ForeignNameError, find_object
 from dislab.naming.hyperparameters import Ready, handed_over
 from dislab.naming.rebuilding import build, check_names, settings_in, takes_builder
+from dislab.naming.settings import checks_arguments
 from dislab.runs.checkpoints import read_checkpoint, short
 from dislab.runs.exported import is_exported, read_exported
 from dislab.runs.folders import checkpoint_of
 from dislab.runs.records import Record
 
 
+@checks_arguments
 def load_run(
     run: str | Path, *, objective: type[Objective] | None = None, **parts: object
 ) -> Objective:

@@ -16,9 +16,10 @@ from dislab.base.datamodule import draw_states, drawable
 from dislab.base.inference import precision_of
 from dislab.errors import InputError, one_line, suggestion
 from dislab.factors import Indices
-from dislab.functional.checks import check_count, checks_types
+from dislab.functional.checks import check_count
 from dislab.naming.classes import ForeignNameError, method_of
 from dislab.naming.rebuilding import built_part
+from dislab.naming.settings import checks_arguments
 from dislab.runs.checkpoints import read_checkpoint
 from dislab.runs.codes import Encoded, encoded
 from dislab.runs.exported import is_exported
@@ -145,7 +146,7 @@ class OpenRun:
         )
 
 
-@checks_types
+@checks_arguments
 def open_run(run: str | Path, data: DataModule | None = None) -> OpenRun:
     """Loads the model of a finished run together with its data, ready to encode.
 

@@ -8,6 +8,7 @@ from typing import Any, Final, Literal
 from dislab.base import DataModule, Objective
 from dislab.errors import InputError
 from dislab.naming.builders import versions
+from dislab.naming.settings import checks_arguments
 from dislab.storage import atomic, check_fields, json_text, locked, read_json
 
 ScoreStage = Literal[
@@ -87,6 +88,7 @@ def results_folder(run: Path, stage: ScoreStage, record: Record) -> Path:
     return run / OTHER_DATA / f"{data['dataset']}-{digest[:8]}"
 
 
+@checks_arguments
 def read_scores(run: str | Path) -> dict[str, Record]:
     """The records of `scores.json`, by stage.
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dislab.errors import InputError, warn
 from dislab.naming.classes import method_of
+from dislab.naming.settings import checks_arguments
 from dislab.plugins import STAGES, declared
 from dislab.study.results import RecordWarning
 from dislab.study.stages import load_stage
@@ -27,6 +28,7 @@ _RECORDS: Final = {
 """Records of `scores.json` by the column prefix in a table; the first existing record is used."""
 
 
+@checks_arguments
 def compare(runs: Sequence[str | Path]) -> "pd.DataFrame":
     """Table with one row per run: method and settings that differ, `seed`, `state` and scores.
 

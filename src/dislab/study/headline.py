@@ -51,7 +51,7 @@ def _is_main(name: str) -> bool:
 
 
 def headline_table(
-    runs: pd.DataFrame, axes: Sequence[str], measures: Mapping[str, Best]
+    runs: pd.DataFrame, axes: Sequence[str], measures: Mapping[str, Best], target: str | None = None
 ) -> pd.DataFrame:
     """Mean ± standard deviation of the headline measures for each value of the first axis.
 
@@ -62,8 +62,11 @@ def headline_table(
         runs: Result of `Study.table`.
         axes: Names of the columns that are axes; the first one that varies makes the rows.
         measures: Result of `measures_of`.
+        target: The measure to show first; the first headline measure unless given.
     """
     columns = headline_measures(measures)
+    if target is not None:
+        columns = list(dict.fromkeys([target, *columns]))[:_COLUMNS]
     scored = runs[runs[columns].notna().any(axis=1)]
     axis = next(iter(_varying(scored, axes)), None)
     groups = {"all": scored} if axis is None else dict(list(scored.groupby(axis, sort=False)))
@@ -200,7 +203,7 @@ def verdict(runs: pd.DataFrame, axes: Sequence[str], measures: Mapping[str, Best
     The difference is averaged over the other axes; where runs of both values share the values of
     these, a second sentence has its range over them. A difference is supported if its p value, of a
     permutation test that pairs runs by seed and corrected for all pairs of values by Holm, is below
-    0.05.
+    0.05; other scores do not count, as they do in the tables of comparisons.
 
     Args:
         runs: Result of `Study.table`.
@@ -241,7 +244,7 @@ def _range_of(
         return ""
     rows = parts.sort_values("above", kind="stable").to_dict("records")
     least, most = (
-        f"{row['above']:.3f} ({', '.join(str(row[name]) for name in crossed)})"
+        f"{round(row['above'], 3) + 0.0:.3f} ({', '.join(str(row[name]) for name in crossed)})"
         for row in (rows[0], rows[-1])
     )
     return f" By {' and '.join(map(label, crossed))} the difference ranges from {least} to {most}."
@@ -257,12 +260,13 @@ def _sentence(row: Mapping[Any, Any], axis: str, target: str, count: int) -> str
     ends = f"95 % interval {low:.3f} to {high:.3f}, {row['seeds']} seeds"
     if math.isnan(low):
         ends = f"{'one seed' if row['seeds'] == 1 else 'two seeds'}: no interval"
+    p_text = f"p {p:.2g}" if count == 1 else f"p {p:.2g}, corrected for {count} differences"
     if p < LEVEL:
-        support = f"supported, corrected p {p:.2g}"
+        support = f"supported for this score alone, {p_text}"
     elif row["least_p"] * count >= LEVEL:
         support = "not supported: too few seeds"
     else:
-        support = f"not supported, corrected p {p:.2g}"
+        support = f"not supported, {p_text}"
     subject = first if axis == "method" else f"{axis} {first}"
     return f"{target}: {subject} is {difference:.3f} above {second}{largest} ({ends}; {support})."
 

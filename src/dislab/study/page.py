@@ -21,7 +21,7 @@ from dislab.runs import CONFIG
 from dislab.runs.published import is_published, published, without_paths
 from dislab.storage import atomic
 from dislab.study.comparison import flat_settings
-from dislab.study.headline import headline_measures, headline_table, verdict
+from dislab.study.headline import headline_table, verdict
 from dislab.study.results import STUDY
 from dislab.study.schedule import read_schedule, study_file_of
 from dislab.study.statistics.text import texts
@@ -189,9 +189,8 @@ def _pages(study: Study, folder: Path) -> dict[str, str]:
 
 def _means(summary: StudySummary, pages: Mapping[str, str]) -> Table:
     """Table of means of the target and of two more scores by the first axis."""
-    names = dict.fromkeys([summary.target, *headline_measures(summary.measures)])
-    measures = {name: summary.measures[name] for name in list(names)[:3]}
-    means = headline_table(summary.runs, summary.axes, measures).reset_index()
+    means = headline_table(summary.runs, summary.axes, summary.measures, summary.target)
+    means = means.reset_index()
     rows = [list(map(str, row)) for row in means.to_numpy()]
     links = {}
     for row in rows:

@@ -417,12 +417,12 @@ def _correlated(
     texts = labels(map(str, matrix.columns)) | labels(map(str, matrix.index))
     matrix = matrix.rename(index=texts, columns=texts).rename_axis("ρ")
     matrix = matrix.map("{:.2f}".format, na_action="ignore")
-    within = f" and within each {axes[0]}" if axes else ""
+    within = f" and within each value of {label(axes[0])}" if axes else ""
     return NamedTable(
         "Rank correlations",
         f"Spearman's ρ over all runs{within}, with 95 % bootstrap intervals; p by permutation, "
         f"corrected by Holm for all {len(correlations)} rows. Over all runs two "
-        f"scores correlate already if methods differ in both.{_DEPENDENT}",
+        f"scores correlate already if settings change both.{_DEPENDENT}",
         correlations,
         (matrix, overall.reset_index(drop=True)),
     )
@@ -440,6 +440,8 @@ def _shares(runs: pd.DataFrame, axes: list[str], measures: Mapping[str, Best]) -
     )
     if not excerpt["note"].any():
         excerpt = excerpt.drop(columns="note")
+    numbers = excerpt.select_dtypes("float").columns
+    excerpt[numbers] = excerpt[numbers].round(3)
     method = "" if axes[0] == "method" else f"`method` is {axes[0]}, "
     return NamedTable(
         "What matters",

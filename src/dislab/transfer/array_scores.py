@@ -7,6 +7,7 @@ import numpy as np
 
 from dislab.errors import InputError
 from dislab.factors import FactorSpace
+from dislab.naming.settings import checks_arguments
 from dislab.transfer.choices import Choices, builders
 from dislab.transfer.domain import Array, Domain
 from dislab.transfer.images import Sizes, check_factors, check_sizes, matching, scenario_images
@@ -18,6 +19,7 @@ Scenarios: TypeAlias = Sequence[str | Scenario]
 """Names of shipped scenarios, paths of YAML files, or scenarios."""
 
 
+@checks_arguments
 def transfer_scores(
     codes: Array,
     factors: Array,
@@ -61,6 +63,7 @@ def transfer_scores(
     )[0]
 
 
+@checks_arguments
 def transfer_scores_of_runs(
     codes: Array,
     factors: Array,

@@ -10,6 +10,7 @@ from dislab.base import Dataset
 from dislab.errors import InputError, suggestion
 from dislab.factors import Selection
 from dislab.naming.classes import find_class
+from dislab.naming.settings import checks_arguments
 from dislab.yaml_files import is_yaml, parse_yaml, read_text
 
 EncoderImages = Literal["in", "out"]
@@ -120,6 +121,7 @@ def made_for(dataset: str) -> list[Scenario]:
     return [scenario for scenario in map(load_scenario, shipped()) if scenario.made_for == dataset]
 
 
+@checks_arguments
 def load_scenarios(names: Sequence[str | Scenario]) -> list[Scenario]:
     """Loads several scenarios and checks that their names differ.
 

@@ -129,6 +129,29 @@ def test_a_table_of_another_format_is_left_out_with_the_reason(folder: Path) -> 
     assert "separated by ';'" in report(inspect(folder))["table"]
 
 
+def test_a_column_or_table_that_was_asked_for_must_name_images(folder: Path) -> None:
+    write(folder, "name,size", "grey.png,77")
+    with pytest.raises(InputError, match=r"labels.csv cannot be used: .*did you mean name"):
+        inspect(folder, file="nam")
+    write(folder, "name,size", "other.png,77")
+    assert report(inspect(folder))["table"].startswith("labels.csv is left out: ")
+    with pytest.raises(InputError, match=r"labels.csv cannot be used: no column holds names"):
+        inspect(folder, table="labels.csv")
+
+
+def test_values_of_rows_without_an_image_do_not_count(folder: Path) -> None:
+    write(folder, "file,size", "grey.png,1", "sub/0.png,2", "lost.png,3")
+    lines = report(inspect(folder))
+    assert lines["column size"] == "ordinal, 2 values from 1.0 to 2.0"
+
+
+def test_a_relative_folder_that_is_missing_says_where_it_was_sought(folder: Path) -> None:
+    with pytest.raises(InputError, match=r"pics does not exist in .*start it from the same folder"):
+        FolderDataset("pics").prepare()
+    with pytest.raises(InputError, match=r"none does not exist; give the folder"):
+        FolderDataset(str(folder / "none")).prepare()
+
+
 def test_names_may_lack_their_suffix(folder: Path) -> None:
     Image.new("L", (64, 64), 7).save(folder / "twin.png")
     Image.new("L", (64, 64), 8).save(folder / "twin.jpg")

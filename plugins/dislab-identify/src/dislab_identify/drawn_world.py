@@ -43,6 +43,7 @@ class DrawnWorld(Vectors):
         shape: Exponent β of the generalised normal density, proportional to exp(−|z/α|^β).
         mixing: `mlp` (leaky ReLU and orthogonal matrices), `spiral`, `flow` or `identity`.
         layers: Layers of `mlp`, which has one matrix less, or couplings of `flow`.
+        turn: Angle of `spiral` in radians per unit of radius, above 0.
         data_seed: Seed of sources and mixing, independent of the run's seed.
 
     Raises:
@@ -67,6 +68,7 @@ class DrawnWorld(Vectors):
         shape: float = 2.0,
         mixing: MixingName = "mlp",
         layers: int = 2,
+        turn: float = 1.0,
         data_seed: int = 0,
     ) -> None:
         check_count("sources", sources, 1, 1000)
@@ -82,6 +84,9 @@ class DrawnWorld(Vectors):
             raise InputError(f"{segments} segments of {points} points are more than {_MOST:,}")
         if prior != "generalised_normal" and shape != 2:
             raise InputError(f"shape is {shape}, which prior {prior} does not use; leave it out")
+        check_above("turn", turn, 0)
+        if mixing != "spiral" and turn != 1:
+            raise InputError(f"turn is {turn}, which mixing {mixing} does not use; leave it out")
         self.sources = sources
         self.segments = segments
         self.points = points
@@ -90,7 +95,8 @@ class DrawnWorld(Vectors):
         self.data_seed = data_seed
         self.mixing: MixingName = mixing
         self.layers = layers
-        self.mixture: Mixing = mixing_of(mixing, sources, layers, data_seed)
+        self.turn = turn
+        self.mixture: Mixing = mixing_of(mixing, sources, layers, data_seed, turn)
 
     @cached_property
     def latents(self) -> Array:
@@ -123,7 +129,8 @@ class DrawnWorld(Vectors):
     def provenance(self) -> dict[str, str]:
         """The settings, which determine every vector."""
         names = ("sources", "segments", "points", "prior", "shape", "mixing", "layers", "data_seed")
-        return {"source": "drawn", **{name: str(getattr(self, name)) for name in names}}
+        turned = ("turn",) if self.mixing == "spiral" else ()
+        return {"source": "drawn", **{name: str(getattr(self, name)) for name in names + turned}}
 
 
 def independent_draws(

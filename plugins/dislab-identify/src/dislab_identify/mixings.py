@@ -161,7 +161,9 @@ def orthogonal(dimension: int, generator: np.random.Generator) -> Array:
     return np.asarray(turn * np.sign(np.diagonal(triangle)))
 
 
-def mixing_of(name: MixingName, dimension: int, layers: int, seed: int) -> Mixing:
+def mixing_of(
+    name: MixingName, dimension: int, layers: int, seed: int, turn: float = 1.0
+) -> Mixing:
     """A random mixing.
 
     Args:
@@ -169,6 +171,7 @@ def mixing_of(name: MixingName, dimension: int, layers: int, seed: int) -> Mixin
         dimension: Number of sources.
         layers: Layers of `mlp`, which has one matrix less, or couplings of `flow`.
         seed: Seed of the draw.
+        turn: Angle of `spiral` in radians per unit of radius.
 
     Raises:
         InputError: The mixing does not fit the number of sources.
@@ -179,7 +182,7 @@ def mixing_of(name: MixingName, dimension: int, layers: int, seed: int) -> Mixin
     if name == "spiral":
         if dimension % 2:
             raise InputError(f"sources is {dimension}; a spiral turns pairs: give an even number")
-        return Spiral()
+        return Spiral(turn)
     if name == "flow":
         if dimension < 2:
             raise InputError("sources is 1; a flow couples two halves: give at least 2")

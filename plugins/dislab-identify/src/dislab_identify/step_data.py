@@ -13,10 +13,10 @@ from dislab.errors import InputError
 from dislab.factors import Indices
 from dislab.functional.checks import check_above, check_choice
 from dislab.plans import Drawn, PlannedData
-from dislab_identify.drawn_world import DrawnWorld, generalised_normal
+from dislab_identify.drawn_world import DrawnWorld, generalised_normal, independent_draws
 from dislab_identify.mixings import Array
 
-Steps = Literal["laplace", "gaussian", "generalised_normal", "ornstein_uhlenbeck"]
+Steps = Literal["laplace", "gaussian", "generalised_normal", "ornstein_uhlenbeck", "autoregressive"]
 
 _BOX = 3**0.5
 """Half the width of a uniform prior of unit variance."""
@@ -48,10 +48,12 @@ class StepData(PlannedData):
         dataset: A `DrawnWorld` of one segment.
         steps: Distribution of the steps: `laplace` (Klindt et al. 2021), `gaussian` or
             `generalised_normal` (Zimmermann et al. 2021), or `ornstein_uhlenbeck`, which keeps a
-            Gaussian prior: z' = persistence · z + √(1 − persistence²) · noise.
-        spread: Standard deviation of a step; not for `ornstein_uhlenbeck`.
-        shape: Exponent of the generalised normal distribution.
-        persistence: Correlation of z and z' of `ornstein_uhlenbeck`.
+            Gaussian prior: z' = persistence · z + √(1 − persistence²) · noise. `autoregressive` is
+            the same with noise distributed like the sources of any prior, of which it keeps mean
+            and variance (the code of Klindt et al. 2026, https://arxiv.org/abs/2605.26379).
+        spread: Standard deviation of a step; not for the last two.
+        shape: Exponent of the generalised normal distribution of steps.
+        persistence: Correlation of z and z' of the last two.
         **settings: Those of `PlannedData`.
 
     Raises:
@@ -174,8 +176,11 @@ class StepPlan:
         Raises:
             InputError: Steps are so wide that they hardly ever end in the box.
         """
-        if self._steps == "ornstein_uhlenbeck":
-            noise = generator.normal(size=latents.shape)
+        if self._steps in ("ornstein_uhlenbeck", "autoregressive"):
+            rows, sources = latents.shape
+            noise = independent_draws(
+                self.world.prior, self.world.shape, (rows, sources), generator
+            )
             return self._persistence * latents + math.sqrt(1 - self._persistence**2) * noise
         moved = latents + self._random_steps(latents.shape, generator)
         if self.world.prior != "uniform":

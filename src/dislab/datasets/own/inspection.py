@@ -92,11 +92,12 @@ def inspect(
         table = os.path.relpath(os.path.realpath(table), os.path.realpath(path))
     tables = [name for name in others if Path(name).suffix.lower() in _TABLES]
     folder, match = _best(path, names, tables if table is None else [table], file)
+    asked = table is not None or file is not None
     if folder != path:
         table = os.path.relpath(path / match.table, folder)
         return inspect(folder, table, match.file, factors, side, keep)
     sizes, modes = _formats(path, names)
-    report, chosen = _table(path, names, match, factors)
+    report, chosen = _table(path, names, match, factors, asked)
     settings = {"folder": str(path), "table": None, **chosen, **_conversion(sizes, modes, side)}
     if settings["table"] is None and others:
         settings["gaps"] = "drop"
@@ -211,9 +212,17 @@ def _match(path: Path, table: str, names: Sequence[str], file: str | None) -> _M
 
 
 def _table(
-    folder: Path, names: Sequence[str], best: _Match, factors: Sequence[str] | None
+    folder: Path,
+    names: Sequence[str],
+    best: _Match,
+    factors: Sequence[str] | None,
+    asked: bool,
 ) -> tuple[Rows, dict[str, Any]]:
-    """Report on the table that names most images, and the settings for it."""
+    """Report on the table that names most images, and the settings for it.
+
+    Raises:
+        InputError: The table or its column was asked for and names no images.
+    """
     if not best.table:
         return [("table", "none: the images train, and without factors they are not scored")], {}
     settings: dict[str, Any] = {"table": best.table}
@@ -227,6 +236,8 @@ def _table(
         if best.images:  # the data set refuses it, too: a fault to be mended
             return [("table", f"{best.table} cannot be read")], settings
         fault = str(error)
+    if not best.images and asked:
+        raise InputError(f"{best.table} cannot be used: {fault}")
     if not best.images:
         return [("table", f"{best.table} is left out: {fault}")], {}
     report = [
@@ -235,7 +246,7 @@ def _table(
     used = table_files.chosen(rows, best.file, factors)
     if factors is not None:
         settings["factors"] = used
-    columns, gaps = _columns(rows, best.file, used)
+    columns, gaps = _columns([row for row in rows if row.file in names], best.file, used)
     listed = {row.file for row in rows}
     absent = [f"{row.file} ({row.line})" for row in rows if not (folder / row.file).is_file()]
     unlisted = [name for name in names if name not in listed]

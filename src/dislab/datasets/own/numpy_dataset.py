@@ -30,7 +30,7 @@ from dislab.datasets.own._arrays import (
     gather,
     to_bytes,
 )
-from dislab.datasets.own._columns import Gaps, Labels, Traits, labelled, unlabelled
+from dislab.datasets.own._columns import Gaps, Labels, Traits, labelled, started_in, unlabelled
 from dislab.errors import InputError, one_line, suggestion
 from dislab.factors import FactorSpace, Indices, Kind
 from dislab.functional.checks import check_choice
@@ -168,7 +168,8 @@ class NumpyDataset(Dataset):
         path = Path(self.file).expanduser()
         if not path.is_file():
             raise InputError(
-                f"the file {path} does not exist; give the npy or npz file of the images"
+                f"the file {path} does not exist{started_in(path)}; give the npy or npz file of "
+                "the images"
             )
         return path
 
