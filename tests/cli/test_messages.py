@@ -42,6 +42,20 @@ NESTED = """Parser key "model":
 {{'kl': {{'class_path': 'KLL'}}, \
 'tc': {{'class_path': 'TotalCorrelation', 'init_args': {{'gama': 35}}}}}}}}}}"""
 
+NESTED_VALUE = """Parser key "data":
+  Does not validate against any of the Union subtypes
+  Subtypes: [<class 'dislab.base.datamodule.DataModule'>, <class 'NoneType'>]
+  Errors:
+    - Problem with given class_path 'dislab.datamodules.SingleData':
+        Parser key "{key}":
+          Does not validate against any of the Union subtypes
+          Errors:
+            - Expected a <class '{kind}'>
+            - Expected a <class 'NoneType'>
+    - Expected a <class 'NoneType'>
+  Given value type: <class 'jsonargparse._util.NestedArg'>
+  Given value: NestedArg(key='{key}', val={value})"""
+
 NO_CLASS = """Parser key "data":
   Does not validate against any of the Union subtypes
   Subtypes: [<class 'dislab.base.datamodule.DataModule'>, <class 'NoneType'>]
@@ -122,6 +136,15 @@ START = "no class is named; begin with the configuration of a method and put oth
         (
             "Parser key \"trainer.max_steps\":\n  Expected a <class 'int'>. Got value: four",
             "trainer.max_steps: expected a whole number, got 'four'",
+        ),
+        (
+            NESTED_VALUE.format(key="include", value="['scale']", kind="collections.abc.Mapping"),
+            "data.include: expected a mapping of names to values; got \"['scale']\"; write it like "
+            "{shape: [heart], scale: {min: 0.6}}",
+        ),
+        (
+            NESTED_VALUE.format(key="resize", value="'big'", kind="int"),
+            "data.resize: expected a whole number; got 'big'",
         ),
         (
             "the following arguments are required: data, model",

@@ -34,6 +34,8 @@ _NO_SETTINGS: Final = re.compile(r'Unable to load config "(.*)"$')
 _WRONG_TYPE: Final = re.compile(r"Expected an? (.+?)\. Got value: ([^\n]*?)(?=\. Got value: |\n|$)")
 _EXPECTED: Final = re.compile(r"Expected an? (.+)")
 _GIVEN_VALUE: Final = re.compile(r"^ *Given value: (.*)$", re.MULTILINE)
+_NESTED: Final = re.compile(r"^NestedArg\(key='[\w.]+', val='?(.*?)'?\)$")
+_KEYS: Final = re.compile(r"^(Unexpected|Missing required) keys: \{([^}]*)\}")
 _NO_SUBCLASS: Final = re.compile(r"Not a valid subclass of \w+")
 _OF_CLASS: Final = "Problem with given class_path"
 _ABSTRACT: Final = re.compile(r"Expected an instantiatable class, but (\S*?) ?is abstract")
@@ -49,7 +51,8 @@ _NO_NUMBER: Final = re.compile(
 _NO_VALUE: Final = re.compile(r"Unexpected config: (.*)")
 _REQUIRED: Final = re.compile(r'(?:arguments are required: |Key ")([^"\n]+)(?:" is required)?')
 _LEAF: Final = re.compile(
-    r"^ *- (?!Expected a <class 'NoneType'>|Expected a path but |Does not validate)(\S.*)$",
+    r"^ *- (?!Expected a <class 'NoneType'>|Expected a path but |Does not validate"
+    r"|Problem with given class_path '[\w.]+':$)(\S.*)$",
     re.MULTILINE,
 )
 _NOISE: Final = re.compile(
@@ -66,7 +69,7 @@ _HELP: Final = {
     "datasets": "data.dataset",
 }
 """Groups of parts, and the option whose help describes them."""
-_NAMED_PARTS: Final = ("regularizers", "metrics", "predictors")
+NAMED_PARTS: Final = ("regularizers", "metrics", "predictors")
 _GIVEN: Final = {"encoders": 2, "decoders": 2, "regularizers": 2, "metrics": 1, "predictors": 2}
 LINKED: Final = ("image_shape", "train_size")
 """Arguments that the data give."""
@@ -77,7 +80,16 @@ TYPE_NAMES: Final = {
     "bool": "true or false",
     "dict": "a mapping of names to values",
     "list": "a list",
+    "Mapping": "a mapping of names to values",
+    "Sequence": "a list",
 }
+_EXAMPLES: Final = {
+    "include": "{shape: [heart], scale: {min: 0.6}}",
+    "hold_out": "{shape: [heart], scale: {min: 0.6}}",
+    "few_labels": "{count: 100}",
+    "correlation": "{factors: [scale, shape], strength: 0.4}",
+}
+"""Values of settings whose mapping has a form of its own."""
 
 
 _ELSEWHERE: Final = {
@@ -152,7 +164,10 @@ def explain(
     if match := _REQUIRED.search(message):
         return _required(match[1], prefix, command)
     if leaves := _LEAF.findall(message):
-        return prefix + (_none_of(leaves, message) or "; ".join(dict.fromkeys(leaves)))
+        example = _EXAMPLES.get(setting.rpartition(".")[2], "")
+        fault = _none_of(leaves, message) or "; ".join(dict.fromkeys(leaves))
+        fault = _KEYS.sub(lambda match: f"{match[1].lower()} keys: {match[2]}", fault)
+        return f"{prefix}{fault}{'; write it like ' if example else ''}{example}"
     text = _KEY.sub("", _NOISE.sub("", message)).strip(" :\n")
     return prefix + re.sub(r"\s*\n\s*", " ", text)
 
@@ -211,7 +226,7 @@ def _setting_of(message: str) -> str:
     """The setting that a message is about, with the name of a dictionary's entry."""
     keys = _KEY.findall(message)
     for index, key in enumerate(keys):
-        if key in _NAMED_PARTS and (name := _entry(message, key)):
+        if key in NAMED_PARTS and (name := _entry(message, key)):
             keys[index] = f"{key}.{name}"
     return ".".join(keys)
 
@@ -429,15 +444,16 @@ def _type(text: str) -> str:
 def _none_of(leaves: Sequence[str], message: str) -> str | None:
     """Message for a value that fits no type of a union; None if it has another fault."""
     expected = [match[1] for leaf in leaves if (match := _EXPECTED.fullmatch(leaf))]
-    value = _GIVEN_VALUE.search(message)
-    if len(expected) < len(leaves) or value is None:
+    given = _GIVEN_VALUE.search(message)
+    if len(expected) < len(leaves) or given is None:
         return None
+    value = _NESTED.sub(r"\1", given[1])
     choices = list(dict.fromkeys(choice for text in expected for choice in _choices(text)))
     kinds = [_type(text) for text in expected if not _choices(text)]
     if choices:
         kinds.append(choices[0] if len(choices) == 1 else f"one of {', '.join(choices)}")
-    nearest = suggestion(value[1].strip("'"), choices)
-    return f"expected {', or '.join(dict.fromkeys(kinds))}; got {value[1]!r}{nearest}"
+    nearest = suggestion(value.strip("'"), choices)
+    return f"expected {', or '.join(dict.fromkeys(kinds))}; got {value!r}{nearest}"
 
 
 def _choices(text: str) -> list[str]:

@@ -6,7 +6,7 @@ from textwrap import fill, wrap
 from typing import Final
 
 from dislab.cli.arguments import help_page, help_width
-from dislab.cli.messages import LINKED, TYPE_NAMES
+from dislab.cli.messages import LINKED, NAMED_PARTS, TYPE_NAMES
 from dislab.errors import InputError, suggestion
 from dislab.plugins import GROUPS, available
 from dislab.storage import text_table
@@ -203,7 +203,10 @@ def _entry_without_types(entry: str) -> str:
         text, default = _plain(text[: match.start()], match["default"] or "")
         required = "required" if match["required"] else ""
         default = f"default: {default}" if default else ""
-        notes = [required, _kind(match["type"]), default, _choices(match["classes"] or "")]
+        choices = _choices(match["classes"] or "")
+        if choices and name.rpartition(".")[2] in NAMED_PARTS:
+            choices = f"names of your own, each with {choices}"
+        notes = [required, _kind(match["type"]), default, choices]
         summary = "; ".join(filter(None, notes))
         text += _LOGGER if name == "--trainer.logger" else ""
         text = f"{text} ({summary})" if summary else text

@@ -148,3 +148,12 @@ def _information(
     shuffled = factors[torch.from_numpy(host_generator(0).permutation(len(factors)))]
     information = information_gaps(codes, factors, BINS).mutual_information
     return (information - information_gaps(codes, shuffled, BINS).mutual_information).clamp(min=0.0)
+
+
+def nats(amount: float) -> str:
+    """An amount of information with two digits behind the point, three near `ACTIVE`.
+
+    >>> nats(1.234), nats(0.0137)
+    ('1.23', '0.014')
+    """
+    return f"{amount:.3f}" if ACTIVE / 2 <= amount < 10 * ACTIVE else f"{amount:.2f}"

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from dislab.base.inference import lacks
 from dislab.base.objective import Objective
-from dislab.codes.latent_order import LatentOrder, order_by_kl, order_by_spread
+from dislab.codes.latent_order import LatentOrder, nats, order_by_kl, order_by_spread
 from dislab.errors import InputError
 from dislab.functional.losses import kl_per_latent
 
@@ -91,7 +91,7 @@ def latent_order(
     encoded = over(encode).double()
     order = order_by_kl(encoded[:, 0], encoded[:, 1].mean(0), positions)
     labels = [
-        f"z{latent}  KL {amount:.2f} nats" for latent, amount in enumerate(order.amount.tolist())
+        f"z{latent}  KL {nats(amount)} nats" for latent, amount in enumerate(order.amount.tolist())
     ]
     return _labelled(order, labels, names, " in the mean")
 

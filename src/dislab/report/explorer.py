@@ -15,7 +15,7 @@ from torch import Tensor
 from dislab.base import DataModule, Objective, is_vector
 from dislab.base.datamodule import draw_states
 from dislab.base.inference import lacks
-from dislab.codes.latent_order import LatentOrder, order_by_kl, order_by_spread
+from dislab.codes.latent_order import LatentOrder, nats, order_by_kl, order_by_spread
 from dislab.errors import InputError
 from dislab.factors import Indices
 from dislab.functional.losses import kl_per_latent
@@ -146,7 +146,7 @@ def _codes(module: Objective, data: DataModule, states: Indices) -> _Codes:
         encoded = _over_images(module, data, states, encode)
         codes, letter = encoded[:, 0], "z"
         order = order_by_kl(codes, encoded[:, 1].mean(0), positions)
-        amounts = [f"KL {amount:.2f} nats" for amount in order.amount.tolist()]
+        amounts = [f"KL {nats(amount)} nats" for amount in order.amount.tolist()]
     names = [f"{letter}{index}" for index in range(codes.shape[1])]
     return _Codes(order, names, amounts, codes[:STARTS])
 
