@@ -125,8 +125,8 @@ START = "no class is named; begin with the configuration of a method and put oth
         ),
         (
             "Expected a dot import path string: Beta-TCVAE",
-            "Beta-TCVAE is not a class but a configuration; name it by --config betatcvae, and "
-            "put changes behind it",
+            "Beta-TCVAE is not a class but a configuration, which `dislab configs show betatcvae` "
+            "shows; name it by --config betatcvae, and put changes behind it",
         ),
         (
             NESTED.format(reason="Importing 'KLL' is not allowed, denied by the '*' entry"),

@@ -332,8 +332,8 @@ def _described_elsewhere(name: str) -> str:
     wanted = re.sub(r"[^a-z0-9]", "", name.lower())
     if wanted in configurations():
         return (
-            f"{name} is not a class but a configuration; name it by --config {wanted}, and put "
-            "changes behind it"
+            f"{name} is not a class but a configuration, which `dislab configs show {wanted}` "
+            f"shows; name it by --config {wanted}, and put changes behind it"
         )
     return ""
 
