@@ -127,7 +127,10 @@ def test_evaluation_images_are_those_without_correlation(
         ([ONE, {"factors": ["place", "size"], "strength": 0.1}], "no factor is named 'size'"),
         ([ONE, {"factors": ["shape", "place"], "strength": 0.0}], "at least 1e-06, not 0.0"),
         ({"factors": ["place", "angle", "place"], "strength": 0.1}, "or one and several others"),
-        ([ONE, "place"], "correlation is .* a mapping with factors, strength or a list, each a"),
+        (
+            [ONE, "place"],
+            "correlation is .* a mapping with factors, strength or null or a list, each a",
+        ),
     ],
 )
 def test_lists_that_cannot_be(correlation: Any, message: str, tiny: Dataset) -> None:
