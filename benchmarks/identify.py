@@ -397,15 +397,14 @@ def tables(runs: dict[str, Any]) -> dict[str, Any]:
     )
     if "inversion" in runs:
         made["inversion"] = _pairs(runs["inversion"], "steps, exponent of the loss", *scores)
+    affine = ("affine", "untrained affine", "PCA affine", "FastICA affine", "perfect affine")
     if "spiral" in runs:
-        shown = ("affine", "untrained affine", "PCA affine", "FastICA affine", "perfect affine")
-        table = _pairs(runs["spiral"], "exponent of the sources", *shown)
+        table = _pairs(runs["spiral"], "exponent of the sources", *affine)
         table["header"].insert(2, "published")
         for row in table["rows"]:
             row.insert(2, SPIRAL_PUBLISHED if row[0] == "2" else "lower")
         made["spiral"] = table
     if "normals" in runs:
-        affine = ("affine", "untrained affine", "PCA affine", "FastICA affine", "perfect affine")
         made["normals"] = _pairs(runs["normals"], "exponent of the sources, steps", *affine)
     return made
 

@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Iterable
 from difflib import get_close_matches
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Final
 
 _CANNOT_WRITE: Final = (
@@ -156,4 +157,18 @@ def lacks_memory(error: BaseException) -> bool:
         return True
     return isinstance(error, RuntimeError | ValueError) and any(
         sign in str(error) for sign in _NO_MEMORY
+    )
+
+
+def missing(path: Path) -> str:
+    """`PATH does not exist`, and of a relative path where it was sought.
+
+    Runs name their data as they were given, so that a relative path is missing in a command that
+    starts elsewhere.
+    """
+    if path.is_absolute():
+        return f"{path} does not exist"
+    return (
+        f"{path} does not exist in {Path.cwd()}, where the command started (start it where the run "
+        "was trained, or use the whole path)"
     )

@@ -103,7 +103,7 @@ def checks_arguments(function: Callable[P, R]) -> Callable[P, R]:
             return function(*args, **kwargs)  # Python's own message names the function
         for name, value in arguments.items():
             annotation = annotations().get(name, Any)
-            if annotation is not Any and hasattr(value, "tolist"):
+            if hasattr(value, "tolist") and not _fits(value, annotation):
                 value = value.tolist()
             check_kind(name, value, annotation)
         return function(*args, **kwargs)

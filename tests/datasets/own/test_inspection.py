@@ -146,7 +146,7 @@ def test_values_of_rows_without_an_image_do_not_count(folder: Path) -> None:
 
 
 def test_a_relative_folder_that_is_missing_says_where_it_was_sought(folder: Path) -> None:
-    with pytest.raises(InputError, match=r"pics does not exist in .*start it from the same folder"):
+    with pytest.raises(InputError, match=r"pics does not exist in .*start it where the run"):
         FolderDataset("pics").prepare()
     with pytest.raises(InputError, match=r"none does not exist; give the folder"):
         FolderDataset(str(folder / "none")).prepare()

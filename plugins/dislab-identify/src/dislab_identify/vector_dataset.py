@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Final, NamedTuple, final
 import numpy as np
 import numpy.typing as npt
 
-from dislab.errors import InputError, one_line, suggestion
+from dislab.errors import InputError, missing, one_line, suggestion
 from dislab.storage.downloads import sha256
 from dislab_identify.vectors import Content, Vectors, space_of
 
@@ -272,5 +272,5 @@ def _numbers(
 
 def _unreadable(file: Path, error: Exception) -> InputError:
     if isinstance(error, FileNotFoundError):
-        return InputError(f"{file} does not exist; give the path of a table")
+        return InputError(f"{missing(file)}; give the path of a table")
     return InputError(f"{file} cannot be read: {one_line(error)}; give a table of numbers")

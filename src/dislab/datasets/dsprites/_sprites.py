@@ -29,7 +29,7 @@ from dislab.datasets.bank.bank import (
 from dislab.datasets.dsprites import _render as renderer
 from dislab.datasets.files.npz import array_blocks, open_array, read_array
 from dislab.datasets.files.published import Source, check_source
-from dislab.errors import InputError, one_line
+from dislab.errors import InputError, missing, one_line
 from dislab.factors import Factor, FactorSpace, Indices
 from dislab.storage import cache_file, download
 
@@ -162,7 +162,7 @@ class SpriteBits:
         if self.path is not None:
             file = Path(self.path).expanduser()
             if not file.is_file():
-                raise InputError(f"the file {file} does not exist; give the path of {FILE_NAME}")
+                raise InputError(f"the file {missing(file)}; give the path of {FILE_NAME}")
             return file
         cached = cache_file(FILE_NAME)
         return cached if cached.is_file() else None

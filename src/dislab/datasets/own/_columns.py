@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
@@ -267,13 +266,3 @@ def _is_missing(value: object) -> bool:
     if value is None or type(value).__name__ in _MISSING_TYPES:
         return True
     return bool(value != value)  # NaN
-
-
-def started_in(path: Path) -> str:
-    """For messages: what a relative path is relative to, as of a run opened from elsewhere."""
-    if path.is_absolute():
-        return ""
-    return (
-        f" in {Path.cwd()}, where the command started (a run names its data as it was started: "
-        "start it from the same folder, or give whole paths in its config.yaml)"
-    )

@@ -20,8 +20,8 @@ from dislab.datasets.files.image_files import (
     read_rows,
 )
 from dislab.datasets.own import _factor_table as table_files
-from dislab.datasets.own._columns import Traits, labelled, listing, started_in, unlabelled
-from dislab.errors import InputError, warn
+from dislab.datasets.own._columns import Traits, labelled, listing, unlabelled
+from dislab.errors import InputError, missing, warn
 from dislab.factors import FactorSpace, FactorWarning, Indices, Kind
 from dislab.functional.checks import check_choice
 
@@ -148,10 +148,7 @@ class FolderDataset(BankedDataset):
     def _layout(self) -> "_Layout":
         folder = Path(self.folder).expanduser()
         if not folder.is_dir():
-            raise InputError(
-                f"the folder {folder} does not exist{started_in(folder)}; give the folder of the "
-                "images"
-            )
+            raise InputError(f"the folder {missing(folder)}; give the folder of the images")
         images, others = files_below(folder)
         if self.table is None:
             complaint = "is no image" if len(others) == 1 else "are no images"

@@ -30,8 +30,8 @@ from dislab.datasets.own._arrays import (
     gather,
     to_bytes,
 )
-from dislab.datasets.own._columns import Gaps, Labels, Traits, labelled, started_in, unlabelled
-from dislab.errors import InputError, one_line, suggestion
+from dislab.datasets.own._columns import Gaps, Labels, Traits, labelled, unlabelled
+from dislab.errors import InputError, missing, one_line, suggestion
 from dislab.factors import FactorSpace, Indices, Kind
 from dislab.functional.checks import check_choice
 from dislab.storage import cache_file, foreign_format
@@ -167,10 +167,7 @@ class NumpyDataset(Dataset):
     def _path(self) -> Path:
         path = Path(self.file).expanduser()
         if not path.is_file():
-            raise InputError(
-                f"the file {path} does not exist{started_in(path)}; give the npy or npz file of "
-                "the images"
-            )
+            raise InputError(f"the file {missing(path)}; give the npy or npz file of the images")
         return path
 
     @cached_property
