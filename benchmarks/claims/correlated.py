@@ -71,6 +71,7 @@ def _shared_latents(runs: pd.DataFrame) -> list[Claim]:
             f"shared importance higher by {', '.join(figures[k] for k in alone)} than without",
             list(low[alone] > 0),
             by_interval=True,
+            reach=high[alone],
         ),
         claim_of_no_effect(
             Claim(
@@ -106,6 +107,7 @@ def _penalised_total_correlation(runs: pd.DataFrame) -> Claim:
         f"MIG higher by {figures}",
         list(low > 0),
         by_interval=True,
+        reach=high,
     )
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from claims.tables import (
@@ -118,12 +119,16 @@ def _scores_and_transfer(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
                 agreement["p_holm"]["score.mig"] < LEVEL,
                 agreement["high"]["score.sap_r2"] < agreement["low"]["score.mig"],
             ],
+            reach=agreement["high"]["score.mig"],
+            margin=RHO_MARGIN,
         ),
         Claim(
             "DCI D and MIG go with small errors of trees in distribution",
             "Fig. 3",
             f"ρ of {named(_titled(small, scores))}; by chance below {chance:.2f}",
             list((small["rho"] < 0) & (small["p_holm"] < LEVEL)),
+            reach=-small["low"],
+            margin=RHO_MARGIN,
         ),
         Claim(
             "With pairs, lower bound and reconstruction select models that transfer in OOD1",
@@ -131,6 +136,8 @@ def _scores_and_transfer(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
             f"ρ with the errors of trees: {named(_titled(of_losses, losses))}; by chance below "
             f"{chance_in_pairs:.2f}",
             list((helps * of_losses["rho"] > 0) & (of_losses["p_holm"] < LEVEL)),
+            reach=_reach(of_losses, helps > 0),
+            margin=RHO_MARGIN,
         ),
     ]
     header = ["ρ of the errors of trees with", "in distribution", "mean of OOD1-A, B and C"]
@@ -164,9 +171,8 @@ def _pairs_disentangle(runs: pd.DataFrame) -> Claim:
     part = runs.loc[runs["supervision"] == "pairs", DCI]
     here = f"DCI D higher by {interval(value, low, high)}; with pairs {value_range(part)}"
     there = "29 % of the models with pairs reach D 0.99"
-    return Claim(
-        "Pairs disentangle more than images alone", there, here, [low > 0], by_interval=True
-    )
+    text = "Pairs disentangle more than images alone"
+    return Claim(text, there, here, [low > 0], by_interval=True, reach=high)
 
 
 def _unsupervised_metrics(runs: pd.DataFrame) -> Claim:
@@ -175,9 +181,8 @@ def _unsupervised_metrics(runs: pd.DataFrame) -> Claim:
     correlations = rank_correlations(
         runs[runs["supervision"] == "pairs"], DCI, columns, orders=ORDERS
     )
-    good = np.where(
-        correlations["right"].str.contains("elbo"), correlations["rho"] > 0, correlations["rho"] < 0
-    )
+    rises = correlations["right"].str.contains("elbo").to_numpy(dtype=bool)
+    good = np.where(rises, correlations["rho"] > 0, correlations["rho"] < 0)
     rows = correlations.to_dict("records")
     figures = "; ".join(
         f"{score_label(row['right'][6:])} {interval(row['rho'], row['low'], row['high'])}"
@@ -185,7 +190,13 @@ def _unsupervised_metrics(runs: pd.DataFrame) -> Claim:
     )
     supported = list(good & (correlations["p_holm"] < LEVEL))
     text = "With pairs, lower bound and reconstruction tell which models are disentangled"
-    return Claim(text, "Fig. 3 and 14", f"ρ with DCI D: {figures}", supported)
+    here, reach = f"ρ with DCI D: {figures}", _reach(correlations, rises)
+    return Claim(text, "Fig. 3 and 14", here, supported, reach=reach, margin=RHO_MARGIN)
+
+
+def _reach(correlations: pd.DataFrame, rises: npt.NDArray[np.bool_]) -> Numbers:
+    """How far each interval of ρ goes upwards, or downwards where the claim is that it falls."""
+    return np.where(rises, correlations["high"], -correlations["low"])
 
 
 def _transfer(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
@@ -214,7 +225,8 @@ def _transfer(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
 
     def claim(text: str, there: str, names: list[str], supported: Iterable[bool]) -> Claim:
         rho = named({_shift(name): overall["rho"][name] for name in names})
-        return Claim(text, there, f"ρ {rho}; by chance below {chance}", list(supported))
+        here, reach = f"ρ {rho}; by chance below {chance}", -overall["low"][names]
+        return Claim(text, there, here, list(supported), reach=reach, margin=RHO_MARGIN)
 
     strong = claim(
         "OOD1: disentanglement goes with small errors of trees",
@@ -240,6 +252,7 @@ def _transfer(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
         there="weaker, not negligible",
         here=f"{_shift(trees[3])} {ends}; {strong.here}",
         supported=[*outside, helps[trees[3]]],
+        reach=-overall["low"][trees[3:4]],
     )
     return [strong, mild, weaker, hardly], table
 
@@ -279,6 +292,8 @@ def _noise(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
             helps,
             list(low[second] > 0),
             by_interval=True,
+            reach=high[second],
+            margin=CHANCE_MARGIN * float(chance),
         ),
         claim_of_no_effect(
             Claim("And has no effect in OOD1", "none", none, [], by_interval=True),

@@ -93,6 +93,7 @@ def _more_labels(runs: pd.DataFrame, labels: int) -> Claim:
         f"MIG higher by {cells[0]}, DCI D by {cells[1]}",
         list(low > 0),
         by_interval=True,
+        reach=high,
     )
 
 
@@ -124,10 +125,12 @@ def _tasks(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
     claims = [_predictors(correlations, chance)]
     for task, (text, there) in texts.items():
         part = correlations[correlations["right"] == task]
-        right_sign = part["rho"] < 0 if task == UNFAIRNESS else part["rho"] > 0
+        falls = task == UNFAIRNESS
+        right_sign = part["rho"] < 0 if falls else part["rho"] > 0
         supported = list(right_sign & clear[part.index])
+        reach = -part["low"] if falls else part["high"]
         here = f"ρ with {_by_score(part)}; by chance below {chance:.2f}"
-        claims.append(Claim(text, there, here, supported))
+        claims.append(Claim(text, there, here, supported, reach=reach, margin=RHO_MARGIN))
     return claims, {"header": ["ρ with", *tasks.values()], "rows": rows}
 
 

@@ -86,19 +86,27 @@ def _shares(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
     # what is left over of a score that may be noise need not be the seed
     explained = (value[:, :2] > chance[:2]).any(axis=1)
     claims = []
-    for text, figures, more, less in (
+    for text, figures, more, less, reach in (
         (
             "Strength and seed together matter more than the method",
             f"shares of variance: {'; '.join(spread)}; ",
             high[:, 3] < 0,
             low[:, 3] > 0,
+            -low[:, 3],
         ),
-        ("The seed alone matters more than the method", "", low[:, 4] > 0, high[:, 4] < 0),
+        (
+            "The seed alone matters more than the method",
+            "",
+            low[:, 4] > 0,
+            high[:, 4] < 0,
+            high[:, 4],
+        ),
     ):
         more, less = more & explained, less & explained
         here = f"more for {more.sum()} of six scores{_names(more)}, less for {less.sum()}"
         here = f"{figures}{here}{_names(less)}, by intervals"
-        claims.append(Claim(text, "section 5.3", here, list(more), by_interval=True))
+        claim = Claim(text, "section 5.3", here, list(more), by_interval=True, reach=reach)
+        claims.append(claim)
     return claims, {"header": ["score", *SHARES], "rows": rows, "intervals": "seeds"}
 
 
@@ -142,7 +150,8 @@ def _agreement(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
         f"with Modularity {_named_pairs(with_odd, MODULARITY)}; by chance below {chance}"
     )
     supported = [*agree, *(with_odd[["low", "high"]].abs().max(axis=1) <= RHO_MARGIN)]
-    claim = Claim("All scores but Modularity rank models alike", "section 5.2", here, supported)
+    text, reach = "All scores but Modularity rank models alike", others["high"]
+    claim = Claim(text, "section 5.2", here, supported, reach=reach, margin=RHO_MARGIN)
     return [claim], {"header": ["ρ", *SCORES.values()], "rows": rows}
 
 
@@ -207,9 +216,10 @@ def _strength(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
     )
     if not clear.all():
         here += f" (ρ {value_range(correlations['rho'][~clear])})"
-    supported = [bool(len(rising) and len(falling))]
+    ways = bool(len(rising)), bool(len(falling))
+    opposite = [0.0] if clear.all() else correlations[["low", "high"]].abs().max(axis=1)[~clear]
     text = "No strength is good for all methods and scores: trends differ"
-    claim = Claim(text, "section 5.3", here, supported)
+    claim = Claim(text, "section 5.3", here, [all(ways)], reach=opposite, margin=RHO_MARGIN)
     rows.append(_by_chance(runs, len(SCORES)))
     return [claim], {"header": ["ρ with the strength", *SCORES.values()], "rows": rows}
 
@@ -267,6 +277,8 @@ def _codes(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
             f"falls for {len(methods)} of {len(sampled)} methods (corrected p < .05): "
             f"{', '.join(methods) or 'none'}",
             list(sampled),
+            reach=-correlations["low"][sampled.index],
+            margin=RHO_MARGIN,
         ),
         claim_of_no_effect(
             Claim(

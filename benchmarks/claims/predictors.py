@@ -11,6 +11,7 @@ from claims.tables import (
     DCI,
     LEVEL,
     ORDERS,
+    RHO_MARGIN,
     Claim,
     Table,
     claims_table,
@@ -83,7 +84,8 @@ def _alike(pairs: pd.DataFrame, text: str, members: tuple[str, ...], chance: str
         for row in part
     )
     supported = [bool(row["low"] > 0 and row["p_holm"] < LEVEL) for row in part]
-    return Claim(text, "section 4", f"ρ of their errors: {figures}; {chance}", supported)
+    here, reach = f"ρ of their errors: {figures}; {chance}", [float(row["high"]) for row in part]
+    return Claim(text, "section 4", here, supported, reach=reach, margin=RHO_MARGIN)
 
 
 def _pair(pairs: pd.DataFrame, name: str, other: str) -> pd.Series:

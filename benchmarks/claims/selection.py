@@ -103,6 +103,7 @@ def _choices(
 def claim_without_labels(choices: Sequence[Choice], chance: float) -> Claim:
     """The claim on one selector, with the scores for which it helps or only ranks runs."""
     helps = [choice.helps for choice in choices]
+    reach = [choice.high for choice in choices]
     good = [choice.score for choice in choices if choice.helps]
     here = _figures(choices, chance) + (f" ({', '.join(good)})" if good else "")
     here += "".join(
@@ -114,9 +115,8 @@ def claim_without_labels(choices: Sequence[Choice], chance: float) -> Claim:
     selector = choices[0].selector
     if selector == "UDR":
         text = "UDR selects good models without labels"
-        return Claim(text, "Duan et al. (2020)", here, helps)
+        return Claim(text, "Duan et al. (2020)", here, helps, reach=reach, margin=RHO_MARGIN)
     text = f"{selector[0].upper()}{selector[1:]} does not select good models"
-    reach = [choice.high for choice in choices]
     claim = Claim(text, "section 5.4", here, [])
     return claim_of_no_effect(claim, reach, helps, RHO_MARGIN, "ρ {:.2f}")
 
@@ -135,7 +135,8 @@ def claim_with_labels(choices: Sequence[Choice], chance: float, among: str = "")
     text, there = "A score on 100 labels selects good models", "Locatello et al. (2020), section 3"
     if among:
         text, there = f"{text} among {among}", f"{there}: among models without labels"
-    return Claim(text, there, here, [choice.helps for choice in choices])
+    helps, reach = [choice.helps for choice in choices], [choice.high for choice in choices]
+    return Claim(text, there, here, helps, reach=reach, margin=RHO_MARGIN)
 
 
 def _figures(choices: Sequence[Choice], chance: float) -> str:

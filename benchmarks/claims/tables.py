@@ -53,6 +53,9 @@ class Claim(NamedTuple):
         supported: Outcome of each test of the claim; none if it was not tried.
         otherwise: The verdict unless every test supports the claim; by default how many do.
         by_interval: Whether the tests are intervals over few seeds, without a p-value.
+        reach: How far the interval of each test goes in the direction of the claim; without it
+            a claim that no test supports is refuted.
+        margin: The reach up to which an interval refutes the claim.
     """
 
     claim: str
@@ -61,13 +64,17 @@ class Claim(NamedTuple):
     supported: Sequence[bool]
     otherwise: str = ""
     by_interval: bool = False
+    reach: npt.ArrayLike = ()
+    margin: float = MARGIN
 
     def cells(self) -> list[str]:
         """The cells of the row."""
         if not self.supported:
             return [self.claim, "not tried", self.there, self.here]
         count, tests = sum(self.supported), len(self.supported)
-        partly = f"partly: {count} of {tests} tests" if count else "no"
+        refuted = bool((np.asarray(self.reach, dtype=float) <= self.margin).all())
+        unsupported = "no" if refuted else "undecided: neither shown nor excluded"
+        partly = f"partly: {count} of {tests} tests" if count else unsupported
         yes = "yes, by the interval" if self.by_interval else "yes"
         verdict = yes if count == tests else self.otherwise or partly
         return [self.claim, verdict, self.there, self.here]

@@ -13,6 +13,7 @@ import pytest
 from scipy.stats import beta, t
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+UNDECIDED = "undecided: neither shown nor excluded"
 
 
 @pytest.fixture
@@ -56,6 +57,21 @@ def test_a_verdict_counts_the_tests_of_a_claim(
 
 
 @pytest.mark.parametrize(
+    ("supported", "reach", "verdict"),
+    [
+        ([False, False], [0.05, -0.1], "no"),
+        ([False, False], [0.36, -0.1], UNDECIDED),
+        ([True, False], [0.5, 0.5], "partly: 1 of 2 tests"),
+    ],
+)
+def test_only_intervals_that_leave_no_effect_refute_a_claim(
+    claims: ModuleType, supported: list[bool], reach: list[float], verdict: str
+) -> None:
+    claim = claims.tables.Claim("a", "b", "c", supported, reach=reach, margin=0.05)
+    assert claim.cells()[1] == verdict
+
+
+@pytest.mark.parametrize(
     ("reach", "seen", "verdict"),
     [
         ([0.1, 0.2], [False, False], "yes"),
@@ -92,7 +108,7 @@ def test_an_interval_of_a_share_ends_at_its_bounds(claims: ModuleType) -> None:
 @pytest.mark.parametrize(
     ("effect", "seeds", "verdict"),
     [
-        (0.0, 6, "no"),  # the residual of noise is not the seed
+        (0.0, 6, UNDECIDED),  # the residual of noise is not the seed
         (10.0, 6, "no"),
         (0.6, 40, "yes, by the interval"),
     ],
@@ -119,7 +135,8 @@ def test_the_seed_outweighs_a_weak_method_but_neither_noise_nor_a_strong_method(
 
 
 @pytest.mark.parametrize(
-    ("trends", "verdict"), [((0, 0), "no"), ((1, 0), "no"), ((1, 1), "no"), ((1, -1), "yes")]
+    ("trends", "verdict"),
+    [((0, 0), UNDECIDED), ((1, 0), UNDECIDED), ((1, 1), "no"), ((1, -1), "yes")],
 )
 def test_trends_differ_if_some_rise_and_others_fall_beyond_chance(
     claims: ModuleType, trends: tuple[int, int], verdict: str
@@ -161,8 +178,8 @@ def test_planted_effects_on_transfer_come_out(claims: ModuleType, effect: int) -
     verdicts = {row[0]: row[1] for row in tables["claims"]["rows"]}
     assert verdicts["Pairs disentangle more than images alone"] == "yes, by the interval"
     trees = verdicts["OOD1: disentanglement goes with small errors of trees"]
-    assert trees == ("yes" if effect else "no")
-    assert verdicts["OOD1: and with those of networks"] == "no"
+    assert trees == ("yes" if effect else UNDECIDED)
+    assert verdicts["OOD1: and with those of networks"] == UNDECIDED
     # the effect of noise on errors in OOD2 weakens that of disentanglement
     weaker = verdicts["OOD2-A: less so for trees than in OOD1, but so"]
     assert weaker == ("yes" if effect else "no")
@@ -174,9 +191,9 @@ def test_planted_effects_on_transfer_come_out(claims: ModuleType, effect: int) -
     seen = "no: an effect in 1 of 2 tests (OOD2-B trees), 1 undecided"
     assert hardly.startswith(seen if effect else "undecided: no effect seen, up to ρ -0.")
     assert verdicts["MIG agrees with DCI D, SAP does not"] == "yes"
-    assert verdicts["DCI D and MIG go with small errors of trees in distribution"] == "no"
+    assert verdicts["DCI D and MIG go with small errors of trees in distribution"] == UNDECIDED
     selected = "With pairs, lower bound and reconstruction select models that transfer in OOD1"
-    assert verdicts[selected] == ("yes" if effect else "no")
+    assert verdicts[selected] == ("yes" if effect else UNDECIDED)
     assert len(tables["correlations"]["rows"]) == 11
     assert {len(row) for row in tables["errors"]["rows"]} == {len(tables["errors"]["header"])}
 
@@ -235,7 +252,7 @@ def test_predictors_that_rank_runs_alike_come_out(claims: ModuleType, effect: in
         runs[f"{scenario}/{name}"] = 0.01 * rng.normal(size=24) - alike * quality
     tables = claims.predictors.claims_on_predictors(runs.assign(**{f"{scenario}/chance": 0.25}))
     verdicts = [row[1] for row in tables["claims"]["rows"]]
-    assert verdicts == (["yes", "yes"] if effect else ["yes", "no"])
+    assert verdicts == (["yes", "yes"] if effect else ["yes", UNDECIDED])
     rows = tables["errors"]["rows"]
     assert rows[0][2].endswith("\\*")  # errors of trees fall with DCI D
     assert [len(row) for row in rows] == [8] * 6
@@ -286,8 +303,8 @@ def test_planted_effects_of_labels_come_out(claims: ModuleType, effect: float) -
     runs[list(claims.few_labels.EFFICIENCY)] = rng.normal(size=(len(runs), 2))
     tables = claims.few_labels.claims_on_labels(runs)
     verdict = "yes" if effect else "no"
-    labels = "yes, by the interval" if effect else "no"
-    expected = [labels, labels, "yes", "undecided", verdict, verdict, "no", "no"]
+    more = ["yes, by the interval"] * 2 if effect else ["no", "undecided"]
+    expected = [*more, "yes", "undecided", verdict, verdict, "undecided", "no"]
     assert [row[1].partition(":")[0] for row in tables["claims"]["rows"]] == expected
     selects = tables["claims"]["rows"][2]
     assert "models with and without labels in training" in selects[0]
@@ -312,7 +329,7 @@ def test_methods_of_pairs_are_compared_by_intervals(claims: ModuleType, effect: 
     assert [len(row) for row in tables["scores"]["rows"]] == [6] * 4
 
 
-@pytest.mark.parametrize(("noise", "verdict"), [(0.01, "yes"), (100.0, "no")])
+@pytest.mark.parametrize(("noise", "verdict"), [(0.01, "yes"), (100.0, UNDECIDED)])
 def test_scores_on_few_labels_select_if_they_resemble_the_scores(
     claims: ModuleType, noise: float, verdict: str
 ) -> None:
@@ -323,7 +340,7 @@ def test_scores_on_few_labels_select_if_they_resemble_the_scores(
     runs[list(claims.selection.LABELLED)] += noise * rng.normal(size=(30, 2))
     (claim,), table = claims.selection.with_labels(runs)
     assert claim.cells()[1] == verdict
-    assert ("(not β-VAE score by MIG of 100 labels" in claim.here) == (verdict == "no")
+    assert ("(not β-VAE score by MIG of 100 labels" in claim.here) == (verdict == UNDECIDED)
     assert len(table["rows"]) == 12
 
 
