@@ -2,6 +2,7 @@
 
 import re
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -84,6 +85,22 @@ def test_a_verdict_has_the_range_over_conditions_that_all_methods_share() -> Non
     assert said.endswith(ends)
     table["score.mig"] *= -1
     assert verdict(table, ["method", "strength"], SCORES).endswith(ends)
+
+
+@pytest.mark.parametrize(
+    ("slope", "trend"),
+    [
+        (0.1, r"rises with strength \(ρ 0\.9\d \[.*\], p 0\.\d+\)\.$"),
+        (-0.1, "falls with strength"),
+        (0.0, "has no supported trend with strength"),
+    ],
+)
+def test_a_verdict_has_the_trend_over_an_axis_of_numbers(slope: float, trend: str) -> None:
+    table = runs(2, 6, 0.0, noise=0).assign(strength=[1.0, 1.0, 2.0, 2.0, 4.0, 8.0] * 4)
+    table["score.mig"] = slope * table["strength"] + 0.001 * np.tile([1, -1], 12)
+    table.loc[table["method"] == "m1", "score.mig"] += 0.0001
+    said = verdict(table, ["method", "strength"], SCORES)
+    assert re.search(f" Over 24 runs MIG {trend}", said), said
 
 
 def test_a_difference_within_noise_is_not_supported() -> None:

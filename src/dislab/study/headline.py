@@ -10,7 +10,7 @@ from dislab.errors import InputError
 from dislab.metrics.score_table import score_text
 from dislab.storage import WIDTH, text_table
 from dislab.study.stages.score import CHANCE
-from dislab.study.statistics import comparisons, latex
+from dislab.study.statistics import comparisons, latex, rank_correlations
 from dislab.study.statistics._frames import AGREEMENT, is_chance, keyed
 from dislab.study.statistics.selection import Best
 from dislab.study.status import MAIN
@@ -201,9 +201,10 @@ def verdict(runs: pd.DataFrame, axes: Sequence[str], measures: Mapping[str, Best
     """Says which two values of the first axis differ most, in which score, and by how much.
 
     The difference is averaged over the other axes; where runs of both values share the values of
-    these, a second sentence has its range over them. A difference is supported if its p value, of a
-    permutation test that pairs runs by seed and corrected for all pairs of values by Holm, is below
-    0.05; other scores do not count, as they do in the tables of comparisons.
+    these, a second sentence has its range over them. For each axis of three numbers or more a
+    sentence says whether the score rises or falls with it. A difference is supported if its p
+    value, of a permutation test that pairs runs by seed and corrected for all pairs of values by
+    Holm, is below 0.05; other scores do not count, as they do in the tables of comparisons.
 
     Args:
         runs: Result of `Study.table`.
@@ -227,7 +228,8 @@ def verdict(runs: pd.DataFrame, axes: Sequence[str], measures: Mapping[str, Best
     largest = max(rows, key=lambda row: abs(row["difference"]))
     over = f", averaged over {' and '.join(map(label, others))}" if others else ""
     sentence = _sentence(largest, label(axis), f"{label(target)}{over}", len(rows))
-    return sentence + _range_of(runs, largest, axis, [n for n in others if n not in inner], target)
+    sentence += _range_of(runs, largest, axis, [n for n in others if n not in inner], target)
+    return sentence + _trends(runs, [name for name in varying if name not in inner], target)
 
 
 def _range_of(
@@ -248,6 +250,24 @@ def _range_of(
         for row in (rows[0], rows[-1])
     )
     return f" By {' and '.join(map(label, crossed))} the difference ranges from {least} to {most}."
+
+
+def _trends(runs: pd.DataFrame, axes: list[str], target: str) -> str:
+    """Sentences with the rank correlations of the target with axes of numbers, over all runs."""
+    values = runs[axes].apply(pd.to_numeric, errors="coerce")
+    graded = [axis for axis in axes if values[axis].notna().all() and values[axis].nunique() > 2]
+    if not graded:
+        return ""
+    rows = rank_correlations(values[graded].assign(**{target: runs[target]}), target, graded)
+    sentences = []
+    for row in rows[rows["rho"].notna()].to_dict("records"):
+        direction = "rises" if row["rho"] > 0 else "falls"
+        trend = direction if row["p_holm"] < LEVEL else "has no supported trend"
+        rho, low, high = (f"{row[end]:.2f}".replace("-", "−") for end in ("rho", "low", "high"))
+        figures = f"ρ {rho} [{low}, {high}], p {row['p_holm']:.2g}"
+        subject = f"Over {row['runs']} runs {label(target)}"
+        sentences.append(f" {subject} {trend} with {label(row['right'])} ({figures}).")
+    return "".join(sentences)
 
 
 def _sentence(row: Mapping[Any, Any], axis: str, target: str, count: int) -> str:

@@ -21,7 +21,7 @@ from dislab.runs import CONFIG
 from dislab.runs.published import is_published, published, without_paths
 from dislab.storage import atomic
 from dislab.study.comparison import flat_settings
-from dislab.study.headline import headline_table, verdict
+from dislab.study.headline import LEVEL, headline_table, verdict
 from dislab.study.results import STUDY
 from dislab.study.schedule import read_schedule, study_file_of
 from dislab.study.statistics.text import texts
@@ -398,14 +398,15 @@ def _sections(summary: StudySummary) -> Iterator[_Section]:
             PagePicture(picture.name, drawing(picture.figure), caption)
         )
     for name, table in summary.tables.items():
+        unsupported = "" if _has_support(table) else ": p (Holm) is 0.05 or more in every row"
         tables = {
-            _caption(table, index, summary.axes): _table(part, summary)
+            f"{_caption(table, index, summary.axes)}{unsupported}": _table(part, summary)
             for index, part in enumerate(table.excerpts)
         }
         folded = [
             caption
             for caption, content in tables.items()
-            if name == "means" or len(content.heads) > _MOST_COLUMNS
+            if name == "means" or len(content.heads) > _MOST_COLUMNS or unsupported
         ]
         if len(table.table) <= _MOST_ROWS:
             folded.append("Every number")
@@ -416,6 +417,11 @@ def _sections(summary: StudySummary) -> Iterator[_Section]:
         words = name.replace("_", " ")
         title = f"{words[0].upper()}{words[1:]}"
         yield _Section(name, title, f"Not computed: {reason}.", [], {}, [])
+
+
+def _has_support(table: NamedTable) -> bool:
+    """Whether some corrected p of a table is below .05; tables without p count as supported."""
+    return "p_holm" not in table.table or bool((table.table["p_holm"] < LEVEL).any())
 
 
 def _caption(table: NamedTable, index: int, axes: Sequence[str]) -> str:

@@ -67,9 +67,10 @@ def pictures(summary: StudySummary, most: int | None = None) -> Iterator[StudyPi
         rho = correlation_table(summary.tables["rank_correlations"].table)
         if len(rho) <= _WIDE:
             names = [label(str(name)) for name in rho.columns]
+            count = int(values.notna().any(axis=1).sum())
             yield StudyPicture(
                 "rank_correlations",
-                f"Spearman's rank correlations of the scores over {len(runs)} runs.",
+                f"Spearman's rank correlations of the scores over {count} runs.",
                 correlation_matrix(rho.to_numpy(), [label(str(name)) for name in rho.index], names),
             )
     yield from _scatters(summary, values, files, varying[:1], most)
