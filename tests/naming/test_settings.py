@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypedDict
 
@@ -11,12 +12,15 @@ import torch
 
 import dislab
 from dislab.base import Predictor
+from dislab.datamodules import SingleData
+from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
 from dislab.errors import InputError
 from dislab.exports import export, pull, push
 from dislab.factors import Factor, FactorSpace
 from dislab.metrics import MIG
 from dislab.naming.settings import check_kind, checks_arguments, checks_settings
+from dislab.objectives import VAE
 from dislab.predictors import Ridge
 from dislab.regularizers import KL
 from dislab.report import page_of, write_page
@@ -159,6 +163,37 @@ def test_public_functions_name_an_argument_of_a_wrong_kind(
 ) -> None:
     with pytest.raises(InputError, match=message):
         function(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"hiden": [3]}, r"MLPEncoder\(\) got an unexpected .* 'hiden' \(did you mean hidden\?\)"),
+        ({}, r"MLPEncoder\(\) missing a required argument: 'image_shape'"),
+    ],
+)
+def test_constructors_name_themselves_and_the_closest_setting(
+    arguments: dict[str, Any], message: str
+) -> None:
+    make: Callable[..., MLPEncoder] = MLPEncoder
+    with pytest.raises(TypeError, match=message):
+        make(**arguments)
+
+
+def test_a_setting_inside_a_builder_is_named_with_its_class() -> None:
+    make: Callable[..., Any] = MLPEncoder
+    encoder = partial(make, hiden=[3])
+    with pytest.raises(TypeError, match=r"MLPEncoder\(\) got .* \(did you mean hidden\?\)"):
+        VAE((1, 8, 8), 10, 2, encoder, MLPDecoder, {"kl": KL})
+
+
+def test_the_name_of_a_part_is_answered_with_its_class() -> None:
+    data: Callable[..., Any] = SingleData
+    with pytest.raises(
+        InputError,
+        match=r"a Dataset; in Python import the class: from dislab\.datasets import Shapes3D$",
+    ):
+        data("Shapes3D")
 
 
 def test_lists_may_be_arrays_and_unknown_arguments_have_pythons_message() -> None:

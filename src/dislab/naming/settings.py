@@ -23,6 +23,7 @@ from typing import (
 
 import numpy as np
 
+from dislab import plugins
 from dislab.errors import InputError, lacks_memory, suggestion
 
 Class = TypeVar("Class", bound=type)
@@ -58,7 +59,7 @@ def checks_settings(cls: Class) -> Class:
 
     @functools.wraps(init)
     def checked(self: Any, *args: Any, **kwargs: Any) -> None:
-        arguments = signature.bind(self, *args, **kwargs).arguments
+        arguments = _bound(signature, type(self).__name__, (self, *args), kwargs)
         for name, value in list(arguments.items())[1:]:
             check_kind(f"{type(self).__name__}.{name}", value, annotations().get(name, Any))
         try:
@@ -97,11 +98,7 @@ def checks_arguments(function: Callable[P, R]) -> Callable[P, R]:
 
     @functools.wraps(function)
     def checked(*args: P.args, **kwargs: P.kwargs) -> R:
-        try:
-            arguments = signature.bind(*args, **kwargs).arguments
-        except TypeError:
-            return function(*args, **kwargs)  # Python's own message names the function
-        for name, value in arguments.items():
+        for name, value in _bound(signature, function.__name__, args, kwargs).items():
             annotation = annotations().get(name, Any)
             if hasattr(value, "tolist") and not _fits(value, annotation):
                 value = value.tolist()
@@ -109,6 +106,21 @@ def checks_arguments(function: Callable[P, R]) -> Callable[P, R]:
         return function(*args, **kwargs)
 
     return checked
+
+
+def _bound(
+    signature: inspect.Signature, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> dict[str, Any]:
+    """The arguments of a call by name, or a TypeError that names what was called."""
+    kinds = {parameter.kind for parameter in signature.parameters.values()}
+    unknown = next((word for word in kwargs if word not in signature.parameters), None)
+    if unknown is not None and inspect.Parameter.VAR_KEYWORD not in kinds:
+        hint = suggestion(unknown, signature.parameters)
+        raise TypeError(f"{name}() got an unexpected keyword argument {unknown!r}{hint}")
+    try:
+        return signature.bind(*args, **kwargs).arguments
+    except TypeError as error:
+        raise TypeError(f"{name}() {error}") from None
 
 
 class Part:
@@ -141,7 +153,17 @@ def check_kind(name: str, value: Any, annotation: Any) -> None:
         raise InputError(f"{name} is {text}{hint}; choose one of {', '.join(choices)}")
     if is_number(value, Integral) and not -_LARGEST <= value <= _LARGEST:
         raise InputError(f"{name} is {text}, which is too large for any number here")
-    raise InputError(f"{name} is {text}; it must be {_allowed(annotation)}")
+    raise InputError(f"{name} is {text}; it must be {_allowed(annotation)}{_part_named(value)}")
+
+
+def _part_named(value: object) -> str:
+    """A hint at the class of a part whose name stands in place of the class or an object of it."""
+    if not isinstance(value, str):
+        return ""
+    parts = (part for group in plugins.PARTS for part in plugins.available(group))
+    module = next((part.value.partition(":")[0] for part in parts if part.name == value), "")
+    package = ".".join(module.split(".")[:2]) if module.startswith("dislab.") else module
+    return f"; in Python import the class: from {package} import {value}" if package else ""
 
 
 def is_number(value: object, kind: type) -> bool:
