@@ -163,7 +163,7 @@ def parse_mapping(text: str, origin: str, example: str) -> dict[str, Any]:
     Messages name `origin`, the file or option; that about a text without settings shows `example`.
 
     Raises:
-        InputError: The text is no YAML, sets a key twice, or holds no settings.
+        InputError: The text is not valid YAML, sets a key twice, or holds no settings.
     """
     content = parse_yaml(text, origin)
     if isinstance(content, dict) and content:
@@ -192,8 +192,8 @@ def parse_yaml(text: str, origin: str) -> Any:
     """The content of a YAML text: numbers, texts, lists, mappings.
 
     Raises:
-        InputError: The text is no YAML, sets a key twice, is nested too deeply, or its aliases
-            add too many values.
+        InputError: The text is not valid YAML, sets a key twice, is nested too deeply, or its
+            aliases add too many values.
     """
     try:
         return _checked(text, origin)
@@ -373,14 +373,14 @@ def _too_deep(origin: str, line: int) -> InputError:
 def _explained(error: yaml.YAMLError, text: str, origin: str) -> str:
     mark = getattr(error, "problem_mark", None)
     if mark is None:  # an invalid character
-        return f"{origin} is no YAML: {' '.join(str(error).split())}"
+        return f"{origin} is not valid YAML: {' '.join(str(error).split())}"
     problem = ", ".join(filter(None, (getattr(error, name) for name in ("context", "problem"))))
     for term, words in _WORDS.items():
         problem = problem.replace(term, words)
     line = text.splitlines()[mark.line : mark.line + 1]
     if line and line[0][mark.column : mark.column + 1] == "\t":
         problem = "a tab, which YAML does not take for indentation; write spaces"
-    return f"{origin}, line {mark.line + 1}, column {mark.column + 1}: no YAML: {problem}"
+    return f"{origin}, line {mark.line + 1}, column {mark.column + 1}: not valid YAML: {problem}"
 
 
 def _only(content: object) -> str:

@@ -98,7 +98,10 @@ def test_its_files_and_names(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     package = tmp_path / "dislab-my-sparse"
     said = capsys.readouterr().out
     source = package / "src" / "dislab_my_sparse" / "my_sparse.py"
-    assert said.startswith(f"Made MySparsePenalty, one of the regularizers, in {source}.\nNext:")
+    listed, _, made = said.partition("Made ")
+    written = sorted(path for path in package.rglob("*") if path.is_file())
+    assert listed.splitlines() == list(map(str, written))
+    assert made.startswith(f"MySparsePenalty, one of the regularizers, in {source}.\nNext:")
     assert said.endswith("\n  dislab fit --config my_sparse\n")
     files = {str(path.relative_to(package)) for path in package.rglob("*") if path.is_file()}
     assert files == {
@@ -290,4 +293,4 @@ def test_the_class_of_the_part_is_named(
 ) -> None:
     command = ["plugins", "new", "x", "--group", group, "--class", "Own", "--folder", str(tmp_path)]
     assert main(command) == 0
-    assert capsys.readouterr().out.startswith(f"Made Own, one of the {group}, in ")
+    assert f"\nMade Own, one of the {group}, in " in capsys.readouterr().out

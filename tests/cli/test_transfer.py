@@ -194,7 +194,7 @@ def test_a_run_whose_data_cannot_be_read_is_a_message(
     text = path.read_text()
     for changed, message in (
         (text.replace("dislab.datasets.DSprites", "DSpirtes"), "DSpirtes"),
-        ("a: [", "line 2, column 1: no YAML: "),
+        ("a: [", "line 2, column 1: not valid YAML: "),
         ("data: 1\ndata: 2", "line 2: data was set in line 1 already; keep one of them"),
         (None, "scores.json is runs/small/version_0/scores.json, which is a folder; name a file"),
         ("- data", "config.yaml holds a list; it must hold settings"),

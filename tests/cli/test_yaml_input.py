@@ -23,8 +23,8 @@ BROKEN = {
     "duplicate": (b"name: a\nseed_everything: 1\nname: b\n", "line 3: name was set in line 1"),
     "latin": ("name: é\n".encode("latin-1"), "line 1: byte 0xe9 is not UTF-8"),
     "utf16": ("name: a\n".encode("utf-16"), "line 1: byte 0xff is not UTF-8"),
-    "open": (b"model:\n  init_args: {a: 1\n", "line 3, column 1: no YAML: "),
-    "tab": (b"model:\n\tinit_args: 1\n", "line 2, column 1: no YAML: "),
+    "open": (b"model:\n  init_args: {a: 1\n", "line 3, column 1: not valid YAML: "),
+    "tab": (b"model:\n\tinit_args: 1\n", "line 2, column 1: not valid YAML: "),
     "empty": (b"", "is empty; it must hold settings, such as model: "),
     "comment": (b"# later\n", "is empty; it must hold settings"),
     "list": (b"- model\n- data\n", "holds a list; it must hold settings"),
@@ -32,7 +32,7 @@ BROKEN = {
     "braces": (b"a: " + b"{a: " * 3000, "line 1: more than 64 lists and mappings"),
     "bomb": (BOMB.encode(), "add more than 10,000 values"),
     "number": (b"name: " + b"9" * 5000, "holds a value that cannot be read: "),
-    "null": (b"name: a\0b", "is no YAML: unacceptable character"),
+    "null": (b"name: a\0b", "is not valid YAML: unacceptable character"),
     "object": (b"name: !!python/name:os.system", "could not determine a constructor"),
 }
 

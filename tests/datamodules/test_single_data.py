@@ -9,7 +9,7 @@ import torch
 from dislab.base import DataModule, Dataset, ImageBatch
 from dislab.datamodules import SingleData
 from dislab.datamodules.single_data import SinglePlan
-from dislab.datasets import DSprites
+from dislab.datasets import DSprites, FolderDataset
 from dislab.errors import InputError
 from dislab.functional.streams import Stream
 from dislab.plans.index_plans import Drawn, TrainBatches, TrainingProgress
@@ -281,3 +281,12 @@ def test_default_splits_of_dsprites() -> None:
     assert sizes["test"] == pytest.approx(0.05 * 737_280, rel=0.03)
     assert sizes["validation"] == pytest.approx(0.01 * 737_280, rel=0.05)
     assert data.train_size == sizes["train"]
+
+
+def test_data_print_what_they_hold(tiny: Dataset, tmp_path: Path) -> None:
+    space = tiny.factors
+    said = repr(SingleData(tiny))
+    assert said == str(SingleData(tiny)) == f"<SingleData of {tiny!r}>"
+    assert f"{type(tiny).__name__}: {len(space)} images of " in said
+    assert f"{space.names[-1]} {space.sizes[-1]}>" in said
+    assert repr(FolderDataset(str(tmp_path / "missing"))) == "<FolderDataset, not prepared>"

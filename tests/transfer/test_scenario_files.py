@@ -150,7 +150,7 @@ def test_a_file_of_ones_own(tmp_path: Path) -> None:
     [
         ("train: {x: 1}", "mine.yaml needs train and test, each with conditions on factors"),
         ("- 1", "mine.yaml needs train and test"),
-        ("train: {x: 1}\ntest: [", "mine.yaml, line 3, column 1: no YAML: "),
+        ("train: {x: 1}\ntest: [", "mine.yaml, line 3, column 1: not valid YAML: "),
         ("train: {x: 1}\ntest: {}\ntrain: {}", "mine.yaml, line 3: train was set in line 1 alr"),
         ("train: {x: {min: 1e-4}}\ntest: {}\nshift: x", "has no setting 'shift'"),
         ("train: {x: 1}\ntest: 5", "mine.yaml: test is 5; it holds conditions on factors"),

@@ -165,6 +165,12 @@ class DataModule(pl.LightningDataModule, Part, ABC):
     hold_out: Selection | None = None
     """The states of the test split, as conditions on factors; None for a random split."""
 
+    def __repr__(self) -> str:
+        """The class and its data set."""
+        return f"<{type(self).__name__} of {self.dataset!r}>"
+
+    __str__ = __repr__  # Lightning's own needs loaders of torch
+
     @property
     def image_shape(self) -> ImageShape:
         """Channels, height and width of the images."""

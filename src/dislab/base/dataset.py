@@ -11,6 +11,7 @@ from jaxtyping import Float, Int, UInt8
 from torch import Tensor
 
 from dislab.base.parts import ImageShape
+from dislab.errors import InputError
 from dislab.factors import FactorSpace, Indices
 from dislab.naming.settings import Part
 
@@ -93,6 +94,17 @@ class Dataset(Part, ABC):
     """Whether its reader was tested only on imitations of the published files."""
     cache: ClassVar[str] = ""
     """Name of its folder or file in the cache folder; empty if nothing is cached."""
+
+    def __repr__(self) -> str:
+        """The class, the number and shape of its images, and its factors with their sizes."""
+        name = type(self).__name__
+        try:
+            shape, space = "×".join(map(str, self.image_shape)), self.factors
+        except InputError:  # the files are read first
+            return f"<{name}, not prepared>"
+        sizes = zip(space.names, space.sizes, strict=True)
+        factors = ", ".join(f"{factor} {size}" for factor, size in sizes)
+        return f"<{name}: {len(space):,} images of {shape}; factors {factors}>"
 
     @property
     @abstractmethod

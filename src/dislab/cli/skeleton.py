@@ -232,12 +232,12 @@ def run(args: list[str]) -> int:
     if options.into is not None:
         package = options.into
         files = add_part(options.name, options.group, options.cls, package)
-        print(*files, sep="\n")
         reason = "  # again, as entry points are read at installation"
     else:
         package = write_package(options.name, options.group, options.cls, options.folder)
         files = sorted(path for path in package.rglob("*") if path.is_file())
         reason = ""
+    print(*files, sep="\n")
     words = _words(options.name)
     cls = _class_of(words, options.group, options.cls)
     (source,) = (path for path in files if path.match(f"src/*/{'_'.join(words)}.py"))

@@ -100,7 +100,7 @@ def help_text(command: str, description: str, full: str, section: str) -> str:
     Raises:
         InputError: No section has the name.
     """
-    full = without_types(full)
+    full = without_types(full).replace("\noptions:\n", "\nOptions:\n")
     usage = _usage(command)
     if section == ALL:
         lines = wrap(f"usage: {usage}", help_width(), subsequent_indent="  ")

@@ -51,8 +51,9 @@ class PlannedData(DataModule):
     Args:
         dataset: The images and their factors.
         batch_size: Examples in a training batch, summed over all processes.
-        include: The states that take part, as conditions on factors; all unless given.
-        hold_out: The states of the test split, as conditions on factors; neither they nor their
+        include: The states that take part, as conditions on factors, such as `{shape: [heart],
+            scale: {min: 0.6}}`; all unless given.
+        hold_out: The states of the test split, in the form of `include`; neither they nor their
             duplicates are trained on. Unless given, a random part of the states is held out.
         validation: Fraction of the states that validate.
         test: Fraction of the states that test; not used with hold_out.
@@ -66,9 +67,11 @@ class PlannedData(DataModule):
         num_workers: Processes that gather images ahead; for small images 0 is fastest.
         residency: Where images are gathered: `host`, `device`, or `auto`, which takes a CUDA
             device whenever the tables fill at most a quarter of its free memory.
-        correlation: Factors that are correlated in training, and the strength; of a list all
-            correlations hold at once. Factors are independent unless given.
-        few_labels: Labels of a few images, which are drawn beside the others, one an example.
+        correlation: Factors that are correlated in training, and the strength, such as
+            `{factors: [scale, shape], strength: 0.4}`; of a list all correlations hold at once.
+            Factors are independent unless given.
+        few_labels: Labels of a few images, such as `{count: 100}`, which are drawn beside the
+            others, one an example.
         resize: Height and width in pixels to which images are resized; their own size unless given.
         colour: `grey` takes the luminance of RGB images, `rgb` repeats a single channel.
 
