@@ -2,10 +2,11 @@
 
 python benchmarks/study_curves.py chen studies/chen_tradeoff        ELBO–MIG and TC–MIG
 python benchmarks/study_curves.py locatello studies/locatello_rooms the same, with FactorVAE
-python benchmarks/study_curves.py kim studies/kim_tradeoff          reconstruction–FactorVAE score
+python benchmarks/study_curves.py kim studies/locatello_rooms       reconstruction–FactorVAE score
+python benchmarks/study_curves.py infowgangp studies/kim_tradeoff   scores of InfoWGAN-GP over λ
 python benchmarks/study_curves.py higgins studies/higgins_surface   score over latents and weight
 
-`kim` also reads studies/locatello_rooms. Writes benchmarks/results/curves_NAME.json: means over
+Writes benchmarks/results/curves_NAME.json: means over
 seeds with Student's 95 % intervals, and comparisons of two methods with the same seeds; from it
 docs/images/results/curves_*.svg. Without a study only the pictures are drawn. Runs without scores
 are left out and counted, and so are methods of which runs still wait.
@@ -277,27 +278,76 @@ def surface_figure(tables: dict[str, Any], chances: dict[str, float]) -> Figure:
 def surface_tables(table: pd.DataFrame) -> dict[str, Any]:
     """Means of scores by number of latents and weight, the best weights, and correlations."""
     scores = [BETA, FACTOR, DCI]
+    tables = weight_tables(table, {"latents": "latents", "norm": "β·M/N"}, scores)
     means = summary(table, scores, by=["latents", "norm"])
-    rows = []
-    for (latents, norm), group in means.groupby(["latents", "norm"], sort=False):
-        cells = group.set_index("score")
-        rows.append([str(latents), str(norm), *(_interval(cells.loc[name], 2) for name in scores)])
-    rows.append(["chance", "", *(f"{table[f'{name}/chance'].mean():.2f}" for name in scores)])
-    header = ["latents", "β·M/N", *(LABELS[name] for name in scores)]
     best = [
         [str(latents)]
         + [str(group[group["score"] == name].set_index("norm")["mean"].idxmax()) for name in scores]
         for latents, group in means.groupby("latents", sort=False)
     ]
     heads = ["latents", *(f"best β·M/N by {LABELS[name]}" for name in scores)]
-    weighted = table.assign(weight=table["norm"].astype(float))
-    correlations = rank_correlations(weighted, ["weight"], scores, by=["latents"])
-    names = [(row.group.rpartition("=")[2], LABELS[row.right]) for row in correlations.itertuples()]
+    return tables | {"best": {"header": heads, "rows": best}}
+
+
+def weight_tables(
+    table: pd.DataFrame, settings: dict[str, str], scores: list[str]
+) -> dict[str, Any]:
+    """Means of scores by settings with their titles, and their correlations with the last one."""
+    *groups, weight = settings
+    means = summary(table, scores, by=list(settings))
+    rows = []
+    for values, group in means.groupby(list(settings), sort=False):
+        cells = group.set_index("score")
+        rows.append([*map(str, values), *(_interval(cells.loc[name], 2) for name in scores)])
+    levels = [f"{table[f'{name}/chance'].mean():.2f}" for name in scores]
+    rows.append(["chance", *[""] * len(groups), *levels])
+    weighted = table.assign(weight=table[weight].astype(float))
+    correlations = rank_correlations(weighted, ["weight"], scores, by=groups)
+    names = [
+        (*[row.group.rpartition("=")[2]] * len(groups), LABELS[row.right])
+        for row in correlations.itertuples()
+    ]
+    heads = [*(settings[name] for name in groups), f"{settings[weight]} with"]
     return {
-        "means": {"header": header, "rows": rows, "intervals": "means"},
-        "best": {"header": heads, "rows": best},
-        "correlations": _correlation_table(["latents", "β·M/N with"], names, correlations),
+        "means": {
+            "header": [*settings.values(), *(LABELS[name] for name in scores)],
+            "rows": rows,
+            "intervals": "means",
+        },
+        "correlations": _correlation_table(heads, names, correlations),
     }
+
+
+def weight_figure(
+    tables: dict[str, Any], chances: dict[str, float], beside: Sequence[Sequence[str]]
+) -> Figure:
+    """The FactorVAE score of InfoWGAN-GP over λ, with the best settings of other methods.
+
+    Args:
+        tables: Result of `weight_tables`.
+        chances: Chance by the label of a score.
+        beside: Rows of the means of other methods: method, strength, error, score.
+    """
+    column = tables["means"]["header"].index(LABELS[FACTOR])
+    rows = tables["means"]["rows"][:-1]
+    x = [float(row[0]) for row in rows]
+    y, low, high = np.array([[float(end) for end in NUMBER.findall(row[column])] for row in rows]).T
+    figure = Figure(figsize=(6, 3.2), layout="constrained")
+    axes = figure.subplots()
+    axes.errorbar(x, y, [y - low, high - y], fmt="o-", color="#00796b", linewidth=1.2)
+    best = {}
+    for method, strength, _, score, _ in beside:
+        mean = float(score.split()[0])
+        if mean > best.get(method, (0.0, ""))[0]:
+            best[method] = mean, strength
+    levels = [(mean, f"{method}, {strength}") for method, (mean, strength) in best.items()]
+    for level, name in [*levels, (chances[LABELS[FACTOR]], "chance")]:
+        axes.axhline(level, color="0.6", linestyle=":", linewidth=1)
+        place = (0.99, level), ("axes fraction", "data")
+        axes.annotate(name, *place, color="0.4", fontsize=8, va="bottom", ha="right")
+    axes.set(xlabel="λ of InfoWGAN-GP", ylabel=LABELS[FACTOR], ylim=(0, 1.05))
+    axes.spines[["top", "right"]].set_visible(False)
+    return figure
 
 
 def _interval(row: pd.Series, digits: int) -> str:
@@ -312,7 +362,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("name", choices=(*CURVES, "higgins"))
+    parser.add_argument("name", choices=(*CURVES, "higgins", "infowgangp"))
     parser.add_argument("study", type=Path, nargs="?", help="without: only the pictures are drawn")
     parser.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "results")
     parser.add_argument("--pictures", type=Path, default=PICTURES)
@@ -324,6 +374,10 @@ def main() -> None:
     tables = result["tables"]
     if options.name == "higgins":
         figures = {"higgins": surface_figure(tables, result["chance"])}
+    elif options.name == "infowgangp":
+        beside = json.loads((options.out / "curves_kim.json").read_text(encoding="utf-8"))
+        rows = beside["tables"]["means"]["rows"]
+        figures = {"infowgangp": weight_figure(tables, result["chance"], rows)}
     else:
         figures = {
             options.name if across != TOTAL else f"{options.name}_total_correlation": curve_figure(
@@ -346,6 +400,8 @@ def write_tables(name: str, study: Study, path: Path) -> None:
     table, planned = read_table(study), len(study.table())
     if name == "higgins":
         tables = surface_tables(table)
+    elif name == "infowgangp":
+        tables = weight_tables(table, {"strength": "λ"}, [FACTOR, MIG, DCI])
     else:
         curves = CURVES[name]
         planned = int(study.table()["method"].isin(curves.methods).sum())

@@ -28,7 +28,7 @@ RUNS = {
     "montero_rooms": 84,
     "correlated_rooms": 54,
     "chen_tradeoff": 72,
-    "kim_tradeoff": 75,
+    "kim_tradeoff": 12,
     "higgins_surface": 72,
 }
 IDS = {
@@ -42,7 +42,7 @@ IDS = {
     "montero_rooms": "f314f50bed89",
     "correlated_rooms": "eb79a0731303",
     "chen_tradeoff": "c242673bee30",
-    "kim_tradeoff": "d11a7ee5546c",
+    "kim_tradeoff": "d21a6b3abf4d",
     "higgins_surface": "5155652efd3f",
 }
 """Digests of the names of all runs. Results that lie in a folder belong to these names: stages,

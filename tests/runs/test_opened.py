@@ -48,7 +48,7 @@ def test_a_run_is_opened_with_its_data(tmp_path: Path, monkeypatch: pytest.Monke
     named = run.encode(states=np.array([7, 3, 7]))
     np.testing.assert_allclose(named.codes, codes.codes[[7, 3, 7]], atol=1e-6)
     assert named.factors.tolist() == codes.factors[[7, 3, 7]].tolist()
-    with pytest.raises(InputError, match="state numbers run from 0 to 1023"):
+    with pytest.raises(InputError, match="they run from 0 to 1023"):
         run.encode(states=np.array([1024]))
 
     for path in (folder, folder / "checkpoints/last.ckpt"):

@@ -93,9 +93,10 @@ def _check_names(content: object, origin: str, is_config: bool, key: str = "") -
             )
         inner = f"{key}.{name}" if key else name
         if name == "init_args" and not isinstance(value, dict):
+            example = "latent_dim: 10" if inner == "model.init_args" else "batch_size: 64"
             raise InputError(
                 f"{origin}: {inner} is {written(value)}; it must hold settings by name, such "
-                "as init_args: {batch_size: 64}"
+                f"as init_args: {{{example}}}"
             )
         if "class_path" in content and name not in _SPECIFICATION:
             raise InputError(

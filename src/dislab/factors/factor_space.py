@@ -178,7 +178,8 @@ class FactorSpace:
         index = np.asarray(index, dtype=np.int64)
         # as an unsigned integer, a negative number is larger than any state number
         if index.size and index.view(np.uint64).max() >= self._count:
-            raise InputError(f"state numbers run from 0 to {len(self) - 1}")
+            wrong = index[index.view(np.uint64) >= self._count].flat[0]
+            raise InputError(f"no state has the number {wrong}; they run from 0 to {len(self) - 1}")
         if self.table is not None:
             return np.asarray(self.table[index], dtype=np.int64)
         positions = np.empty((*index.shape, len(self.factors)), dtype=np.int64)
