@@ -340,11 +340,22 @@ def weight_figure(
         mean = float(score.split()[0])
         if mean > best.get(method, (0.0, ""))[0]:
             best[method] = mean, strength
-    levels = [(mean, f"{method}, {strength}") for method, (mean, strength) in best.items()]
+    symbols = {"β-VAE": "β", "FactorVAE": "γ"}
+    levels = [
+        (mean, f"{method}, {symbols[method]} {strength}")
+        for method, (mean, strength) in best.items()
+    ]
     for level, name in [*levels, (chances[LABELS[FACTOR]], "chance")]:
         axes.axhline(level, color="0.6", linestyle=":", linewidth=1)
-        place = (0.99, level), ("axes fraction", "data")
-        axes.annotate(name, *place, color="0.4", fontsize=8, va="bottom", ha="right")
+        axes.annotate(
+            name,
+            (0.99, level),
+            xycoords=("axes fraction", "data"),
+            color="0.4",
+            fontsize=8,
+            va="bottom",
+            ha="right",
+        )
     axes.set(xlabel="λ of InfoWGAN-GP", ylabel=LABELS[FACTOR], ylim=(0, 1.05))
     axes.spines[["top", "right"]].set_visible(False)
     return figure

@@ -301,7 +301,10 @@ def test_every_picture_of_results_has_the_numbers_of_its_table() -> None:
     assert sorted(drawn) == pytest.approx(sorted(means), abs=0.006)
 
 
-@pytest.mark.parametrize("name", ["chen", "chen_total_correlation", "locatello", "kim", "higgins"])
+CURVES = ("chen", "chen_total_correlation", "locatello", "kim", "higgins", "infowgangp")
+
+
+@pytest.mark.parametrize("name", CURVES)
 def test_the_pictures_of_curves_have_the_numbers_of_their_tables(name: str) -> None:
     script = runpy.run_path(str(ROOT / "benchmarks/study_curves.py"))
     path = ROOT / f"benchmarks/results/curves_{name.partition('_')[0]}.json"
