@@ -80,6 +80,15 @@ COMMON = (
     "block_r2_linear",
 )
 """The results that the table of advice chooses from."""
+USUAL = tuple(
+    name
+    for name in COMMON
+    if name.startswith(
+        ("mig", "dmig", "sap", "dci_", "mcc_", "modularity", "factor_vae", "beta_vae")
+    )
+    and name not in ("mig_sup_active", "mcc_pairs_pearson")
+)
+"""Those of them that most papers report."""
 PERFECT = Situation()
 DEPENDENT = (Situation("correlated"), Situation("copied"), Situation("summed"))
 DEPENDENT_MIXED = (Situation("correlated", "linear"), Situation("correlated", "overcomplete"))
@@ -370,13 +379,13 @@ def advice_table(report: dict[str, Any]) -> dict[str, list]:
 
 
 def choice_table(report: dict[str, Any]) -> dict[str, list]:
-    """The scores of the table of advice by their names of the field, forms of one together."""
+    """The usual scores of the table of advice by their names, forms of one together."""
     rows = []
     for situation, advice in ADVICE.items():
         cells = []
         for rules in (advice.use, (advice.avoid,)):
             forms: dict[str, list[str]] = {}
-            for result, _ in advised(report, rules):
+            for result in (name for name, _ in advised(report, rules) if name in USUAL):
                 name = label(result)
                 score = next(
                     (whole for whole in ("DCI", "MCC") if name.startswith(f"{whole} ")), name
