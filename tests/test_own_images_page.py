@@ -29,7 +29,7 @@ def test_every_command_of_the_page_works(
             said[command] = capsys.readouterr().out
     (report,) = re.findall(r"```text\n(images.*?)```", text, re.DOTALL)
     assert report in said["dislab data check my_images"]
-    run = tmp_path / "runs/factorvae/version_0"
+    run = tmp_path / "runs/my_images_factorvae/version_0"
     assert {"report.html", "scores.json", "codes.npz"} <= {path.name for path in run.iterdir()}
-    unlabelled = tmp_path / "runs/betavae/version_0"
+    unlabelled = tmp_path / "runs/kitchen_betavae/version_0"
     assert "report.html" in {path.name for path in unlabelled.iterdir()}

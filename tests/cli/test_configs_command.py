@@ -249,7 +249,7 @@ def test_a_configuration_for_own_images_is_written_once(
         },
     }
     original.pop("data")
-    assert config == original
+    assert config == original | {"name": "mine_adagvae"}
     before = Path("mine_adagvae.yaml").read_bytes()
     assert main(command) == 2
     assert "mine_adagvae.yaml exists already" in capsys.readouterr().err
@@ -339,11 +339,16 @@ def test_data_and_methods_that_do_not_fit_are_refused_and_nothing_is_written(
     assert sorted(Path.cwd().rglob("*")) == before
 
 
+def test_a_run_on_own_images_has_the_name_of_its_file(images: Path) -> None:
+    assert main(["configs", "new", "--data", str(images), "--out", "my photos é.yaml"]) == 0
+    assert read_mapping(Path("my photos é.yaml"), "")["name"] == "my_photos__"
+
+
 def test_names_of_folders_set_nothing(capsys: pytest.CaptureFixture[str], images: Path) -> None:
     folder = images.rename("a\nname: b")
     assert main(["configs", "new", "--data", str(folder), "--out", "c.yaml"]) == 0
     config = read_mapping(Path("c.yaml"), "")
-    assert config["name"] == "factorvae"
+    assert (config["name"], config["method"]) == ("c", "FactorVAE")
     assert config["data"]["init_args"]["dataset"]["init_args"]["folder"] == "a\nname: b"
 
 

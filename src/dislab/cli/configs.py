@@ -27,6 +27,8 @@ from dislab.yaml_files import is_yaml, read_mapping, yaml_text
 
 _NAME: Final = re.compile(r"(configs/)?(studies/)?[\w-]{1,100}(\.yaml)?")
 """Matches words that are meant as names of configurations rather than as paths."""
+_NO_NAME: Final = re.compile(r"[^\w.+=,-]", re.ASCII)
+"""Letters that the name of a run may not have."""
 _SENTENCE: Final = re.compile(r"(?<=\.) (?=[A-Zβγλ]|configs/|dislab )|: (?=dislab )|:$")
 """Ends of the first sentence of a configuration's comment."""
 _ADDRESS: Final = re.compile(r",? https?://[^\s,)]+")
@@ -229,6 +231,8 @@ def _new(options: argparse.Namespace) -> None:
         config.pop("evaluate", None)
         if section["class_path"] != "SingleData":
             raise InputError(f"{method} needs factors of images, and {data} has no table of them")
+    config.setdefault("method", config.get("name", source.stem))
+    config["name"] = _NO_NAME.sub("_", out.stem)[:200]
     dataset = {"class_path": "FolderDataset", "init_args": inspection.settings}
     config["data"] = _data_section(section, dataset, inspection.used)
     try:

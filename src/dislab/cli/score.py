@@ -32,7 +32,7 @@ of representations.npz, which `dislab predict` writes, and codes.npz of `dislab 
 
 
 def run(args: list[str]) -> int:
-    """Score the codes in a file of any program."""
+    """Score codes from a file, whichever program wrote it."""
     options = _parser().parse_args(args)
     path = _file(Path(options.codes), options.checkpoint)
     from dislab.cli.arrays import measured_factors, names_of, read_arrays, write_record

@@ -16,7 +16,7 @@ ALL: Final = "all"
 
 COMMON: Final = {
     "Run": {
-        "config FILE": "a configuration; later ones override",
+        "config NAME": "a file, or a name of `dislab configs list`; later ones override",
         "name NAME": "of the folder runs/NAME/version_N",
         "seed_everything SEED": "of all that is random; true draws one",
         "resume RUN": "go on training in the folder of a run",
@@ -32,7 +32,7 @@ COMMON: Final = {
         "data.batch_size N": "images of a training step",
     },
     "Training": {
-        "trainer.max_steps STEPS": "optimiser steps; else 1000 epochs",
+        "trainer.max_steps STEPS": "optimiser steps; with -1, 1000 epochs",
         "trainer.max_time TIME": "end by the clock: days:hours:min:sec",
         "trainer.accelerator NAME": "auto, cpu or gpu",
         "trainer.precision NAME": "32-true or bf16-mixed",
