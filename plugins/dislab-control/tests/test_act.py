@@ -56,7 +56,7 @@ def test_an_unfinished_agent_goes_on(tmp_path: Path, capsys: pytest.CaptureFixtu
         (["fit"], "observations is 'codes', which needs the run of a trained model"),
         (["fit", "--encoder=nowhere"], "nowhere is no run: it does not exist"),
         (["fit", "--observations=factors", "--settings", "gamma"], "write NAME=VALUE"),
-        (["fit", "--observations=factors", "--settings", "gamma=["], "no YAML: "),
+        (["fit", "--observations=factors", "--settings", "gamma=["], "not valid YAML: "),
         (["fit", "--observations=factors", "--device=gpu"], "--device is 'gpu', which torch"),
         (["fit", "--resume=nowhere"], "nowhere holds no agent"),
         (["test", "nowhere"], "nowhere holds no agent, and no folders with agents"),
