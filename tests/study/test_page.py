@@ -147,6 +147,16 @@ def test_tables_and_pictures_of_the_summary_are_shown(make: Make, tmp_path: Path
     assert not re.search(r"<td[^>]*>[^<]*(?<![\w.])-\.?\d", text)
 
 
+@pytest.mark.parametrize("seeds", [2, 8])
+def test_comparisons_without_support_are_folded(make: Make, tmp_path: Path, seeds: int) -> None:
+    text = "base: [base.yaml]\naxes: {method: {one: {optimizer: 1}, two: {optimizer: 2}}}\n"
+    noise = [0.01 * seed for seed in range(seeds)]
+    scores = [*noise, *(0.5 + value for value in noise)]
+    page = study_page_of(make(f"{text}seeds: {seeds}\n", mig=scores), tmp_path)
+    folded = "<summary>Comparisons of method: no p (Holm) below 0.05 (1 row)</summary>" in page
+    assert folded == (seeds == 2)
+
+
 @pytest.mark.parametrize(
     ("by", "order"),
     [(None, [6, 2, 0]), ("score.mig", [6, 2, 0]), ("transfer.far/mlp", [1, 0, 6])],

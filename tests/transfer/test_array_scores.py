@@ -273,7 +273,11 @@ def test_codes_that_no_scenario_tests_on_are_refused(images: Any) -> None:
 
 def test_tensors_are_taken_as_arrays_are(images: Any) -> None:
     found = score(
-        torch.from_numpy(images.codes), torch.from_numpy(images.factors), images.space, [SHIFT]
+        torch.from_numpy(images.codes),
+        torch.from_numpy(images.factors),
+        images.space,
+        [SHIFT],
+        "Ridge",
     )
-    again = score(*images, [SHIFT])
+    again = score(*images, [SHIFT], "Ridge")
     assert found.values == again.values

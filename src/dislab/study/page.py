@@ -398,7 +398,7 @@ def _sections(summary: StudySummary) -> Iterator[_Section]:
             PagePicture(picture.name, drawing(picture.figure), caption)
         )
     for name, table in summary.tables.items():
-        unsupported = "" if _has_support(table) else ": p (Holm) is 0.05 or more in every row"
+        unsupported = "" if _has_support(table) else ": no p (Holm) below 0.05"
         tables = {
             f"{_caption(table, index, summary.axes)}{unsupported}": _table(part, summary)
             for index, part in enumerate(table.excerpts)

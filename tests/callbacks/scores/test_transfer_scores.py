@@ -386,6 +386,7 @@ def short_of_states(name: str) -> Scenario:
     return replace(one, settings=few)
 
 
+@pytest.mark.slow
 def test_the_shipped_scenarios_suit_the_finger() -> None:
     data = SingleData(RobotFinger(side=128, states=1000), validation=0.0, test=0.1)
     scenarios = [short_of_states(f"finger_{kind}") for kind in ("ood1_a", "ood2_a", "ood2_b")]
