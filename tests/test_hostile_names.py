@@ -144,8 +144,11 @@ def test_what_lightning_reads_is_checked(
     assert scene.is_untouched()
 
 
+@pytest.mark.slow  # without types: jaxtyping's wrappers hide that the class is final
 def test_lightning_still_loads_what_dislab_saved(scene: Scene) -> None:
     path = run_with({}) / "checkpoints" / "last.ckpt"
+    loaded, run = VAE.load_from_checkpoint(path), load_run(path.parents[1])
+    assert all(map(torch.equal, loaded.state_dict().values(), run.state_dict().values()))
     found = Objective.load_from_checkpoint(path)
     assert found.hparams["encoder"]["class_path"].endswith("MLPEncoder")
     with path.open("rb") as file:

@@ -40,7 +40,7 @@ from dislab.errors import InputError
 from dislab.functional.runtime import alone, check_precision, own_rows, world
 from dislab.functional.streams import Stream
 from dislab.naming.hyperparameters import classes_in, describe, warn_of_lost
-from dislab.naming.rebuilding import check_checkpoint, warn_of_replaced
+from dislab.naming.rebuilding import build, check_checkpoint, warn_of_replaced
 from dislab.naming.settings import Part
 
 Stage = Literal["train", "validation", "test"]
@@ -207,7 +207,13 @@ class Objective(pl.LightningModule, Representation, Part):
                 f"the settings of a model come from its checkpoint, not from {hparams_file}; give "
                 "those that differ as arguments"
             )
-        check_checkpoint(cls, checkpoint_path)
+        found = check_checkpoint(cls, checkpoint_path)
+        if found is not None:  # Lightning's parser takes no final class
+            stored = torch.load(checkpoint_path, map_location, weights_only=True)
+            module: Objective = build(found, {**stored["hyper_parameters"], **kwargs})
+            module.on_load_checkpoint(stored)
+            module.load_state_dict(stored["state_dict"], strict is not False)
+            return module
         return super().load_from_checkpoint(
             checkpoint_path, map_location, None, strict, weights_only, **kwargs
         )

@@ -349,7 +349,9 @@ _RUN: Final[Mapping[str, Callable[[Parser, list[str]], int]]] = {
 
 
 def _add_study(parser: Parser) -> None:
-    parser.add_argument("study", type=_path_of, help="a study file, or the folder of a study")
+    parser.add_argument(
+        "study", type=_path_of, help="a study file or its name, or the folder of a study"
+    )
     parser.add_argument(
         "--folder", type=Path, help=f"folder of the study; {STUDIES}/NAME unless given"
     )

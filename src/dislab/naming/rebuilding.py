@@ -170,8 +170,10 @@ def settings_in(hparams: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in hparams.items() if not name.startswith("_")}
 
 
-def check_checkpoint(cls: type, path: Any) -> None:
+def check_checkpoint(cls: type, path: Any) -> type | None:
     """Refuses a checkpoint from which Lightning must not build a model.
+
+    Returns the class of a model that the command line trained; None of others.
 
     Args:
         cls: The class of the model, or a base of it.
@@ -195,6 +197,7 @@ def check_checkpoint(cls: type, path: Any) -> None:
     if (name := hparams.get("_class_path")) is not None:
         cls = find_class(name, (cls,), "_class_path")
     check_names(cls, settings_in(hparams))
+    return cls if "_instantiator" in hparams else None
 
 
 def takes_builder(cls: type, name: str) -> bool:
