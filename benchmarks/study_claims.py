@@ -2,8 +2,9 @@
 
 python benchmarks/study_claims.py locatello studies/locatello_rooms
 
-Writes benchmarks/results/NAME_rooms.json, and docs/results/NAME_rooms.md unless a page shows its
-claims already; `make docs-tables` fills the page with the tables. A verdict follows from a rule on
+Writes benchmarks/results/NAME_rooms.json, the scores of each run to benchmarks/results/runs/, and
+docs/results/NAME_rooms.md unless a page shows its claims already; `make docs-tables` fills the page
+with the tables. A verdict follows from a rule on
 intervals and corrected p-values alone: *yes* if every test of the claim supports it, *no* if none
 does, else *partly* with their number, or *undecided*. The package `claims` has a module for each
 paper.
@@ -26,6 +27,7 @@ from claims.tables import MARGIN, RHO_MARGIN, finished_table
 from dislab.runs import versions
 from dislab.storage import atomic
 from dislab.study import Study
+from kept_runs import keep_runs
 
 ROOT: Final = Path(__file__).parents[1]
 CLAIMS: Final = {
@@ -85,6 +87,7 @@ def main() -> None:
     with atomic(ROOT / "benchmarks" / "results" / f"{name}.json") as temporary:
         text = json.dumps(content, indent=1, ensure_ascii=False)
         temporary.write_text(text + "\n", encoding="utf-8")
+    keep_runs(study)
     write_page(name, command, tables)
 
 

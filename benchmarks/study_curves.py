@@ -6,10 +6,10 @@ python benchmarks/study_curves.py kim studies/locatello_rooms       reconstructi
 python benchmarks/study_curves.py infowgangp studies/kim_tradeoff   scores of InfoWGAN-GP over λ
 python benchmarks/study_curves.py higgins studies/higgins_surface   score over latents and weight
 
-Writes benchmarks/results/curves_NAME.json: means over
-seeds with Student's 95 % intervals, and comparisons of two methods with the same seeds; from it
-docs/images/results/curves_*.svg. Without a study only the pictures are drawn. Runs without scores
-are left out and counted, and so are methods of which runs still wait.
+Writes benchmarks/results/curves_NAME.json: means over seeds with Student's 95 % intervals, and
+comparisons of two methods with the same seeds; from it docs/images/results/curves_*.svg; and the
+scores of each run to benchmarks/results/runs/. Without a study only the pictures are drawn. Runs
+without scores are left out and counted, and so are methods of which runs still wait.
 """
 
 import argparse
@@ -380,7 +380,11 @@ def main() -> None:
     options = parser.parse_args()
     path = options.out / f"curves_{options.name}.json"
     if options.study is not None:
-        write_tables(options.name, Study(options.study), path)
+        from kept_runs import keep_runs  # which lies beside this file
+
+        study = Study(options.study)
+        write_tables(options.name, study, path)
+        keep_runs(study, options.out / "runs")
     result = json.loads(path.read_text(encoding="utf-8"))
     tables = result["tables"]
     if options.name == "higgins":

@@ -102,6 +102,7 @@ def test_scoring_after_training_ends_and_leaves_a_whole_run(
     output, _ = process.communicate(timeout=LIMIT)
     assert process.returncode == 130, output
     assert "Traceback" not in output
+    assert "KeyboardInterrupt" not in output
     last = f"Stopped. Training is finished and saved; score it with: dislab test --run {RUN}"
     assert last in output.splitlines()
     assert not (folder / RUN / "scores.json").exists()

@@ -135,7 +135,7 @@ _NOTES: Final = re.compile(
     r"|`Trainer.\w+` stopped: `max_|Trainer already configured"
     r"|Restor(ing|ed) .*checkpoint|Loaded model weights|Restored all states"
     r"|LOCAL_RANK: |Initializing distributed|-{20,}|distributed_backend=|All distributed processes"
-    r"|`weights_only` was not set|💡|.*litlogger|.*litmodels"
+    r"|`weights_only` was not set|Detected KeyboardInterrupt|💡|.*litlogger|.*litmodels"
 )
 """Pattern for the start of hidden notes."""
 
