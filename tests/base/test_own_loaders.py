@@ -186,6 +186,25 @@ def test_images_are_one_array(images: Any, method: str) -> None:
         getattr(vae(), method)(images)
 
 
+@pytest.mark.slow  # without instrumentation, which refuses them itself
+def test_bytes_of_torch_are_answered_with_the_division() -> None:
+    with pytest.raises(InputError, match=r"pass images.to\(torch.float32\) / 255"):
+        vae().codes(BYTES)
+
+
+def test_latents_are_decoded_from_arrays_too() -> None:
+    model: Any = vae().eval()
+    z = torch.randn(3, model.latent_dim, generator=torch.Generator().manual_seed(0))
+    expected = model.decode(z).detach()
+    for array in (z.numpy(), z.double().numpy(), z.numpy().astype(">f4")):
+        images = model.decode(array)
+        assert torch.equal(images, expected)
+        assert not images.requires_grad
+    for wrong in (z.tolist(), np.array(["a"]), None):
+        with pytest.raises(InputError, match="decode of VAE takes latents as one array or tensor"):
+            model.decode(wrong)
+
+
 def test_transformations_of_torch_have_no_values_to_check() -> None:
     model = vae().eval()
     codes = torch.func.vmap(lambda image: model.codes(image[None])[0])(IMAGES)

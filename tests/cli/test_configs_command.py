@@ -249,7 +249,9 @@ def test_a_configuration_for_own_images_is_written_once(
         },
     }
     original.pop("data")
-    assert config == original | {"name": "mine_adagvae"}
+    trainer = {"val_check_interval": 1000, "check_val_every_n_epoch": None}  # not every other step
+    trainer |= original.pop("trainer")
+    assert config == original | {"name": "mine_adagvae", "trainer": trainer}
     before = Path("mine_adagvae.yaml").read_bytes()
     assert main(command) == 2
     assert "mine_adagvae.yaml exists already" in capsys.readouterr().err

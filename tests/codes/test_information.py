@@ -13,7 +13,12 @@ from dislab.codes.information import (
     joint_counts,
     mutual_information,
 )
-from dislab.codes.latent_order import order_by_kl, order_by_spread, own_latents
+from dislab.codes.latent_order import (
+    least_information,
+    order_by_kl,
+    order_by_spread,
+    own_latents,
+)
 from dislab.metrics.dcimig import exclusive_gaps
 from dislab.metrics.info_mec import concentration_ratio
 from dislab.metrics.jemmig import bin_entropies, joint_entropy_excess
@@ -189,7 +194,16 @@ def test_a_single_bin_has_no_entropy_at_all() -> None:
     ],
 )
 def test_own_latents_by_hand(information: list[list[float]], own: list[int | None]) -> None:
-    assert own_latents(torch.tensor(information)) == own
+    least = least_information(torch.zeros(2))
+    assert own_latents(torch.tensor(information), least) == own
+
+
+def test_a_latent_carries_a_factor_if_it_knows_a_tenth_of_its_entropy() -> None:
+    entropy = torch.tensor([15.0, 2.0]).log()
+    assert least_information(entropy).tolist() == pytest.approx([0.1 * math.log(15), 0.1])
+    shared = torch.tensor([[0.2, 0.6], [0.0, 0.0]])
+    assert own_latents(shared, least_information(entropy)) == [None, 0]
+    assert own_latents(shared, least_information(torch.zeros(2))) == [None, None]
 
 
 def test_chance_is_no_information_of_ordered_latents() -> None:

@@ -79,6 +79,33 @@ class Leaky(Regularizer):
         return Penalty(z.square().mean(), (z * self.weight).square().mean(), {})
 
 
+class Singular(Regularizer):
+    """Breaks the rule that its setting names."""
+
+    def __init__(self, latent_dim: int, train_size: int, fault: str) -> None:
+        super().__init__()
+        self.fault = fault
+
+    def forward(self, posterior: Posterior, z: Tensor, draws: Draws, step: Tensor) -> Penalty:
+        if self.fault == "root":
+            return Penalty((z * 0).abs().sum().sqrt(), None, {})
+        term: Any = z.mean().item()
+        return Penalty(z.square().mean(), None, {"mine": term})
+
+
+@pytest.mark.parametrize(
+    ("fault", "message"),
+    [
+        ("root", "the gradients of the penalty are finite"),
+        ("item", "term mine is a Tensor, not a float"),
+    ],
+)
+@pytest.mark.slow  # without instrumentation, which refuses the float itself
+def test_the_checks_notice_regularizers_that_do_not_conform(fault: str, message: str) -> None:
+    with pytest.raises(AssertionError, match=message):
+        check_regularizer(partial(Singular, fault=fault))
+
+
 def test_a_gate_may_begin_at_zero_but_must_open() -> None:
     check_encoder(partial(Shut, opens=True))
     with pytest.raises(AssertionError, match=r"every parameter, but not gate, behind"):
@@ -108,6 +135,9 @@ class Mutable(Metric):
             bank.codes[0] = 0.0
         if self.fault == "nan":
             return {"value": (bank.codes.std(0) / bank.codes.std(0)).mean()}
+        if self.fault == "float":
+            single: Any = 0.5
+            return {"value": single}
         if self.fault == "draw":
             return {"value": torch.rand(2)[0] * 0 + 0.5}
         return {"value": spread * 1e9 if self.fault == "bounds" else torch.tensor(0.5)}

@@ -4,6 +4,7 @@ import functools
 from typing import Any
 
 import pytest
+from torch import nn
 
 import dislab
 from dislab.errors import InputError
@@ -22,6 +23,8 @@ def test_names_classes_and_partials_are_builders() -> None:
     assert name_of(object(), "part") == "part"
     with pytest.raises(InputError, match="3 is no part; give a class name such as 'Ridge', a cl"):
         builder("predictors", 3, "part", "Ridge")
+    with pytest.raises(InputError, match="an object of Linear is no part; give a class name"):
+        builder("predictors", nn.Linear(1, 1), "part", "Ridge")
     with pytest.raises(
         InputError, match=r"of the predictors is named 'Rigde' \(did you mean Ridge"
     ):

@@ -41,7 +41,7 @@ def test_facts_scores_and_transfer_of_a_run(tmp_path: Path) -> None:
         "MIG": blind_spot("mig"),
         "Active units (KL above 0.01 nats)": blind_spot("active_units"),
     }
-    assert found.verdict == "No factor has a latent of its own; x and y share z1."
+    assert found.verdict == "1 of 2 factors has a latent of its own: y in z0; x is in none."
     assert found.bounds is None
     assert found.transfer is not None
     assert found.transfer.heads == ["scenario/predictor", "error", "error in distribution"]
@@ -242,6 +242,59 @@ def test_the_verdict_says_which_latents_carry_which_factors(
         "parts": {"mutual_information": information},
     }
     assert read_run(write_run(tmp_path / "run", scores={"test": record})).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("kl", "sizes", "sentence"),
+    [
+        ([2.0, 1.0], [9, 9], "No factor has a latent of its own; x and y share z0."),
+        (
+            [2.0, 1.0],
+            [9, 40],  # a thirtieth of what could be known of y
+            "1 of 2 factors has a latent of its own: x in z0; y is in none.",
+        ),
+        (
+            [0.05, 1.0],  # a sample of z0 tells at most 0.05 nats
+            [9, 9],
+            "No factor has a latent of its own; x, y are in none.",
+        ),
+        (
+            [0.0, 0.01],
+            [9, 9],
+            "No latent is active: the KL of each is at most 0.01 nats (posterior collapse).",
+        ),
+    ],
+)
+def test_the_verdict_ignores_trifles_and_inactive_latents(
+    kl: list[float], sizes: list[int], sentence: str
+) -> None:
+    record = {
+        "parts": {"mutual_information": [[0.9, 0.25], [0.0, 0.0]], "kl_per_latent": kl},
+        "data": {"factors": ["x", "y"]},
+        "sample": {"factors": dict(zip("xy", sizes, strict=True))},
+    }
+    assert verdict(record) == sentence
+
+
+def test_scores_of_single_factors_and_losses_without_scores_stand_in_tables(tmp_path: Path) -> None:
+    record = {
+        "scores": {"mig": 0.5},
+        "parts": {"mig_per_factor": [0.75, 0.25], "importance": [[1.0, 0.0]]},
+        "data": {"factors": ["x", "y"]},
+        "losses": {"test/loss": 2.0},
+    }
+    concepts = {"scores": {"diversity": 1.5}}
+    scores = {"test": record, "test_concepts": concepts}
+    others = read_run(write_run(tmp_path / "run", scores=scores)).others
+    assert others["By factor"] == Table(["factor", "MIG"], [["x", "0.750"], ["y", "0.250"]])
+    (row,) = others["Images drawn from concepts"].rows
+    assert row[0].startswith("Diversity: KL of the other attributes from uniform (nats, lower")
+    assert list(others) == ["By factor", "Images drawn from concepts"]
+    without = {"test": {"scores": {}, "losses": {"test/reconstruction": 190.5}}}
+    run = read_run(write_run(tmp_path / "decoder", scores=without))
+    assert run.others == {
+        "Losses of the test": Table(["loss", "value"], [["reconstruction", "190.500"]])
+    }
 
 
 def test_likelihoods_stand_in_one_table(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -48,6 +49,13 @@ def test_a_run_is_opened_with_its_data(tmp_path: Path, monkeypatch: pytest.Monke
     named = run.encode(states=np.array([7, 3, 7]))
     np.testing.assert_allclose(named.codes, codes.codes[[7, 3, 7]], atol=1e-6)
     assert named.factors.tolist() == codes.factors[[7, 3, 7]].tolist()
+    for states in ([7, 3, 7], (7, 3, 7), torch.tensor([7, 3, 7])):
+        assert np.array_equal(run.encode(states=states).codes, named.codes)
+    assert np.array_equal(run.encode(states=range(3)).states, np.arange(3))
+    wrong: Any
+    for wrong in ([0.5], "test", [[1, 2]]):
+        with pytest.raises(InputError, match="it is a list or an array of whole numbers"):
+            run.encode(states=wrong)
     with pytest.raises(InputError, match="they run from 0 to 1023"):
         run.encode(states=np.array([1024]))
 

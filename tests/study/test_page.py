@@ -194,6 +194,15 @@ def test_a_score_that_the_study_lacks_is_refused(make: Make, tmp_path: Path) -> 
     assert not (tmp_path / "page.html").exists()
 
 
+def test_a_score_has_a_short_name_and_its_good_end(make: Make, tmp_path: Path) -> None:
+    study = make(mig=MIG)
+    for name in ("mig", "score.mig"):
+        write_study_page(study, tmp_path / f"{name}.html", name)
+    text = (tmp_path / "mig.html").read_text()
+    assert text == (tmp_path / "score.mig.html").read_text()
+    assert "The good end of each score: MIG (highest)" in text
+
+
 def test_pages_of_runs_are_linked_from_where_the_page_lies(
     make: Make, folder: StudyFolder, tmp_path: Path
 ) -> None:

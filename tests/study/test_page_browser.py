@@ -171,7 +171,12 @@ def test_filters_choose_rows_and_can_be_cleared(browser: Browser, page: Path) ->
     assert count.text == "2 of 240 runs"
     assert column(browser, "seed") == ["7", "7"]
     search = browser.find_element(By.ID, "runs-search")
-    for words, found in (("seed=1", {"1"}), ("seed=1 method=on", set()), ("state=finis", set())):
+    for words, found in (
+        ("seed=1", {"1"}),
+        ("seed=1.0", {"1"}),
+        ("seed=1 method=on", set()),
+        ("state=finis", set()),
+    ):
         search.clear()
         search.send_keys(words)
         assert set(column(browser, "seed")) == found

@@ -22,14 +22,15 @@ _ENCODERS: Final = ("codes", "encode", "reconstruct")
 
 
 def takes_arrays(cls: type) -> None:
-    """Lets an objective's encoding methods accept NumPy arrays, and refuse pixels out of range.
+    """Lets an objective's methods accept NumPy arrays, and encoders refuse pixels out of range.
 
-    An array is converted to the device and dtype of the weights; bytes are divided by 255.
+    An array is converted to the device and dtype of the weights; bytes of images are divided
+    by 255.
     """
-    for name in _ENCODERS:
+    for name in (*_ENCODERS, "decode"):
         method = cls.__dict__.get(name)
         if callable(method) and not getattr(method, "__isabstractmethod__", False):
-            setattr(cls, name, _taking_arrays(method))
+            setattr(cls, name, (_taking_arrays if name in _ENCODERS else _taking_rows)(method))
 
 
 def _taking_arrays(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -50,6 +51,27 @@ def _taking_arrays(method: Callable[..., Any]) -> Callable[..., Any]:
         if isinstance(image, Tensor) and image.is_floating_point():
             _check_range(self, image)
         return method(self, image)
+
+    return taking
+
+
+def _taking_rows(method: Callable[..., Any]) -> Callable[..., Any]:
+    """A method of latents that also accepts NumPy arrays."""
+
+    @functools.wraps(method)
+    def taking(self: Any, z: Any) -> Any:
+        if isinstance(z, np.ndarray) and z.dtype.kind in "fiub":
+            with torch.no_grad():
+                return method(
+                    self, torch.tensor(z.astype(np.float64), device=self.device).to(self.dtype)
+                )
+        if not isinstance(z, Tensor):
+            raise InputError(
+                f"{method.__name__} of {type(self).__name__} takes latents as one array or tensor "
+                f"of numbers, one row for each image, not {type(z).__name__}; numpy.array makes "
+                "one of a list"
+            )
+        return method(self, z)
 
     return taking
 

@@ -41,6 +41,8 @@ _BATCH: Final = 64
 """Batch size of data modules unless given."""
 _KEPT: Final = ("batch_size", "scheme", "k")
 """Their settings that do not depend on the data set."""
+_VALIDATED: Final = 1000
+"""Steps between two validations of a new configuration, which otherwise is an epoch."""
 _SMALL: Final = 32
 """Height and width up to which images keep their size, with fully connected networks."""
 _NETWORKS: Final = {
@@ -235,6 +237,10 @@ def _new(options: argparse.Namespace) -> None:
     config["name"] = _NO_NAME.sub("_", out.stem)[:200]
     dataset = {"class_path": "FolderDataset", "init_args": inspection.settings}
     config["data"] = _data_section(section, dataset, inspection.used)
+    trainer = config.setdefault("trainer", {})
+    if not {"val_check_interval", "check_val_every_n_epoch"} & set(trainer):
+        # an epoch of few images has few steps: validations would fill the disk with pictures
+        trainer |= {"val_check_interval": _VALIDATED, "check_val_every_n_epoch": None}
     try:
         _check_pairs(config["data"])
     except InputError as error:

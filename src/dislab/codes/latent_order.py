@@ -21,7 +21,8 @@ _NAMED_SPREAD: Final = 0.01
 """Share of the largest standard deviation above which a factor is named for a code without a
 posterior."""
 LEAST: Final = 0.1
-"""Nats that a latent must know about a factor to carry it; estimates of fewer may be chance."""
+"""What a latent must know about a factor to carry it: this share of the factor's entropy, and at
+least as many nats, as estimates of fewer may be chance."""
 MAIN: Final = 0.5
 """Share of the information about a factor above which a latent is its own."""
 
@@ -88,30 +89,45 @@ def order_by_spread(
     return LatentOrder(latents, spread, dead, carried, centre, spread)
 
 
-def main_latents(information: Float[Tensor, "latent factor"]) -> list[int | None]:
+def least_information(entropy: Float[Tensor, " factor"]) -> Float[Tensor, " factor"]:
+    """Nats that a latent must know about each factor to carry it: a tenth of the entropy, or 0.1.
+
+    Args:
+        entropy: Entropy of each factor in nats.
+    """
+    return (LEAST * entropy).clamp(min=LEAST)
+
+
+def main_latents(
+    information: Float[Tensor, "latent factor"], least: Float[Tensor, " factor"]
+) -> list[int | None]:
     """The latent that holds most about each factor; None for a factor that is spread, or nowhere.
 
-    It holds more than 0.1 nats and more than half of the information about the factor, summed over
-    the latents.
+    It holds enough nats, and more than half of the information about the factor, summed over the
+    latents.
 
     Args:
         information: Mutual information in nats.
+        least: Result of `least_information`.
     """
     largest, latents = information.max(dim=0)
-    is_main = (largest > LEAST) & (largest > MAIN * information.sum(dim=0))
+    is_main = (largest > least) & (largest > MAIN * information.sum(dim=0))
     return [
         latent if main else None
         for latent, main in zip(latents.tolist(), is_main.tolist(), strict=True)
     ]
 
 
-def own_latents(information: Float[Tensor, "latent factor"]) -> list[int | None]:
+def own_latents(
+    information: Float[Tensor, "latent factor"], least: Float[Tensor, " factor"]
+) -> list[int | None]:
     """The latent of its own of each factor: its main latent, if it is that of no other factor.
 
     Args:
         information: Mutual information in nats.
+        least: Result of `least_information`.
     """
-    main = main_latents(information)
+    main = main_latents(information, least)
     return [latent if main.count(latent) == 1 else None for latent in main]
 
 
@@ -125,11 +141,11 @@ def _carried(
 ) -> list[Carried | None]:
     if not positions.shape[1]:
         return [None] * codes.shape[1]
-    information = _information(codes, positions)
+    information, least = _information(codes, positions)
     most, factors = information.max(dim=1)
-    own = own_latents(information)
+    own = own_latents(information, least)
     return [
-        Carried(factor, nats, own[factor] == latent) if use and nats > LEAST else None
+        Carried(factor, nats, own[factor] == latent) if use and nats > least[factor] else None
         for latent, (factor, nats, use) in enumerate(
             zip(factors.tolist(), most.tolist(), active, strict=True)
         )
@@ -138,16 +154,17 @@ def _carried(
 
 def _information(
     codes: Float[Tensor, "point latent"], factors: Int[Tensor, "point factor"]
-) -> Float[Tensor, "latent factor"]:
-    """Mutual information in nats, minus that of the codes with shuffled factors.
+) -> tuple[Float[Tensor, "latent factor"], Float[Tensor, " factor"]]:
+    """Mutual information in nats, minus that with shuffled factors, and the least that counts.
 
     On a few thousand points, codes share some information with any factor by chance, and more with
     a factor of many values. Non-finite codes count as 0.
     """
     codes = codes.where(codes.isfinite(), 0.0)
     shuffled = factors[torch.from_numpy(host_generator(0).permutation(len(factors)))]
-    information = information_gaps(codes, factors, BINS).mutual_information
-    return (information - information_gaps(codes, shuffled, BINS).mutual_information).clamp(min=0.0)
+    gaps = information_gaps(codes, factors, BINS)
+    by_chance = information_gaps(codes, shuffled, BINS).mutual_information
+    return (gaps.mutual_information - by_chance).clamp(min=0.0), least_information(gaps.entropy)
 
 
 def nats(amount: float) -> str:

@@ -67,9 +67,12 @@ def builder(group: str, choice: object, noun: str, example: str) -> Builder:
     """
     if isinstance(choice, str):
         return plugins.load(group, choice)
-    if not callable(choice):
+    from torch.nn import Module  # which takes a second to import
+
+    if not callable(choice) or isinstance(choice, Module):
+        shown = f"an object of {type(choice).__name__}" if callable(choice) else repr(choice)
         raise InputError(
-            f"{choice!r} is no {noun}; give a class name such as {example!r}, a class, or a "
+            f"{shown} is no {noun}; give a class name such as {example!r}, a class, or a "
             "functools.partial of a class"
         )
     return choice

@@ -67,6 +67,8 @@ def _check_kind(owner: Objective, name: str, value: Tensor, allowed: str) -> Non
     if value.dtype != kind:
         # not for integers, which conversion would leave in 0 to 255
         advice = f": pass {name}.to({kind})" if value.is_floating_point() else ""
+        if value.dtype == torch.uint8 and name == "images":
+            advice = f": pass images.to({kind}) / 255"
         raise InputError(
             f"{name} is {value.dtype}; it holds {allowed} as {kind}, like the weights{advice}"
         )
@@ -265,7 +267,7 @@ class VariationalObjective(Objective, ABC):
     def codes(
         self, image: Float[Tensor, "batch channel height width"]
     ) -> Float[Tensor, "batch latent"]:
-        """Means of the posteriors of single images."""
+        """Means of the posteriors of single images, a tensor or an array as in `Objective`."""
         return self.encode(image).mean
 
     def pixel_loss(

@@ -14,7 +14,14 @@ from jaxtyping import Float
 from torch import Tensor
 
 from dislab.base import Dataset
-from dislab.codes.latent_order import LEAST, main_latents, own_latents
+from dislab.codes.latent_order import (
+    ACTIVE,
+    LEAST,
+    NAMED,
+    least_information,
+    main_latents,
+    own_latents,
+)
 from dislab.errors import InputError
 from dislab.metrics.evaluation import INFORMATION
 from dislab.metrics.score_table import blind_spot, is_detail, label, likelihood, score_rows
@@ -45,7 +52,19 @@ PICTURES: Final = {
 
 _OF_CODES: Final = ("test", "validate")
 _OF_TRANSFER: Final = ("test_transfer", "validate_transfer")
-_OTHERS: Final = ("test_generalisation", "test_concepts", "validate_concepts")
+_OTHERS: Final = {
+    "test_generalisation": "Generalisation to held-out states",
+    "test_concepts": "Images drawn from concepts",
+    "validate_concepts": "Images drawn from concepts (validation)",
+}
+"""Titles of the tables of further records."""
+
+_DESCRIBED: Final = {
+    "accuracy": "Accuracy: named attributes found in the images (share)",
+    "diversity": "Diversity: KL of the other attributes from uniform (nats, lower is better)",
+    "reader_accuracy": "Accuracy of the reader of attributes on real images (share)",
+}
+"""Names of the scores of concepts."""
 _COLUMNS: Final = {
     "": "error",
     "/in_distribution": "error in distribution",
@@ -55,6 +74,7 @@ _COLUMNS: Final = {
 """Column headings by the suffix of a transfer score's name."""
 
 _SPLITS: Final = ("train", "validation", "test")
+_PER_FACTOR: Final = "_per_factor"
 _PHONE: Final = 44
 """Letters, without gaps between columns, in a row of a table on a phone."""
 _MOST_STACKED: Final = 7
@@ -154,9 +174,13 @@ def read_run(folder: Path, draw: bool = True) -> RunRecord:
         _blind(_mapping(scored, "scores")),
         _transfer(transfer["scores"]) if transfer.get("scores") else None,
         {
-            name: _plain(_mapping(records, name)["scores"])
-            for name in _OTHERS
-            if _mapping(records, name).get("scores")
+            title: table
+            for title, table in (
+                ("By factor", _by_factor(scored)),
+                ("Losses of the test", None if scored.get("scores") else _losses(scored)),
+                *((title, _plain(_mapping(records, name))) for name, title in _OTHERS.items()),
+            )
+            if table is not None
         },
         [
             *literature(folder, settings, _mapping(scored, "scores")),
@@ -340,63 +364,98 @@ def _blind(scores: Mapping[str, Any]) -> dict[str, str]:
     return {", ".join(dict.fromkeys(listed)): sentence for sentence, listed in names.items()}
 
 
-def _information(scored: Mapping[str, Any]) -> tuple[list[str], Float[Tensor, "latent factor"]]:
-    """The factors that vary and the mutual information of each latent with them, if scored."""
+class _Information(NamedTuple):
+    """What latents know about the factors that vary.
+
+    Attributes:
+        factors: Names of the factors.
+        nats: Information of each latent about each factor; 0 for latents that are not active.
+        least: Nats about a factor from which on a latent carries it.
+        is_collapsed: Whether no latent is active.
+    """
+
+    factors: list[str]
+    nats: Float[Tensor, "latent factor"]
+    least: Float[Tensor, " factor"]
+    is_collapsed: bool
+
+
+def _information(scored: Mapping[str, Any]) -> _Information | None:
+    """What latents know about the factors that vary; None if that was not scored."""
     parts, factors = _mapping(scored, "parts"), scored_factors(scored)
     try:
-        information, measured = information_of(parts), first_part(parts, INFORMATION)
+        told, measured, kl = (
+            information_of(parts),
+            *(first_part(parts, name) for name in (INFORMATION, "kl_per_latent")),
+        )
     except (TypeError, ValueError):  # a record written by hand
-        return [], torch.zeros(0, 0)
-    if information is None or measured is None or measured.shape[1:] != (len(factors),):
-        return [], torch.zeros(0, 0)
+        return None
+    if told is None or measured is None or measured.shape[1:] != (len(factors),):
+        return None
     varies = np.any(np.nan_to_num(measured) != 0, axis=0)  # nothing is known of constant factors
-    told = np.nan_to_num(information[:, varies])
-    return list(compress(factors, varies)), torch.from_numpy(told)
+    if not varies.any():
+        return None
+    told = np.nan_to_num(told[:, varies])
+    is_collapsed = False
+    if kl is not None and kl.shape == told.shape[:1]:
+        told[kl <= NAMED] = 0  # a sample of a latent tells at most its KL
+        is_collapsed = bool((kl <= ACTIVE).all())
+    names = list(compress(factors, varies))
+    sizes = _mapping(_mapping(scored, "sample"), "factors")
+    values = [size if isinstance(size, int) and size > 0 else 1 for size in map(sizes.get, names)]
+    least = least_information(torch.tensor(values, dtype=torch.float64).log())
+    return _Information(names, torch.from_numpy(told), least, is_collapsed)
 
 
 def _owners(scored: Mapping[str, Any]) -> dict[str, int | None] | None:
     """The latent of its own of each factor that varies; None if that was not scored."""
-    factors, information = _information(scored)
-    return dict(zip(factors, own_latents(information), strict=True)) if factors else None
+    if (information := _information(scored)) is None:
+        return None
+    return dict(
+        zip(information.factors, own_latents(information.nats, information.least), strict=True)
+    )
 
 
 def verdict(scored: Mapping[str, Any]) -> str:
     """Sentence on which factors have a latent of their own; empty if that was not scored.
 
     A factor without one shares its latent, if that has more than half of the information about the
-    factor, or is spread, or is in no latent, as `own_latents` counts.
+    factor, or is spread, or is in no latent, as `own_latents` counts. A latent with a KL of at most
+    0.1 nats has no factor.
 
     Args:
         scored: The record of the scores of codes.
     """
-    factors, information = _information(scored)
-    if not factors:
+    owners, information = _owners(scored), _information(scored)
+    if owners is None or information is None:
         return ""
-    owners = dict(zip(factors, own_latents(information), strict=True))
+    if information.is_collapsed:
+        return f"No latent is active: the KL of each is at most {ACTIVE} nats (posterior collapse)."
     alone = [f"{name} in z{latent}" for name, latent in owners.items() if latent is not None]
     if alone:
         verb = "has a latent of its" if len(alone) == 1 else "have a latent of their"
         text = f"{len(alone)} of {len(owners)} factors {verb} own: {', '.join(alone)}"
     else:
         text = "No factor has a latent of its own"
-    rest = [name for name in factors if owners[name] is None]
-    return "; ".join([text, *_without_own(rest, factors, information)]) + "."
+    rest = [name for name, latent in owners.items() if latent is None]
+    return "; ".join([text, *_without_own(rest, information)]) + "."
 
 
-def _without_own(
-    names: Sequence[str], factors: Sequence[str], information: Float[Tensor, "latent factor"]
-) -> Iterator[str]:
+def _without_own(names: Sequence[str], information: _Information) -> Iterator[str]:
     """Where the factors without a latent of their own are: shared, spread, or in none."""
-    largest = dict(zip(factors, information.max(dim=0).values.tolist(), strict=True))
-    main = dict(zip(factors, main_latents(information), strict=True))
+    factors, nats, least, _ = information
+    is_there = dict(
+        zip(factors, ((nats.amax(0) > LEAST) & (nats.sum(0) > least)).tolist(), strict=True)
+    )
+    main = dict(zip(factors, main_latents(nats, least), strict=True))
     together: dict[int, list[str]] = {}
     for name in names:
         if (latent := main[name]) is not None:
             together.setdefault(latent, []).append(name)
     yield from (f"{' and '.join(members)} share z{k}" for k, members in together.items())
     rest = [name for name in names if main[name] is None]
-    for ending, is_there in (("spread over several latents", True), ("in none", False)):
-        if members := [name for name in rest if (largest[name] > LEAST) is is_there]:
+    for ending, wanted in (("spread over several latents", True), ("in none", False)):
+        if members := [name for name in rest if is_there[name] is wanted]:
             yield f"{', '.join(members)} {'is' if len(members) == 1 else 'are'} {ending}"
 
 
@@ -417,10 +476,32 @@ def _transfer(scores: Mapping[str, Any]) -> Table:
     return Table(["scenario/predictor", *(_COLUMNS[ending_name] for ending_name in endings)], table)
 
 
-def _plain(scores: Mapping[str, Any]) -> Table:
-    return Table(
-        ["score", "value"], [[str(name), _digits(score)] for name, score in scores.items()]
-    )
+def _plain(record: Mapping[str, Any]) -> Table | None:
+    """Table of the scores of a record; None for no score."""
+    scores = _mapping(record, "scores")
+    rows = [[_DESCRIBED.get(name, str(name)), _digits(score)] for name, score in scores.items()]
+    return Table(["score", "value"], rows) if rows else None
+
+
+def _losses(scored: Mapping[str, Any]) -> Table | None:
+    """Table of the test losses of a model without codes; None for no loss."""
+    losses = _mapping(scored, "losses")
+    rows = [[str(name).partition("/")[2], _digits(loss)] for name, loss in losses.items()]
+    return Table(["loss", "value"], rows) if rows else None
+
+
+def _by_factor(scored: Mapping[str, Any]) -> Table | None:
+    """Table with a row for each factor and a column for each score of single factors."""
+    factors, scores = scored_factors(scored), _mapping(scored, "scores")
+    columns = {
+        name.removesuffix(_PER_FACTOR): part
+        for name, part in _mapping(scored, "parts").items()
+        if str(name).endswith(_PER_FACTOR) and isinstance(part, list) and len(part) == len(factors)
+    }
+    shown = {name: part for name, part in columns.items() if not is_detail(name, scores)}
+    cells = zip(*([_digits(value) for value in part] for part in shown.values()), strict=True)
+    rows = [[name, *row] for name, row in zip(factors, cells, strict=False) if any(row)]
+    return Table(["factor", *map(label, shown)], rows) if rows else None
 
 
 def _skipped(scored: Mapping[str, Any]) -> list[str]:

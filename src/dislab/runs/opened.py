@@ -1,15 +1,17 @@
 """Opens finished runs with their data, and encodes whole sets of images."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 import jsonargparse
+import numpy as np
+import numpy.typing as npt
 from lightning.fabric import Fabric
 from lightning.pytorch.plugins import Precision
-from torch import float64
+from torch import Tensor, float64
 
 from dislab.base import DataModule, Objective, Split
 from dislab.base.datamodule import draw_states, drawable
@@ -27,6 +29,9 @@ from dislab.runs.folders import LAST, checkpoint_of
 from dislab.runs.models import load_run
 from dislab.runs.records import Record, read_scores, scored_stage
 from dislab.yaml_files import CONFIG, read_config
+
+States: TypeAlias = Sequence[int] | npt.NDArray[Any] | Tensor
+"""State numbers."""
 
 
 class Scores(dict[str, float | None]):
@@ -110,7 +115,7 @@ class OpenRun:
         images: int | None = None,
         seed: int = 0,
         batch_size: int = 256,
-        states: Indices | None = None,
+        states: States | None = None,
     ) -> Encoded:
         """Codes and factors of the images of a split: all in order, or a random sample.
 
@@ -122,7 +127,8 @@ class OpenRun:
             seed: Seed of the draw, which is the same for all runs on equal data, as in
                 `dislab encode`.
             batch_size: Number of images encoded at a time.
-            states: State numbers of the images to encode, in order, instead of those of a split.
+            states: State numbers of the images to encode, in order, instead of those of a split: a
+                list, an array or a tensor.
 
         Raises:
             InputError: A number is too small, a state does not exist, or the method makes no codes.
@@ -131,6 +137,7 @@ class OpenRun:
         if not self.model.has_codes:
             raise InputError(f"{type(self.model).__name__} has no codes, so nothing can be encoded")
         if states is not None:
+            states = _numbers(states)
             self.data.factors.positions(states)  # refuses numbers of no state
         elif images is None:
             states = drawable(self.data, split)
@@ -208,6 +215,14 @@ def run_data(
         message = str(error).replace('key "part.', 'key "data.')  # as the file calls it
         raise InputError(f"{folder / CONFIG}: {explain(message)}") from error
     return data
+
+
+def _numbers(states: States) -> Indices:
+    """State numbers of any kind as an array."""
+    numbers = np.atleast_1d(np.asarray(states))
+    if numbers.dtype.kind not in "iu" or numbers.ndim != 1:
+        raise InputError(f"states is {states!r}; it is a list or an array of whole numbers")
+    return numbers.astype(np.int64)
 
 
 def made_ready(

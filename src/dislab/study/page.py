@@ -42,6 +42,8 @@ _OF_MEANS: Final = ("violins_", "settings")
 """Pictures shown with the means; others are shown with the rank correlations."""
 _DIGITS: Final = 6
 """Significant digits in the table of runs; `study table` writes all digits."""
+_FEW_ROWS: Final = 12
+"""Number of rows above which a table of means is collapsed initially."""
 _MOST_COLUMNS: Final = 8
 """Number of columns above which a table is collapsed initially."""
 _MOST_SHOWN: Final = 4
@@ -406,12 +408,17 @@ def _sections(summary: StudySummary) -> Iterator[_Section]:
         folded = [
             caption
             for caption, content in tables.items()
-            if name == "means" or len(content.heads) > _MOST_COLUMNS or unsupported
+            if (name == "means" and len(content.rows) > _FEW_ROWS)
+            or len(content.heads) > _MOST_COLUMNS
+            or unsupported
         ]
         if len(table.table) <= _MOST_ROWS:
             folded.append("Every number")
             tables["Every number"] = _table(table.table, summary)
         text = table.note.translate(_PLAIN)
+        if name == "means":
+            ends = (f"{label(score)} ({best})" for score, best in summary.measures.items())
+            text += f" The good end of each score: {', '.join(ends)}."
         yield _Section(name, table.title, text, pictures_of.get(name, []), tables, folded)
     for name, reason in summary.absent.items():
         words = name.replace("_", " ")

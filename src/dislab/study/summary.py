@@ -164,7 +164,7 @@ def chosen_target(target: str | None, name: str, measures: Mapping[str, Best]) -
     """The measure to show: DCI disentanglement, or the first, unless given.
 
     Args:
-        target: A measure, if one is asked for.
+        target: A measure, if one is asked for; `mig` for `score.mig`.
         name: Name of the study, for messages.
         measures: Result of `measures_of`.
 
@@ -178,12 +178,15 @@ def chosen_target(target: str | None, name: str, measures: Mapping[str, Best]) -
     if target is None:
         first = next(iter(measures))
         return next((score for score in measures if "disentanglement" in score), first)
-    if target not in measures:
+    if target in measures:
+        return target
+    same = [measure for measure in measures if measure.rpartition(".")[2] == target]
+    if len(same) != 1:
         raise InputError(
             f"{target!r} is no measure of {name}{suggestion(target, measures)}; the measures are "
             f"{', '.join(measures)}"
         )
-    return target
+    return same[0]
 
 
 def measures_of(runs: pd.DataFrame, primary: Mapping[str, Best] | None = None) -> dict[str, Best]:

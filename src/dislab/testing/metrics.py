@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Mapping
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -47,13 +48,19 @@ def check_metric(build: MetricBuilder, images: int = 3000) -> None:
 
 
 def _check_cuts(build: MetricBuilder, space: FactorSpace, codes: Tensor, factors: Tensor) -> None:
-    results = []
+    results: list[Any] = []
     for parts in (1, 4):
         metric = build(space)
         for rows in torch.chunk(torch.arange(len(codes)), parts):
             metric.update(codes[rows], factors[rows])
         results.append(metric.compute())
     single, several = results
+    for scores in results:
+        must(
+            isinstance(scores, Mapping)
+            and all(isinstance(score, Tensor) for score in scores.values()),
+            "compute returns a dictionary of tensors by name",
+        )
     must(single.keys() == several.keys(), "compute returns the same names every time")
     for name in single:
         must(bool(single[name].isfinite().all()), f"{name} is finite")

@@ -12,7 +12,7 @@ from dislab.testing._claims import CPU, check_state_dict, must
 def check_regularizer(
     build: RegularizerBuilder, latent_dim: int = 4, train_size: int = 100, batch: int = 6
 ) -> None:
-    """Checks that a regulariser returns finite scalars, is pure, and separates its gradients.
+    """Checks that a regulariser is pure, and its scalars and gradients are finite.
 
     Gradients of the penalty reach the codes or the posterior but none of the regulariser's own
     parameters; gradients of the auxiliary loss reach all of these and neither codes nor posterior.
@@ -52,6 +52,7 @@ def check_regularizer(
         f"equal draws give an equal penalty, as {name} takes its random numbers from draw",
     )
     for key, term in out.terms.items():
+        must(isinstance(term, Tensor), f"term {key} is a Tensor, not a {type(term).__name__}")
         must(term.shape == (), f"term {key} is a scalar")
     _check_gradients(regularizer, out, [mean, log_var])
     check_state_dict(regularizer, build(latent_dim, train_size))
@@ -65,6 +66,7 @@ def _check_gradients(regularizer: Regularizer, out: Penalty, inputs: list[Tensor
     reached = _gradients(out.penalty, [*inputs, *parameters])
     must(any(gradient is not None for gradient in reached[:2]), "the penalty reaches the codes")
     must(all(gradient is None for gradient in reached[2:]), "the penalty trains the model alone")
+    _check_finite(reached, "the penalty")
     if not parameters:
         return
     must(out.auxiliary is not None, "own parameters need an auxiliary loss")
@@ -72,8 +74,16 @@ def _check_gradients(regularizer: Regularizer, out: Penalty, inputs: list[Tensor
     reached = _gradients(out.auxiliary, [*inputs, *parameters])
     must(reached[0] is None and reached[1] is None, "the auxiliary loss gives z no gradient")
     must(all(gradient is not None for gradient in reached[2:]), "it trains every parameter")
+    _check_finite(reached, "the auxiliary loss")
     grouped = [p for group in regularizer.parameter_groups() for p in group["params"]]
     must({id(p) for p in grouped} == {id(p) for p in parameters}, "parameter_groups holds them all")
+
+
+def _check_finite(gradients: tuple[Tensor | None, ...], loss: str) -> None:
+    must(
+        all(bool(gradient.isfinite().all()) for gradient in gradients if gradient is not None),
+        f"the gradients of {loss} are finite (a root or a norm has none at 0)",
+    )
 
 
 def _gradients(loss: Tensor, inputs: list[Tensor]) -> tuple[Tensor | None, ...]:

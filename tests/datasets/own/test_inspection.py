@@ -89,6 +89,19 @@ def test_a_table_is_found_with_its_column_gaps_and_strays(folder: Path) -> None:
     assert dataset.factors.incomplete == ("size", "kind")
 
 
+def test_a_broken_image_does_not_cost_those_without_values(folder: Path) -> None:
+    write(folder, "file,x", "sub/0.png,1", "sub/1.png,2", "sub/2.png,", "grey.png,3")
+    (folder / "broken.png").write_bytes(b"no picture")
+    inspection = inspect(folder)
+    assert inspection.settings["gaps"] == "keep"
+    [fault] = inspection.faults
+    assert "broken.png is no image that can be read" in fault
+    assert fault.endswith("; mend or remove it")
+    write(folder, "file,x", "sub/0.png,1", "sub/1.png,2", "sub/2.png,4", "grey.png,3")
+    assert inspect(folder).settings["gaps"] == "drop"  # which leaves out the broken one alone
+    usable(inspect(folder))
+
+
 @pytest.mark.parametrize("table", ["labels.csv", "tables/labels.csv"])
 def test_names_may_be_relative_to_a_subfolder(folder: Path, table: str) -> None:
     write(folder, "file,x", "0.png,1", "1.png,2", "2.png,2", name=table)
@@ -117,11 +130,11 @@ def test_faults_that_only_the_user_can_mend_are_told_together(folder: Path) -> N
 
 def test_images_that_the_table_leaves_out_are_no_fault(folder: Path) -> None:
     (folder / "cut.png").write_bytes(b"")
-    write(folder, "file,x", "sub/0.png,1", "sub/1.png,2")
+    write(folder, "file,x", "sub/0.png,1", "sub/1.png,2", "sub/2.png,3", "grey.png,4")
     inspection = inspect(folder)
     assert report(inspection)["refused"] == "1: cut.png"
     assert "cut.png is no image that can be read" in inspection.notes[0]
-    assert len(usable(inspection).factors) == 2
+    assert len(usable(inspection).factors) == 4
 
 
 def test_a_table_of_another_format_is_left_out_with_the_reason(folder: Path) -> None:

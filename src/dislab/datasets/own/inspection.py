@@ -102,8 +102,12 @@ def inspect(
     if settings["table"] is None and others:
         settings["gaps"] = "drop"
     unread = _refusals(path, names, settings)
-    if settings.get("gaps") == "keep" and (unread or not keep):
-        settings["gaps"] = "drop"  # the unreadable may be images that the table leaves out
+    if settings.get("gaps") == "keep":
+        dropping = settings | {"gaps": "drop"}
+        readable = set(names) - set(unread)
+        # the unreadable may be just the images that the table leaves out
+        if not keep or (unread and _tried(dropping, names, unread)[0] == readable):
+            settings = dropping
     images = [
         ("images", f"{len(names):,}"),
         ("sizes", _counts(f"{width}×{height}" for width, height in sizes.values())),
@@ -300,7 +304,7 @@ def _tried(
         except InputError as error:
             faults = [str(error)]
     notes = dict.fromkeys(str(warning.message) for warning in caught)
-    refused = [error for name, error in unread.items() if name in used]
+    refused = [f"{error}; mend or remove it" for name, error in unread.items() if name in used]
     unused = [error for name, error in unread.items() if name not in used]
     return used, [*refused, *faults], [*unused, *notes]
 

@@ -12,6 +12,14 @@ function element(tag, properties = {}, ...children) {
   return made;
 }
 
+/* Short tables are printed whether or not they are folded. */
+addEventListener("beforeprint", () => {
+  for (const fold of document.querySelectorAll("details.printed:not([open])")) {
+    fold.open = true;
+    addEventListener("afterprint", () => { fold.open = false; }, { once: true });
+  }
+});
+
 /* What a script element of this id holds as JSON. */
 function dataOf(id) {
   return JSON.parse(document.getElementById(id).textContent);

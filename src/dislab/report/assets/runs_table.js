@@ -36,10 +36,17 @@
     .join("\n").toLowerCase());
   const searchedWords = searched.map((one) => one.split(/\s+/));
 
+  /* Equal numbers are written alike: 2.0 as 2. */
+  function plain(setting) {
+    const [name, value] = setting.split("=");
+    return value && Number.isFinite(Number(value)) ? `${name}=${Number(value)}` : setting;
+  }
+
   /* A word with "=" is a setting with its whole value, such as seed=1, which is not seed=10. */
   function hasWord(number, word) {
     if (!word.includes("=")) return searched[number].includes(word);
-    return searchedWords[number].some((one) => one === word || one.endsWith(`.${word}`));
+    const wanted = plain(word);
+    return searchedWords[number].map(plain).some((one) => one === wanted || one.endsWith(`.${wanted}`));
   }
 
   /* Missing values come last in both directions; equal ones keep the order of the study file. */
