@@ -177,8 +177,18 @@ def test_a_study_ends_with_means_a_verdict_and_the_next_commands(
     assert any(line.startswith(verdict) for line in lines), lines
     assert f"  dislab report {folder.path}  # one interactive page" in lines
     assert max(map(len, lines[: lines.index("Next:")])) < 200
-    assert main(["study", "table", str(folder.path), "--means"]) == 0
-    assert "* is the best mean" in capsys.readouterr().out
+    command = ["study", "table", str(folder.path)]
+    assert main([*command, "--means"]) == 0
+    means = capsys.readouterr().out
+    assert "* is the best mean" in means
+    assert main([*command, "--means", "--by", "model.b"]) == 0
+    assert capsys.readouterr().out == means
+    for options, message in (
+        (["--by", "model.b"], "--by is for the rows of --means; give both"),
+        (["--means", "--by", "model.c"], "--by is 'model.c' (did you mean model.b?); choose one of model.b"),
+    ):
+        assert main([*command, *options]) == 2
+        assert message in capsys.readouterr().err
 
 
 def test_each_run_that_ends_gets_a_line(

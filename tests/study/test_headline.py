@@ -124,6 +124,11 @@ def test_means_stand_beside_chance() -> None:
     assert table.loc["m1", "MIG"] == "0.308 ± 0.006*"
     assert str(table.loc["chance", "MIG"]).strip() == "0.020"
     assert table.loc["m1", "best run"] == "r7"
+    axes = ["method", "strength"]
+    both = headline_table(runs(2, 2, 0.3), axes, SCORES, by=axes)
+    assert both.index.name == "method, strength"
+    assert list(both.index) == ["m0, 1.0", "m0, 2.0", "m1, 11.0", "m1, 12.0", "chance"]
+    assert both.loc["m1, 12.0", "MIG"] == "0.309 ± 0.007*"
 
 
 def test_a_narrow_table_has_what_differs_and_marks_the_best() -> None:
@@ -143,7 +148,8 @@ def test_a_single_run_has_its_scores_and_a_state_that_is_not_finished() -> None:
 
 def test_latex_has_the_best_mean_in_bold() -> None:
     lines = latex_means(headline_table(runs(2, 2, 0.3), ["method"], SCORES)).splitlines()
-    assert lines[1] == r"\toprule"
+    assert lines[0] == "% bold: the best mean, whether or not the difference is supported"
+    assert lines[2] == r"\toprule"
     assert r"m0 & 4 & 0.008 $\pm$ 0.006 & r3 \\" in lines
     assert r"m1 & 4 & \textbf{0.308 $\pm$ 0.006} & r7 \\" in lines
 

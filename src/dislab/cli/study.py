@@ -20,6 +20,7 @@ from dislab.cli.tables import (
     put_table,
 )
 from dislab.errors import InputError, suggestion
+from dislab.functional.checks import check_choice
 from dislab.storage import WIDTH, atomic, check_output
 from dislab.study.claims import STALE
 from dislab.study.comparison import flat_settings
@@ -269,8 +270,17 @@ def _table(parser: Parser, args: list[str]) -> int:
         help="mean ± standard deviation of the main scores for each value of the first axis "
         "instead of one row a run; as LaTeX with the best in bold",
     )
+    parser.add_argument(
+        "--by",
+        nargs="+",
+        default=[],
+        metavar="AXIS",
+        help="with --means: a row for each combination of these axes, such as method strength",
+    )
     options = parser.parse_args(args)
     check_table_options(options)
+    if options.by and not options.means:
+        raise InputError("--by is for the rows of --means; give both")
     study = Study(options.study, options.folder)
     table = study.table()
     if options.means:
@@ -289,7 +299,10 @@ def _put_means(study: Study, table: "pd.DataFrame", options: argparse.Namespace)
     measures = measures_of(table, study.primary_scores())
     if not measures:
         raise InputError(f"{study.schedule.name}: no finished run has a score that varies")
-    means = headline_table(study.titled(table), study.schedule.axes, measures)
+    axes = study.schedule.axes
+    for axis in options.by:
+        check_choice("--by", axis, tuple(axes))
+    means = headline_table(study.titled(table), axes, measures, by=options.by)
     form = chosen_format(options)
     if form is None:
         print("\n".join([*text(means), "", _LEGEND]))

@@ -51,7 +51,11 @@ def _is_main(name: str) -> bool:
 
 
 def headline_table(
-    runs: pd.DataFrame, axes: Sequence[str], measures: Mapping[str, Best], target: str | None = None
+    runs: pd.DataFrame,
+    axes: Sequence[str],
+    measures: Mapping[str, Best],
+    target: str | None = None,
+    by: Sequence[str] = (),
 ) -> pd.DataFrame:
     """Mean ± standard deviation of the headline measures for each value of the first axis.
 
@@ -63,14 +67,18 @@ def headline_table(
         axes: Names of the columns that are axes; the first one that varies makes the rows.
         measures: Result of `measures_of`.
         target: The measure to show first; the first headline measure unless given.
+        by: Axes of which each combination of values makes a row, instead.
     """
     columns = headline_measures(measures)
     if target is not None:
         columns = list(dict.fromkeys([target, *columns]))[:_COLUMNS]
     scored = runs[runs[columns].notna().any(axis=1)]
-    axis = next(iter(_varying(scored, axes)), None)
-    groups = {"all": scored} if axis is None else dict(list(scored.groupby(axis, sort=False)))
-    heading = label(axis) if axis else "setting"
+    by = list(by) or _varying(scored, axes)[:1]
+    groups = {"all": scored}
+    if by:
+        parts = scored.groupby(by, sort=False)
+        groups = {", ".join(map(str, values)): part for values, part in parts}
+    heading = ", ".join(map(label, by)) if by else "setting"
     heads = labels(columns)
     table = pd.DataFrame(index=pd.Index(map(str, groups), name=heading))
     table["runs"] = [str(len(group)) for group in groups.values()]
@@ -178,7 +186,8 @@ def latex_means(table: pd.DataFrame) -> str:
     marked = table.map(
         lambda cell: f"{_BOLD}{cell[:-1]}{_END}" if cell[-1:] == "*" else cell.strip()
     )
-    return latex(marked).replace(_BOLD, r"\textbf{").replace(_END, "}")
+    note = "% bold: the best mean, whether or not the difference is supported\n"
+    return note + latex(marked).replace(_BOLD, r"\textbf{").replace(_END, "}")
 
 
 def _spread(scores: "pd.Series[float]") -> str:
