@@ -253,3 +253,8 @@ def test_a_number_that_one_text_spells_means_this_text(text: str, number: float)
     twice = Factor("code", (text, f" {text}"), "categorical")
     with pytest.raises(InputError, match="factor code has no value"):
         twice.allowed(number)
+
+
+def test_a_space_is_shown_in_a_line() -> None:
+    space = FactorSpace((Factor("shape", ("a", "b"), "categorical"), Factor("x", (0.0, 0.5, 1.0))))
+    assert repr(space) == "FactorSpace(shape 2, x 3; 6 states)"

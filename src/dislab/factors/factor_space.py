@@ -144,6 +144,11 @@ class FactorSpace:
             factors, None if table is None else np.unique(table[:, essential], axis=0)
         )
 
+    def __repr__(self) -> str:
+        """The factors with their numbers of values, and the number of states."""
+        factors = ", ".join(f"{factor.name} {len(factor)}" for factor in self.factors)
+        return f"FactorSpace({factors}; {self._count:,} states)"
+
     def __len__(self) -> int:
         """Number of states."""
         return self._count
