@@ -162,6 +162,13 @@ def test_no_file_of_a_user_is_replaced(
     assert "is no run" in capsys.readouterr().err
 
 
+def test_the_kind_before_the_run_is_answered_with_the_order(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["draw", "traversals", "runs/my run", "--out=t.pdf"]) == 2
+    assert "write the run first: dislab draw 'runs/my run' traversals" in capsys.readouterr().err
+
+
 def test_the_help_has_the_defaults_of_the_pictures(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["draw", "--help"])

@@ -185,7 +185,10 @@ def test_a_study_ends_with_means_a_verdict_and_the_next_commands(
     assert capsys.readouterr().out == means
     for options, message in (
         (["--by", "model.b"], "--by is for the rows of --means; give both"),
-        (["--means", "--by", "model.c"], "--by is 'model.c' (did you mean model.b?); choose one of model.b"),
+        (
+            ["--means", "--by", "model.c"],
+            "--by is 'model.c' (did you mean model.b?); choose one of model.b",
+        ),
     ):
         assert main([*command, *options]) == 2
         assert message in capsys.readouterr().err

@@ -1,6 +1,7 @@
 """`dislab draw`: figures of a finished run, of chosen size and content, for print."""
 
 import argparse
+import shlex
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -45,6 +46,8 @@ is text in a PDF and outlines in an SVG."""
 
 def run(args: list[str]) -> int:
     """Draw a figure of a finished run for print: traversals, samples, scores, …."""
+    if len(args) > 1 and args[0] in _OPTIONS and not Path(args[0]).exists():
+        raise InputError(f"write the run first: dislab draw {shlex.quote(args[1])} {args[0]}")
     options = _parser().parse_args(args)
     out, kind = Path(options.out), options.kind
     _check(options, out)
