@@ -147,6 +147,14 @@ def test_tables_and_pictures_of_the_summary_are_shown(make: Make, tmp_path: Path
     assert not re.search(r"<td[^>]*>[^<]*(?<![\w.])-\.?\d", text)
 
 
+def test_values_of_a_setting_are_spelt_alike_in_every_table(make: Make, tmp_path: Path) -> None:
+    text = "base: [base.yaml]\naxes: {model.parts.kl.beta: [0.25, 2]}\nseeds: 2\n"
+    page = study_page_of(make(text, mig=[0.1, 0.2, 0.4, 0.6]), tmp_path)
+    cells = re.findall(r"<t[dh][^>]*>([^<]*)<", page)
+    assert "0.25" in cells
+    assert not {"0.250", "2.000"} & set(cells)
+
+
 @pytest.mark.parametrize("seeds", [2, 8])
 def test_comparisons_without_support_are_folded(make: Make, tmp_path: Path, seeds: int) -> None:
     text = "base: [base.yaml]\naxes: {method: {one: {optimizer: 1}, two: {optimizer: 2}}}\n"

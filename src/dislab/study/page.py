@@ -447,8 +447,11 @@ def _caption(table: NamedTable, index: int, axes: Sequence[str]) -> str:
 def _table(frame: pd.DataFrame, summary: StudySummary) -> Table:
     """A table with its numbers formatted as text; values of settings stay unchanged."""
     plain = frame.copy()
+    values = {axis: {*summary.runs[axis].map(repr), repr("–")} for axis in summary.axes}
+    settings = {name: values[axis] for axis in values for name in (axis, label(axis))}
+    settings |= dict.fromkeys(("first", "second"), set().union(*values.values()))  # compared
     for index, (name, column) in enumerate(frame.items()):
-        if name in summary.axes and set(column.map(repr)) <= set(summary.runs[name].map(repr)):
+        if set(column.map(repr)) <= settings.get(str(name), set()):
             plain.isetitem(index, list(map(str, column)))
     cells = texts(plain, 3)
     return Table(list(map(str, cells.columns)), [list(map(str, row)) for row in cells.to_numpy()])
