@@ -41,8 +41,9 @@ _BATCH: Final = 64
 """Batch size of data modules unless given."""
 _KEPT: Final = ("batch_size", "scheme", "k")
 """Their settings that do not depend on the data set."""
-_VALIDATED: Final = 1000
-"""Steps between two validations of a new configuration, which otherwise is an epoch."""
+_VALIDATION: Final = {"val_check_interval": 1000, "check_val_every_n_epoch": None}
+"""Settings of the trainer of a new configuration: an epoch of few images has few steps, and a
+validation after each of them would fill the disk with pictures."""
 _SMALL: Final = 32
 """Height and width up to which images keep their size, with fully connected networks."""
 _NETWORKS: Final = {
@@ -237,10 +238,9 @@ def _new(options: argparse.Namespace) -> None:
     config["name"] = _NO_NAME.sub("_", out.stem)[:200]
     dataset = {"class_path": "FolderDataset", "init_args": inspection.settings}
     config["data"] = _data_section(section, dataset, inspection.used)
-    trainer = config.setdefault("trainer", {})
-    if not {"val_check_interval", "check_val_every_n_epoch"} & set(trainer):
-        # an epoch of few images has few steps: validations would fill the disk with pictures
-        trainer |= {"val_check_interval": _VALIDATED, "check_val_every_n_epoch": None}
+    trainer = config.get("trainer") or {}
+    if isinstance(trainer, Mapping) and not _VALIDATION.keys() & trainer.keys():
+        config["trainer"] = {**trainer, **_VALIDATION}
     try:
         _check_pairs(config["data"])
     except InputError as error:
