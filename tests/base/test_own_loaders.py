@@ -186,12 +186,6 @@ def test_images_are_one_array(images: Any, method: str) -> None:
         getattr(vae(), method)(images)
 
 
-@pytest.mark.slow  # without instrumentation, which refuses them itself
-def test_bytes_of_torch_are_answered_with_the_division() -> None:
-    with pytest.raises(InputError, match=r"pass images.to\(torch.float32\) / 255"):
-        vae().codes(BYTES)
-
-
 def test_latents_are_decoded_from_arrays_too() -> None:
     model: Any = vae().eval()
     z = torch.randn(3, model.latent_dim, generator=torch.Generator().manual_seed(0))
