@@ -37,8 +37,10 @@ def help_page(
         description: Paragraphs; lines that begin with a space stay as they are.
         groups: Options by heading.
         example: A command to try.
-        end: A paragraph before the example.
+        end: A paragraph before the example; that of a command with verbs names their help.
     """
+    command, verb, _ = usage.partition(" VERB")
+    end = end or (f"`{command} VERB --help` explains a verb." if verb else "")
     width, rows = help_width(), [row for group in groups.values() for row in group]
     longest = max((len(name) for name, _ in rows), default=0)
     column = min(longest, int(width * _COLUMN)) + 4

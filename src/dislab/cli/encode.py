@@ -18,7 +18,7 @@ The images are drawn by --seed alone, so that runs on the same data encode the s
 their latents can be compared. The file is what numpy.savez writes: codes, kl, states (numbers of
 the images in the data set), factors and names, which `dislab score FILE` reads; for images of your
 own also files (their names in the folder) or rows (their numbers in your array). Nothing is written
-for a method without codes."""
+for a method without codes. `dislab predict` writes the codes of the whole test split instead."""
 
 
 def run(args: list[str]) -> int:

@@ -20,7 +20,7 @@ COMMON: Final = {
         "name NAME": "of the folder runs/NAME/version_N",
         "seed_everything SEED": "of all that is random; true draws one",
         "resume RUN": "go on training in the folder of a run",
-        "run RUN": "a run, with its best or last checkpoint",
+        "run RUN": "a run: its best checkpoint by checkpoint.monitor, else the last",
         "print_config": "print all settings and end",
     },
     "Method and data": {
@@ -141,7 +141,7 @@ def _common(command: str, description: str, sections: Iterable[str], full: str) 
     fits = command == "fit"
     other = "run RUN" if fits else "resume RUN"
     groups = {
-        heading: [
+        "Machine" if heading == "Training" and not fits else heading: [
             (f"--{option}", text + _default(option, full))
             for option, text in options.items()
             if option != other and (fits or option not in _OF_TRAINING)
