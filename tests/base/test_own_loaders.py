@@ -16,7 +16,7 @@ from dislab.datasets import ArrayDataset
 from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
 from dislab.errors import InputError
-from dislab.objectives import VAE, AdaGVAE, DenoisingAutoencoder
+from dislab.objectives import VAE, AdaGVAE, DenoisingAutoencoder, GroundTruthDecoder
 from dislab.regularizers import KL
 
 BYTES = torch.randint(
@@ -197,6 +197,20 @@ def test_latents_are_decoded_from_arrays_too() -> None:
     for wrong in (z.tolist(), np.array(["a"]), None):
         with pytest.raises(InputError, match="decode of VAE takes latents as one array or tensor"):
             model.decode(wrong)
+
+
+def test_factors_are_rendered_from_arrays_too() -> None:
+    model: Any = GroundTruthDecoder((1, 8, 8), ("size",), (3,), PARTS["decoder"]).eval()
+    positions = np.array([[0], [2]])
+    expected = model.render(torch.from_numpy(positions)).detach()
+    for array in (positions, positions.astype(np.uint8), positions.astype(">i4")):
+        images = model.render(array)
+        assert torch.equal(images, expected)
+        assert not images.requires_grad
+    for wrong in (positions.tolist(), positions / 2, None):
+        message = "render of GroundTruthDecoder takes positions of factors as one array or tensor"
+        with pytest.raises(InputError, match=message):
+            model.render(wrong)
 
 
 def test_transformations_of_torch_have_no_values_to_check() -> None:

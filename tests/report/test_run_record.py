@@ -9,7 +9,8 @@ from dislab.metrics import MIG
 from dislab.metrics.score_table import blind_spot
 from dislab.plugins import available
 from dislab.report.figures import part_figures
-from dislab.report.run_record import Table, facts_of, read_run, verdict
+from dislab.report.run_record import Table, facts_of, read_run
+from dislab.report.verdict import verdict
 
 FACTS = {
     "method": "small",

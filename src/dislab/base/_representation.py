@@ -18,22 +18,20 @@ from dislab.base.pixels import check_pixels
 from dislab.errors import InputError
 from dislab.functional.streams import Stream
 
-_ENCODERS: Final = ("codes", "encode", "reconstruct")
-
 
 def takes_arrays(cls: type) -> None:
     """Lets an objective's methods accept NumPy arrays, and encoders refuse pixels out of range.
 
-    An array is converted to the device and dtype of the weights; bytes of images are divided
-    by 255.
+    An array is converted to the device of the weights, and to their dtype unless it has positions;
+    bytes of images are divided by 255.
     """
-    for name in (*_ENCODERS, "decode"):
+    for name, taking in _TAKING.items():
         method = cls.__dict__.get(name)
         if callable(method) and not getattr(method, "__isabstractmethod__", False):
-            setattr(cls, name, (_taking_arrays if name in _ENCODERS else _taking_rows)(method))
+            setattr(cls, name, taking(method))
 
 
-def _taking_arrays(method: Callable[..., Any]) -> Callable[..., Any]:
+def _taking_images(method: Callable[..., Any]) -> Callable[..., Any]:
     """A method of images that also accepts NumPy arrays, and refuses pixels out of range."""
 
     @functools.wraps(method)
@@ -41,7 +39,7 @@ def _taking_arrays(method: Callable[..., Any]) -> Callable[..., Any]:
         if isinstance(image, np.ndarray):
             check_pixels("images", [image], is_vector(image.shape))
             with torch.no_grad():
-                return method(self, _converted(image, self))
+                return method(self, _fractions(image, self))
         if not hasattr(image, "ndim"):
             raise InputError(
                 f"{method.__name__} of {type(self).__name__} takes images as one array or tensor "
@@ -55,33 +53,70 @@ def _taking_arrays(method: Callable[..., Any]) -> Callable[..., Any]:
     return taking
 
 
-def _taking_rows(method: Callable[..., Any]) -> Callable[..., Any]:
+def _taking_latents(method: Callable[..., Any]) -> Callable[..., Any]:
     """A method of latents that also accepts NumPy arrays."""
 
     @functools.wraps(method)
     def taking(self: Any, z: Any) -> Any:
-        if isinstance(z, np.ndarray) and z.dtype.kind in "fiub":
-            with torch.no_grad():
-                return method(
-                    self, torch.tensor(z.astype(np.float64), device=self.device).to(self.dtype)
-                )
-        if not isinstance(z, Tensor):
-            raise InputError(
-                f"{method.__name__} of {type(self).__name__} takes latents as one array or tensor "
-                f"of numbers, one row for each image, not {type(z).__name__}; numpy.array makes "
-                "one of a list"
-            )
-        return method(self, z)
+        return _called(method, self, z, "fiub", "latents as one array or tensor of numbers")
 
     return taking
 
 
-def _converted(image: npt.NDArray[Any], model: pl.LightningModule) -> Tensor:
-    """A copy of an array as fractions on the device of a model."""
-    if image.dtype.kind == "f":  # torch takes no swapped bytes and no long double
-        image = image.astype(np.float64 if image.itemsize > 4 else np.float32)
-    pixels = torch.tensor(image, device=model.device).to(model.dtype)
+def _taking_positions(method: Callable[..., Any]) -> Callable[..., Any]:
+    """A method of factors that also accepts NumPy arrays."""
+
+    @functools.wraps(method)
+    def taking(self: Any, factors: Any) -> Any:
+        return _called(
+            method, self, factors, "iu", "positions of factors as one array or tensor of integers"
+        )
+
+    return taking
+
+
+def _called(
+    method: Callable[..., Any], model: pl.LightningModule, rows: Any, kinds: str, allowed: str
+) -> Any:
+    """Calls a method of a model with rows, from an array of these kinds or a tensor.
+
+    Raises:
+        InputError: The rows are no tensor, and no array of these kinds.
+    """
+    if isinstance(rows, np.ndarray) and rows.dtype.kind in kinds:
+        with torch.no_grad():
+            return method(model, _tensor(rows, model, "f" in kinds))
+    if not isinstance(rows, Tensor):
+        given = f"an array of {rows.dtype}" if isinstance(rows, np.ndarray) else type(rows).__name__
+        raise InputError(
+            f"{method.__name__} of {type(model).__name__} takes {allowed}, one row for each image, "
+            f"not {given}; numpy.array makes one of a list"
+        )
+    return method(model, rows)
+
+
+def _tensor(array: npt.NDArray[Any], model: pl.LightningModule, is_real: bool = True) -> Tensor:
+    """A copy of an array on the device of a model: in the dtype of the weights, or as int64."""
+    # torch takes no swapped bytes and no long double
+    native = np.float64 if array.dtype.itemsize > 8 else array.dtype.newbyteorder("=")
+    dtype = model.dtype if is_real else torch.int64
+    return torch.tensor(array.astype(native), device=model.device).to(dtype)
+
+
+def _fractions(image: npt.NDArray[Any], model: pl.LightningModule) -> Tensor:
+    """A copy of an array of pixels as fractions."""
+    pixels = _tensor(image, model)
     return pixels / 255 if image.dtype == np.uint8 else pixels
+
+
+_TAKING: Final = {
+    "codes": _taking_images,
+    "encode": _taking_images,
+    "reconstruct": _taking_images,
+    "decode": _taking_latents,
+    "render": _taking_positions,
+}
+"""What lets each method of an objective accept arrays."""
 
 
 def _check_range(model: pl.LightningModule, image: Tensor) -> None:
@@ -107,6 +142,9 @@ def _is_in_trainer(model: pl.LightningModule) -> bool:
 
 class Representation(ABC):
     """Encode images into codes, and decode latents into images.
+
+    `codes`, `encode`, `reconstruct`, `decode` and `render` also take NumPy arrays, and then return
+    tensors without gradients; bytes of images are divided by 255.
 
     A concrete class implements `codes`, and overrides the other methods that it supports.
     """
@@ -169,7 +207,7 @@ class Representation(ABC):
         """
         raise InputError(f"{type(self).__name__} has no likelihood of pixels")
 
-    @_taking_arrays
+    @_taking_images
     def reconstruct(
         self, image: Float[Tensor, "batch channel height width"]
     ) -> Float[Tensor, "batch channel height width"]:

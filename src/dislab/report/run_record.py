@@ -1,31 +1,16 @@
 """Reads a run folder into the form that a page shows."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from inspect import signature
-from itertools import compress, islice
+from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
-import numpy as np
-import torch
-from jaxtyping import Float
-from torch import Tensor
-
 from dislab.base import Dataset
-from dislab.codes.latent_order import (
-    ACTIVE,
-    LEAST,
-    NAMED,
-    least_information,
-    main_latents,
-    own_latents,
-)
 from dislab.errors import InputError
-from dislab.metrics.evaluation import INFORMATION
 from dislab.metrics.score_table import blind_spot, is_detail, label, likelihood, score_rows
-from dislab.metrics.sheet import first_part, information_of
 from dislab.naming.classes import class_name, find_object, method_of
 from dislab.report.figures import (
     COLUMN,
@@ -38,9 +23,11 @@ from dislab.report.figures import (
     scored_factors,
 )
 from dislab.report.literature import literature
+from dislab.report.verdict import owners_in, verdict
 from dislab.runs import SCORES, read_scores
 from dislab.runs.curves import CURVES, read_curves, term_name
 from dislab.runs.published import published, without_paths
+from dislab.runs.records import mapping_in
 from dislab.yaml_files import read_config, yaml_text
 
 TRAVERSALS: Final = "traversals"
@@ -162,7 +149,7 @@ def read_run(folder: Path, draw: bool = True) -> RunRecord:
     settings = published(read_config(folder))
     records = without_paths(read_scores(folder)) if (folder / SCORES).is_file() else {}
     scored = scored_record(records)
-    transfer, owners = _first(records, _OF_TRANSFER), _owners(scored)
+    transfer, owners = _first(records, _OF_TRANSFER), owners_in(scored)
     return RunRecord(
         f"{settings.get('name') or 'run'}/{folder.resolve().name}",
         facts_of(settings, scored),
@@ -170,20 +157,20 @@ def read_run(folder: Path, draw: bool = True) -> RunRecord:
         None if owners is None else {f: z for f, z in owners.items() if z is not None},
         _headline(scored),
         _scores(scored, are_details=False),
-        _bounds(_mapping(scored, "scores")),
-        _blind(_mapping(scored, "scores")),
+        _bounds(mapping_in(scored, "scores")),
+        _blind(mapping_in(scored, "scores")),
         _transfer(transfer["scores"]) if transfer.get("scores") else None,
         {
             title: table
             for title, table in (
                 ("By factor", _by_factor(scored)),
                 ("Losses of the test", None if scored.get("scores") else _losses(scored)),
-                *((title, _plain(_mapping(records, name))) for name, title in _OTHERS.items()),
+                *((title, _plain(mapping_in(records, name))) for name, title in _OTHERS.items()),
             )
             if table is not None
         },
         [
-            *literature(folder, settings, _mapping(scored, "scores")),
+            *literature(folder, settings, mapping_in(scored, "scores")),
             *(str(note) for note in transfer.get("notes", [])),
             *_skipped(scored),
         ],
@@ -192,7 +179,7 @@ def read_run(folder: Path, draw: bool = True) -> RunRecord:
         [PagePicture(n, drawing(f), about) for n, about, f in part_figures(scored)] if draw else [],
         list(_pictures(folder)) if draw else [],
         yaml_text(settings),
-        {name: str(version) for name, version in sorted(_mapping(scored, "versions").items())},
+        {name: str(version) for name, version in sorted(mapping_in(scored, "versions").items())},
     )
 
 
@@ -210,11 +197,6 @@ def _first(records: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]
     return next(present, {})
 
 
-def _mapping(record: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    value = record.get(name)
-    return value if isinstance(value, Mapping) else {}
-
-
 def facts_of(settings: Mapping[str, Any], scored: Mapping[str, Any]) -> dict[str, str]:
     """Names and values of basic facts such as method, data and steps.
 
@@ -222,23 +204,23 @@ def facts_of(settings: Mapping[str, Any], scored: Mapping[str, Any]) -> dict[str
         settings: The complete configuration of a run.
         scored: Its record of scores; empty for none.
     """
-    arguments = _mapping(_mapping(settings, "model"), "init_args")
-    data, objective = _mapping(settings, "data"), class_name(settings.get("model"))
-    steps = _mapping(scored, "checkpoint").get("steps")
+    arguments = mapping_in(mapping_in(settings, "model"), "init_args")
+    data, objective = mapping_in(settings, "data"), class_name(settings.get("model"))
+    steps = mapping_in(scored, "checkpoint").get("steps")
     facts = {
         "method": method_of(settings),
         "objective": "" if method_of(settings) == objective else objective,
         "regularizers": ", ".join(
-            _described(fact) for fact in _mapping(arguments, "regularizers").values()
+            _described(fact) for fact in mapping_in(arguments, "regularizers").values()
         ),
         "encoder": _described(arguments.get("encoder")),
         "decoder": _described(arguments.get("decoder") or arguments.get("generator")),
         "latents": _text(arguments.get("latent_dim")),
         "likelihood": _text(arguments.get("likelihood")),
-        "data set": _dataset_of(_mapping(data, "init_args"), _mapping(scored, "data")),
+        "data set": _dataset_of(mapping_in(data, "init_args"), mapping_in(scored, "data")),
         "supervision": class_name(data),
         "steps": f"{steps:,}" if isinstance(steps, int) else "",
-        "scored on": _images_of(_mapping(scored, "draw")) if _headline(scored) else "",
+        "scored on": _images_of(mapping_in(scored, "draw")) if _headline(scored) else "",
         "seed": _text(settings.get("seed_everything")),
     }
     return {name: fact for name, fact in facts.items() if fact}
@@ -261,7 +243,7 @@ def _described(part: Any) -> str:
     """The class name of a part with its settings that are numbers, strings or booleans."""
     if not class_name(part):
         return ""
-    arguments = _mapping(part, "init_args") if isinstance(part, Mapping) else {}
+    arguments = mapping_in(part, "init_args") if isinstance(part, Mapping) else {}
     settings = [f"{name} {value}" for name, value in arguments.items() if _is_plain(value)]
     return f"{class_name(part)} ({', '.join(settings)})" if settings else class_name(part)
 
@@ -269,7 +251,7 @@ def _described(part: Any) -> str:
 def _dataset_of(arguments: Mapping[str, Any], recorded: Mapping[str, Any]) -> str:
     """The data set of a data module, whether it is a part or a look-alike, and its settings."""
     text = _described(_without_defaults(arguments.get("dataset")))
-    source = str(_mapping(recorded, "provenance").get("source"))
+    source = str(mapping_in(recorded, "provenance").get("source"))
     part = "a part of " if text and arguments.get("include") else ""
     return f"{part}{text}{f', {source}' if 'look-alike' in source else ''}"
 
@@ -278,11 +260,11 @@ def _without_defaults(dataset: Any) -> Any:
     """A data set without the arguments that are defaults of its class, if that is installed."""
     cls = None
     with suppress(InputError):
-        cls = find_object(_mapping({"": dataset}, "").get("class_path"), (Dataset,))
+        cls = find_object(mapping_in({"": dataset}, "").get("class_path"), (Dataset,))
     if cls is None:
         return dataset
     defaults = {name: item.default for name, item in signature(cls).parameters.items()}
-    arguments = _mapping(dataset, "init_args")
+    arguments = mapping_in(dataset, "init_args")
     changed = {name: item for name, item in arguments.items() if defaults.get(name, cls) != item}
     return {**dataset, "init_args": changed}
 
@@ -293,8 +275,8 @@ def _is_plain(value: Any) -> bool:
 
 def _headline(scored: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
     """The primary value of each score, and its chance level."""
-    values, chance = _mapping(scored, "scores"), _mapping(scored, "chance")
-    names = [str(metric.get("primary")) for metric in _mapping(scored, "metrics").values()]
+    values, chance = mapping_in(scored, "scores"), mapping_in(scored, "chance")
+    names = [str(metric.get("primary")) for metric in mapping_in(scored, "metrics").values()]
     return {
         label(name): (_digits(values[name]), _digits(chance.get(name)))
         for name in dict.fromkeys(names)
@@ -322,7 +304,7 @@ def _scores(scored: Mapping[str, Any], are_details: bool) -> Table | None:
 
     `are_details` chooses the scores that repeat another one in another form.
     """
-    scores = _mapping(scored, "scores")
+    scores = mapping_in(scored, "scores")
     values = {
         name: value
         for name, value in scores.items()
@@ -332,10 +314,10 @@ def _scores(scored: Mapping[str, Any], are_details: bool) -> Table | None:
         return None
     heads, *rows = score_rows(
         values,
-        _mapping(scored, "intervals"),
-        _mappings(_mapping(_mapping(scored, "untrained"), "scores")),
-        _mapping(scored, "chance"),
-        _mappings(_mapping(scored, "baselines")),
+        mapping_in(scored, "intervals"),
+        _mappings(mapping_in(mapping_in(scored, "untrained"), "scores")),
+        mapping_in(scored, "chance"),
+        _mappings(mapping_in(scored, "baselines")),
         _digits,
     )
     rows = [[label(name), *cells] for name, *cells in rows]
@@ -364,101 +346,6 @@ def _blind(scores: Mapping[str, Any]) -> dict[str, str]:
     return {", ".join(dict.fromkeys(listed)): sentence for sentence, listed in names.items()}
 
 
-class _Information(NamedTuple):
-    """What latents know about the factors that vary.
-
-    Attributes:
-        factors: Names of the factors.
-        nats: Information of each latent about each factor; 0 for latents that are not active.
-        least: Nats about a factor from which on a latent carries it.
-        is_collapsed: Whether no latent is active.
-    """
-
-    factors: list[str]
-    nats: Float[Tensor, "latent factor"]
-    least: Float[Tensor, " factor"]
-    is_collapsed: bool
-
-
-def _information(scored: Mapping[str, Any]) -> _Information | None:
-    """What latents know about the factors that vary; None if that was not scored."""
-    parts, factors = _mapping(scored, "parts"), scored_factors(scored)
-    try:
-        told, measured, kl = (
-            information_of(parts),
-            *(first_part(parts, name) for name in (INFORMATION, "kl_per_latent")),
-        )
-    except (TypeError, ValueError):  # a record written by hand
-        return None
-    if told is None or measured is None or measured.shape[1:] != (len(factors),):
-        return None
-    varies = np.any(np.nan_to_num(measured) != 0, axis=0)  # nothing is known of constant factors
-    if not varies.any():
-        return None
-    told = np.nan_to_num(told[:, varies])
-    is_collapsed = False
-    if kl is not None and kl.shape == told.shape[:1]:
-        told[kl <= NAMED] = 0  # a sample of a latent tells at most its KL
-        is_collapsed = bool((kl <= ACTIVE).all())
-    names = list(compress(factors, varies))
-    sizes = _mapping(_mapping(scored, "sample"), "factors")
-    values = [size if isinstance(size, int) and size > 0 else 1 for size in map(sizes.get, names)]
-    least = least_information(torch.tensor(values, dtype=torch.float64).log())
-    return _Information(names, torch.from_numpy(told), least, is_collapsed)
-
-
-def _owners(scored: Mapping[str, Any]) -> dict[str, int | None] | None:
-    """The latent of its own of each factor that varies; None if that was not scored."""
-    if (information := _information(scored)) is None:
-        return None
-    return dict(
-        zip(information.factors, own_latents(information.nats, information.least), strict=True)
-    )
-
-
-def verdict(scored: Mapping[str, Any]) -> str:
-    """Sentence on which factors have a latent of their own; empty if that was not scored.
-
-    A factor without one shares its latent, if that has more than half of the information about the
-    factor, or is spread, or is in no latent, as `own_latents` counts. A latent with a KL of at most
-    0.1 nats has no factor.
-
-    Args:
-        scored: The record of the scores of codes.
-    """
-    owners, information = _owners(scored), _information(scored)
-    if owners is None or information is None:
-        return ""
-    if information.is_collapsed:
-        return f"No latent is active: the KL of each is at most {ACTIVE} nats (posterior collapse)."
-    alone = [f"{name} in z{latent}" for name, latent in owners.items() if latent is not None]
-    if alone:
-        verb = "has a latent of its" if len(alone) == 1 else "have a latent of their"
-        text = f"{len(alone)} of {len(owners)} factors {verb} own: {', '.join(alone)}"
-    else:
-        text = "No factor has a latent of its own"
-    rest = [name for name, latent in owners.items() if latent is None]
-    return "; ".join([text, *_without_own(rest, information)]) + "."
-
-
-def _without_own(names: Sequence[str], information: _Information) -> Iterator[str]:
-    """Where the factors without a latent of their own are: shared, spread, or in none."""
-    factors, nats, least, _ = information
-    is_there = dict(
-        zip(factors, ((nats.amax(0) > LEAST) & (nats.sum(0) > least)).tolist(), strict=True)
-    )
-    main = dict(zip(factors, main_latents(nats, least), strict=True))
-    together: dict[int, list[str]] = {}
-    for name in names:
-        if (latent := main[name]) is not None:
-            together.setdefault(latent, []).append(name)
-    yield from (f"{' and '.join(members)} share z{k}" for k, members in together.items())
-    rest = [name for name in names if main[name] is None]
-    for ending, wanted in (("spread over several latents", True), ("in none", False)):
-        if members := [name for name in rest if is_there[name] is wanted]:
-            yield f"{', '.join(members)} {'is' if len(members) == 1 else 'are'} {ending}"
-
-
 def _transfer(scores: Mapping[str, Any]) -> Table:
     """Table with one row per scenario and predictor."""
     rows: dict[str, dict[str, str]] = {}
@@ -478,24 +365,24 @@ def _transfer(scores: Mapping[str, Any]) -> Table:
 
 def _plain(record: Mapping[str, Any]) -> Table | None:
     """Table of the scores of a record; None for no score."""
-    scores = _mapping(record, "scores")
+    scores = mapping_in(record, "scores")
     rows = [[_DESCRIBED.get(name, str(name)), _digits(score)] for name, score in scores.items()]
     return Table(["score", "value"], rows) if rows else None
 
 
 def _losses(scored: Mapping[str, Any]) -> Table | None:
     """Table of the test losses of a model without codes; None for no loss."""
-    losses = _mapping(scored, "losses")
+    losses = mapping_in(scored, "losses")
     rows = [[str(name).partition("/")[2], _digits(loss)] for name, loss in losses.items()]
     return Table(["loss", "value"], rows) if rows else None
 
 
 def _by_factor(scored: Mapping[str, Any]) -> Table | None:
     """Table with a row for each factor and a column for each score of single factors."""
-    factors, scores = scored_factors(scored), _mapping(scored, "scores")
+    factors, scores = scored_factors(scored), mapping_in(scored, "scores")
     columns = {
         name.removesuffix(_PER_FACTOR): part
-        for name, part in _mapping(scored, "parts").items()
+        for name, part in mapping_in(scored, "parts").items()
         if str(name).endswith(_PER_FACTOR) and isinstance(part, list) and len(part) == len(factors)
     }
     shown = {name: part for name, part in columns.items() if not is_detail(name, scores)}
@@ -506,7 +393,7 @@ def _by_factor(scored: Mapping[str, Any]) -> Table | None:
 
 def _skipped(scored: Mapping[str, Any]) -> list[str]:
     names: dict[str, list[str]] = {}
-    for name, why in _mapping(scored, "skipped").items():
+    for name, why in mapping_in(scored, "skipped").items():
         names.setdefault(str(why), []).append(str(name))
     return [
         f"{', '.join(listed)} {'was' if len(listed) == 1 else 'were'} not taken: {why}"

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -107,6 +108,17 @@ def read_scores(run: str | Path) -> dict[str, Record]:
         except InputError as error:
             raise InputError(f"{error}; {remedy}") from error
     return records
+
+
+def mapping_in(record: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """The mapping under a name of a record; empty if there is none.
+
+    Args:
+        record: A record of scores, a configuration, or a part of one.
+        name: Key of the record.
+    """
+    value = record.get(name)
+    return value if isinstance(value, Mapping) else {}
 
 
 def origin(model: Objective, data: DataModule, checkpoint: str | Path | None) -> Record:

@@ -26,7 +26,7 @@ from dislab.metrics.evaluation import Evaluation, built
 from dislab.metrics.score_table import score_table, title
 from dislab.metrics.sheet import sheet
 from dislab.naming.settings import checks_settings
-from dislab.report.run_record import verdict
+from dislab.report.verdict import verdict
 from dislab.runs.baselines import Baseline
 from dislab.storage import WIDTH
 

@@ -1,0 +1,120 @@
+"""Says which latents of a scored model carry which factors."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import compress
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from dislab.codes.latent_order import (
+    ACTIVE,
+    LEAST,
+    NAMED,
+    least_information,
+    main_latents,
+    own_latents,
+)
+from dislab.metrics.evaluation import INFORMATION
+from dislab.metrics.sheet import first_part, information_of
+from dislab.report.figures import scored_factors
+from dislab.runs.records import mapping_in
+
+
+class _Information(NamedTuple):
+    """What latents know about the factors that vary.
+
+    Attributes:
+        factors: Names of the factors.
+        nats: Information of each latent about each factor; 0 for latents that are not active.
+        least: Nats about a factor from which on a latent carries it.
+        is_collapsed: Whether no latent is active.
+    """
+
+    factors: list[str]
+    nats: Float[Tensor, "latent factor"]
+    least: Float[Tensor, " factor"]
+    is_collapsed: bool
+
+
+def owners_in(scored: Mapping[str, Any]) -> dict[str, int | None] | None:
+    """The latent of its own of each factor that varies; None if that was not scored."""
+    if (information := _information(scored)) is None:
+        return None
+    return dict(
+        zip(information.factors, own_latents(information.nats, information.least), strict=True)
+    )
+
+
+def verdict(scored: Mapping[str, Any]) -> str:
+    """Sentence on which factors have a latent of their own; empty if that was not scored.
+
+    A factor without one shares its latent, if that has more than half of the information about the
+    factor, or is spread, or is in no latent, as `own_latents` counts. A latent with a KL of at most
+    0.1 nats has no factor.
+
+    Args:
+        scored: The record of the scores of codes.
+    """
+    owners, information = owners_in(scored), _information(scored)
+    if owners is None or information is None:
+        return ""
+    if information.is_collapsed:
+        return f"No latent is active: the KL of each is at most {ACTIVE} nats (posterior collapse)."
+    alone = [f"{name} in z{latent}" for name, latent in owners.items() if latent is not None]
+    if alone:
+        verb = "has a latent of its" if len(alone) == 1 else "have a latent of their"
+        text = f"{len(alone)} of {len(owners)} factors {verb} own: {', '.join(alone)}"
+    else:
+        text = "No factor has a latent of its own"
+    rest = [name for name, latent in owners.items() if latent is None]
+    return "; ".join([text, *_without_own(rest, information)]) + "."
+
+
+def _information(scored: Mapping[str, Any]) -> _Information | None:
+    """What latents know about the factors that vary; None if that was not scored."""
+    parts, factors = mapping_in(scored, "parts"), scored_factors(scored)
+    try:
+        told, measured, kl = (
+            information_of(parts),
+            *(first_part(parts, name) for name in (INFORMATION, "kl_per_latent")),
+        )
+    except (TypeError, ValueError):  # a record written by hand
+        return None
+    if told is None or measured is None or measured.shape[1:] != (len(factors),):
+        return None
+    varies = np.any(np.nan_to_num(measured) != 0, axis=0)  # nothing is known of constant factors
+    if not varies.any():
+        return None
+    told = np.nan_to_num(told[:, varies])
+    is_collapsed = False
+    if kl is not None and kl.shape == told.shape[:1]:
+        told[kl <= NAMED] = 0  # a sample of a latent tells at most its KL
+        is_collapsed = bool((kl <= ACTIVE).all())
+    names = list(compress(factors, varies))
+    sizes = mapping_in(mapping_in(scored, "sample"), "factors")
+    counts = (size if isinstance(size, int) and size > 0 else 1 for size in map(sizes.get, names))
+    entropies = torch.tensor([math.log(count) for count in counts], dtype=torch.float64)
+    least = least_information(entropies)
+    return _Information(names, torch.from_numpy(told), least, is_collapsed)
+
+
+def _without_own(names: Sequence[str], information: _Information) -> Iterator[str]:
+    """Where the factors without a latent of their own are: shared, spread, or in none."""
+    factors, nats, least, _ = information
+    is_there = dict(
+        zip(factors, ((nats.amax(0) > LEAST) & (nats.sum(0) > least)).tolist(), strict=True)
+    )
+    main = dict(zip(factors, main_latents(nats, least), strict=True))
+    together: dict[int, list[str]] = {}
+    for name in names:
+        if (latent := main[name]) is not None:
+            together.setdefault(latent, []).append(name)
+    yield from (f"{' and '.join(members)} share z{k}" for k, members in together.items())
+    rest = [name for name in names if main[name] is None]
+    for ending, wanted in (("spread over several latents", True), ("in none", False)):
+        if members := [name for name in rest if is_there[name] is wanted]:
+            yield f"{', '.join(members)} {'is' if len(members) == 1 else 'are'} {ending}"
