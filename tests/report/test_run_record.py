@@ -294,7 +294,7 @@ def test_scores_of_single_factors_and_losses_without_scores_stand_in_tables(tmp_
     without = {"test": {"scores": {}, "losses": {"test/reconstruction": 190.5}}}
     run = read_run(write_run(tmp_path / "decoder", scores=without))
     assert run.others == {
-        "Losses of the test": Table(["loss", "value"], [["reconstruction", "190.500"]])
+        "Losses": Table(["loss", "value"], [["reconstruction", "190.500"]])
     }
 
 

@@ -131,6 +131,13 @@ def test_means_stand_beside_chance() -> None:
     assert both.loc["m1, 12.0", "MIG"] == "0.309 ± 0.007*"
 
 
+def test_runs_without_a_setting_have_a_row_too() -> None:
+    table, axes = runs(2, 2, 0.3), ["method", "strength"]
+    table.loc[table["method"] == "m0", "strength"] = None
+    means = headline_table(table, axes, SCORES, by=axes)
+    assert list(means.index) == ["m0, –", "m1, 11.0", "m1, 12.0", "chance"]
+
+
 def test_a_narrow_table_has_what_differs_and_marks_the_best() -> None:
     table = narrow_table(runs(2, 1, 0.3), ["method", "strength"], SCORES)
     assert list(table.columns) == ["method", "strength", "MIG"]

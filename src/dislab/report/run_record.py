@@ -164,7 +164,7 @@ def read_run(folder: Path, draw: bool = True) -> RunRecord:
             title: table
             for title, table in (
                 ("By factor", _by_factor(scored)),
-                ("Losses of the test", None if scored.get("scores") else _losses(scored)),
+                ("Losses", None if scored.get("scores") else _losses(scored)),
                 *((title, _plain(mapping_in(records, name))) for name, title in _OTHERS.items()),
             )
             if table is not None

@@ -76,8 +76,8 @@ def headline_table(
     by = list(by) or _varying(scored, axes)[:1]
     groups = {"all": scored}
     if by:
-        parts = scored.groupby(by, sort=False)
-        groups = {", ".join(map(str, values)): part for values, part in parts}
+        parts = scored.groupby(by, sort=False, dropna=False)  # a run may lack an axis
+        groups = {", ".join(map(_shown, values)): part for values, part in parts}
     heading = ", ".join(map(label, by)) if by else "setting"
     heads = labels(columns)
     table = pd.DataFrame(index=pd.Index(map(str, groups), name=heading))
@@ -99,6 +99,10 @@ def headline_table(
     if chance:
         table.loc["chance"] = [chance.get(name, "") for name in table.columns]
     return table
+
+
+def _shown(setting: Any) -> str:
+    return "–" if pd.isna(setting) else str(setting)
 
 
 def narrow_table(
@@ -142,7 +146,7 @@ def _narrow(
     heads = labels([*columns, *scores, *agreement])
     table = pd.DataFrame(index=runs.index.map(str))
     for name in columns:
-        table[heads[name]] = ["–" if pd.isna(cell) else _cut(str(cell)) for cell in runs[name]]
+        table[heads[name]] = [_cut(_shown(cell)) for cell in runs[name]]
     for name in scores:
         best = runs[name].max() if measures[name] == "highest" else runs[name].min()
         table[heads[name]] = [

@@ -34,7 +34,7 @@
       return [`${column.name}=${text(row[number], column)}`, ...(key ? [`${column.name}=${key}`] : [])];
     })
     .join("\n").toLowerCase());
-  const searchedWords = searched.map((one) => one.split(/\s+/));
+  const searchedWords = searched.map((settings) => settings.split(/\s+/).map(plain));
 
   /* Equal numbers are written alike: 2.0 as 2. */
   function plain(setting) {
@@ -46,7 +46,7 @@
   function hasWord(number, word) {
     if (!word.includes("=")) return searched[number].includes(word);
     const wanted = plain(word);
-    return searchedWords[number].map(plain).some((one) => one === wanted || one.endsWith(`.${wanted}`));
+    return searchedWords[number].some((setting) => setting === wanted || setting.endsWith(`.${wanted}`));
   }
 
   /* Missing values come last in both directions; equal ones keep the order of the study file. */
