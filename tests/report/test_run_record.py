@@ -293,9 +293,7 @@ def test_scores_of_single_factors_and_losses_without_scores_stand_in_tables(tmp_
     assert list(others) == ["By factor", "Images drawn from concepts"]
     without = {"test": {"scores": {}, "losses": {"test/reconstruction": 190.5}}}
     run = read_run(write_run(tmp_path / "decoder", scores=without))
-    assert run.others == {
-        "Losses": Table(["loss", "value"], [["reconstruction", "190.500"]])
-    }
+    assert run.others == {"Losses": Table(["loss", "value"], [["reconstruction", "190.500"]])}
 
 
 def test_likelihoods_stand_in_one_table(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from jsonargparse import Namespace
 from lightning.fabric.plugins import CheckpointIO
 from lightning.fabric.utilities.exceptions import MisconfigurationException
 from lightning.pytorch import Trainer
-from lightning.pytorch.callbacks import EarlyStopping, ModelCheckpoint, ProgressBar, Timer
+from lightning.pytorch.callbacks import ModelCheckpoint, ProgressBar
 from lightning.pytorch.cli import (
     ArgsType,
     LightningArgumentParser,
@@ -53,6 +53,7 @@ from dislab.cli.run_settings import (
     images_of,
     name_of_data,
 )
+from dislab.cli.training_limits import check_limits, ending
 from dislab.cli.training_options import sets
 from dislab.cli.training_parser import (
     DEFAULTS,
@@ -110,8 +111,8 @@ class TrainingCLI(LightningCLI):
     _results: Path | None = None
     """The folder of the results of a finished run."""
 
-    steps: int | None = None
-    """Optimiser steps of the training that has just ended."""
+    longer: str = ""
+    """Option to train longer, where a limit has just ended training."""
 
     outcome: tuple[tuple[str, str], ...] = ()
     """Rows on why training ended, and its best checkpoint."""
@@ -190,7 +191,8 @@ class TrainingCLI(LightningCLI):
             check_model_names(checkpoint, stored)
             if self.command == "fit":
                 check_resumable(checkpoint, stored)
-                self._check_steps(stored["global_step"], config)
+                run = str(config["resume"] or checkpoint)
+                check_limits(stored, config["trainer"], run, "trainer" in self._changed)
             self._model_settings = flat(config["model"])
             self._take_model(stored.get("hyper_parameters") or {})
 
@@ -239,17 +241,6 @@ class TrainingCLI(LightningCLI):
         folder = run / OTHER_DATA / name_of_data(here)
         rank_zero_info(f"Results go into {folder}, as the data differ from the run's: {listed}")
         return folder
-
-    def _check_steps(self, trained: int, config: Namespace) -> None:
-        """Refuses to continue a run to fewer steps than it has, and notes if none are left."""
-        max_steps, run = config["trainer"]["max_steps"], config["resume"] or config["ckpt_path"]
-        if 0 <= max_steps < trained:
-            raise InputError(
-                f"trainer.max_steps is {max_steps}, and the run has {trained} steps already; all "
-                f"steps count, so give more than {trained}"
-            )
-        if max_steps == trained:
-            rank_zero_info(f"{run} has all of its {trained} steps; no training is left to do.")
 
     def before_instantiate_classes(self) -> None:
         """Checks the settings, and fills in those that depend on the command or the machine."""
@@ -467,7 +458,8 @@ class TrainingCLI(LightningCLI):
         if self.is_rehearsal():
             return
         best = self._best()
-        self.steps, self.outcome = self.trainer.global_step, tuple(_outcome(self.trainer, best))
+        reason, self.longer = ending(self.trainer)
+        self.outcome = tuple(_outcome(self.trainer, best, reason))
         if not self.config["then_test"]:
             return
         stage = scored_stage(self.datamodule)
@@ -543,9 +535,9 @@ class TrainingCLI(LightningCLI):
         return new_run(Path(config["runs"]), config["name"])
 
 
-def _outcome(trainer: Trainer, best: Best | None) -> Iterator[tuple[str, str]]:
+def _outcome(trainer: Trainer, best: Best | None, reason: str) -> Iterator[tuple[str, str]]:
     """Why training ended and, with a monitor, its best checkpoint."""
-    yield "ended", f"step {trainer.global_step}: {_reason(trainer)}"
+    yield "ended", f"step {trainer.global_step}: {reason}"
     if best is not None:
         text = f"{best.path} ({best.monitor} {best.score:.5g}), which all commands read unless "
         yield "best", text + "--checkpoint last is given"
@@ -553,23 +545,6 @@ def _outcome(trainer: Trainer, best: Best | None) -> Iterator[tuple[str, str]]:
         if best is None and (monitor := getattr(callback, "monitor", None)):
             text = "none kept, as checkpoint.save_top_k is 0 or nothing was saved yet"
             yield "best", f"{text} ({monitor})"
-
-
-def _reason(trainer: Trainer) -> str:
-    """Why training ended."""
-    callbacks = trainer.callbacks  # type: ignore[attr-defined]  # set by name
-    for callback in callbacks:
-        if isinstance(callback, Timer) and (callback.time_remaining() or 1) <= 0:
-            return "trainer.max_time is over"
-    if trainer.should_stop:
-        for callback in callbacks:
-            text = getattr(callback, "stopping_reason_message", None)
-            if isinstance(callback, EarlyStopping) and text:
-                return f"EarlyStopping: {text.removesuffix(' Signaling Trainer to stop.')}"
-        return "a callback stopped it"
-    if trainer.global_step >= trainer.max_steps >= 0:
-        return "trainer.max_steps is reached"
-    return "trainer.max_epochs is reached"
 
 
 def _check_unused(folder: Path) -> None:

@@ -123,8 +123,8 @@ def _rows(cli: TrainingCLI) -> Iterator[tuple[str, str]]:
         yield "page", f"{folder / PAGE} (open it in a browser)"
     if any(folder.glob("events.out.tfevents.*")):
         yield "curves", f"tensorboard --logdir {run}"
-    if steps := cli.steps:
-        commands = [f"dislab fit --resume {run} --trainer.max_steps {2 * steps}   # train longer"]
-        if cli.model.has_codes:
-            commands.insert(0, f"dislab encode {run}   # its codes as arrays")
+    if cli.outcome:
+        commands = [f"dislab encode {run}   # its codes as arrays"] if cli.model.has_codes else []
+        if cli.longer:
+            commands.append(f"dislab fit --resume {run} {cli.longer}   # train longer")
         yield from zip(("next", ""), commands, strict=False)

@@ -1,0 +1,88 @@
+"""Limits of training: which of them ended it, and whether a run may go on to a new one."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import lightning.pytorch as pl
+from jsonargparse import Namespace
+from lightning.pytorch.callbacks import EarlyStopping, Timer
+from lightning.pytorch.utilities import rank_zero_info
+
+from dislab.errors import InputError
+
+
+def check_limits(
+    stored: Mapping[str, Any], settings: Namespace, run: str, asks_for_more: bool
+) -> None:
+    """Notes if a run has no training left within its limits.
+
+    Args:
+        stored: Content of the checkpoint from which training goes on.
+        settings: The section `trainer` of the configuration.
+        run: The run, for messages.
+        asks_for_more: Whether this section differs from that of the run.
+
+    Raises:
+        InputError: The run has more steps than the limit, or has reached another limit than the
+            one that is raised.
+    """
+    steps, most = stored["global_step"], settings["max_steps"]
+    if 0 <= most < steps:
+        raise InputError(
+            f"trainer.max_steps is {most}, and the run has {steps} steps already; all steps count, "
+            f"so give more than {steps}"
+        )
+    if most == steps:
+        rank_zero_info(f"{run} has all of its {steps} steps; no training is left to do.")
+        return
+    for name, limit, spent in _spent(stored, settings):
+        if asks_for_more:
+            raise InputError(
+                f"trainer.{name} is {limit}, and the run has trained for {spent} already, all of "
+                f"which count; give more by --trainer.{name}"
+            )
+        rank_zero_info(
+            f"{run} has trained for {spent}, and trainer.{name} is {limit}; no training is left "
+            f"to do, unless --trainer.{name} is more."
+        )
+
+
+def ending(trainer: pl.Trainer) -> tuple[str, str]:
+    """Why training ended, and the option that doubles the limit; empty where there is none."""
+    callbacks = trainer.callbacks  # type: ignore[attr-defined]  # set by name
+    for callback in callbacks:
+        if isinstance(callback, Timer) and (callback.time_remaining() or 1) <= 0:
+            twice = _clock(2 * callback.time_elapsed())
+            return "trainer.max_time is over", f"--trainer.max_time {twice}"
+    if trainer.should_stop:
+        for callback in callbacks:
+            text = getattr(callback, "stopping_reason_message", None)
+            if isinstance(callback, EarlyStopping) and text:
+                return f"EarlyStopping: {text.removesuffix(' Signaling Trainer to stop.')}", ""
+        return "a callback stopped it", ""
+    if trainer.global_step >= trainer.max_steps >= 0:
+        return "trainer.max_steps is reached", f"--trainer.max_steps {2 * trainer.global_step}"
+    return "trainer.max_epochs is reached", f"--trainer.max_epochs {2 * trainer.current_epoch}"
+
+
+def _spent(stored: Mapping[str, Any], settings: Namespace) -> list[tuple[str, str, str]]:
+    """Names and values of the limits that a run has reached, and what it has spent of each."""
+    reached = []
+    epochs, most = stored["loops"]["fit_loop"]["epoch_progress"]["current"]["completed"], -1
+    if settings["max_epochs"] is not None:
+        most = settings["max_epochs"]
+    if 0 <= most <= epochs:
+        reached.append(("max_epochs", str(most), f"{epochs} epoch{'s' if epochs != 1 else ''}"))
+    if settings["max_time"] is not None:
+        spent = stored["callbacks"].get("Timer", {}).get("time_elapsed", {}).get("train", 0)
+        limit = Timer(settings["max_time"]).time_remaining()
+        if limit is not None and spent >= limit:
+            reached.append(("max_time", _clock(limit), _clock(spent)))
+    return reached
+
+
+def _clock(time: float) -> str:
+    """Seconds as days, hours, minutes and seconds, such as 00:12:00:00."""
+    minutes, seconds = divmod(round(time), 60)
+    hours, minutes = divmod(minutes, 60)
+    return ":".join(f"{part:02d}" for part in (*divmod(hours, 24), minutes, seconds))

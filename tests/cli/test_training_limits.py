@@ -1,0 +1,59 @@
+"""The limit that ended a run is the one that `fit --resume` has to raise."""
+
+import re
+from pathlib import Path
+
+import pytest
+from tests.small_runs import small_config
+
+from dislab.cli import main
+from dislab.runs import read_checkpoint
+
+CONFIG = small_config("blob", "{evaluate: {metrics: {}}, trainer: {max_steps: -1}}")
+RUN = "runs/small/version_0"
+GO_ON = re.compile(rf"dislab (fit --resume {RUN} \S+ \S+)")
+
+
+@pytest.mark.parametrize(
+    ("limit", "value", "reason"),
+    [
+        ("max_epochs", "1", "trainer.max_epochs is reached"),
+        ("max_time", "00:00:00:01", "trainer.max_time is over"),
+        ("max_steps", "2", "trainer.max_steps is reached"),
+    ],
+)
+def test_a_run_goes_on_by_the_command_that_its_end_shows(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
+    limit: str,
+    value: str,
+    reason: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("small.yaml").write_text(CONFIG)
+    assert main(["fit", "--config=small.yaml", f"--trainer.{limit}={value}"]) == 0
+    output = capfd.readouterr().out
+    assert reason in output
+    longer = GO_ON.search(output)
+    assert longer is not None
+    assert f"--trainer.{limit}" in longer[1]
+
+    def steps() -> int:
+        trained: int = read_checkpoint(f"{RUN}/checkpoints/last.ckpt")["global_step"]
+        return trained
+
+    before = steps()
+    caplog.clear()
+    assert main(["fit", "--resume", RUN]) == 0
+    assert "no training is left to do" in caplog.text
+    assert steps() == before
+
+    if limit != "max_steps":  # another limit does not help
+        assert main(["fit", "--resume", RUN, "--trainer.max_steps=100000"]) == 2
+        assert f"give more by --trainer.{limit}" in capfd.readouterr().err
+        assert steps() == before
+
+    assert main(longer[1].split()) == 0
+    assert steps() > before
