@@ -169,6 +169,8 @@ def test_a_sheet_shows_the_images_themselves() -> None:
 @pytest.mark.parametrize(
     ("args", "message"),
     [
+        (["show"], "NAME must be given; write dislab data show NAME; `dislab data list` has the"),
+        (["prepare"], "NAME must be given; write dislab data prepare NAME"),
         (["lst"], "dislab data has no action 'lst' (did you mean list?); it has list, prepare"),
         (
             ["list", "--jsn"],
@@ -232,7 +234,7 @@ def test_mistakes_end_with_one_line_and_status_two(
     assert not cache.exists()  # nothing is prepared for a command that cannot end well
 
 
-@pytest.mark.parametrize("args", [[], ["--help"], ["show"], ["prepare", "--help"]])
+@pytest.mark.parametrize("args", [[], ["--help"], ["prepare", "--help"]])
 def test_help(args: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["data", *args]) == 0
     assert "dislab data prepare NAME" in capsys.readouterr().out

@@ -253,8 +253,8 @@ START = "no class is named; begin with the configuration of a method and put oth
             NESTED.format(reason="Expected a dot import path string: Adamm").replace(
                 "regularizers", "optimizer"
             ),
-            "model.optimizer: no optimiser is named Adamm (did you mean Adam?); optimisers are "
-            "classes of torch.optim, such as torch.optim.Adam",
+            "model.optimizer: no optimiser is named Adamm (did you mean Adam?); it is a "
+            "class of torch.optim, such as torch.optim.Adam",
         ),
         ("Unexpected config: model:\n", "the configuration sets no value; it says 'model:'"),
         ("something new\nwith two lines", "something new with two lines"),

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+import torch
 import yaml
 
 from dislab.cli import main
@@ -30,6 +31,20 @@ def test_the_state_of_a_run(tmp_path: Path, is_scored: bool, diverged: bool, sta
     found = {"score.mig": [0.5], "score.kl": [7.0], "score.mig/chance": [0.1]}
     scores = found if is_scored else {}
     assert table.to_dict("list") == {"seed": [3], "state": [state], **scores}
+
+
+@pytest.mark.parametrize(
+    ("steps", "state"), [(None, "unfinished"), (7, "unfinished"), (8, "not scored")]
+)
+def test_a_run_without_scores_is_unfinished_until_its_last_step(
+    tmp_path: Path, steps: int | None, state: str
+) -> None:
+    (tmp_path / "config.yaml").write_text("model: {class_path: VAE}\ntrainer: {max_steps: 8}\n")
+    if steps is not None:
+        (tmp_path / "checkpoints").mkdir()
+        stored = {"global_step": steps, "state_dict": {}, "pytorch-lightning_version": "2.6.0"}
+        torch.save(stored, tmp_path / "checkpoints/last.ckpt")
+    assert compare([tmp_path])["state"].tolist() == [state]
 
 
 def test_runs_are_named_by_their_methods(tmp_path: Path) -> None:

@@ -191,3 +191,13 @@ def test_configurations_are_files_or_names(tmp_path: Path) -> None:
     path.write_text("base: [betavea]\n")
     with pytest.raises(InputError, match=r"no configuration \(did you mean betavae\?\)"):
         read_study_file(path)
+
+
+def test_a_run_starts_from_a_configuration(tmp_path: Path) -> None:
+    path = tmp_path / "study.yaml"
+    path.write_text("axes: {model.latent_dim: [1, 2]}\n")
+    with pytest.raises(InputError, match=r"the runs with model\.latent_dim 1 start from no config"):
+        read_study_file(path).groups()
+    path.write_text("axes: {method: {a: {config: betavae}, b: {model.latent_dim: 2}}}\n")
+    with pytest.raises(InputError, match="the runs with method b start from no configuration"):
+        read_study_file(path).groups()

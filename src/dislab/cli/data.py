@@ -44,7 +44,11 @@ def run(args: list[str]) -> int:
         return _list(arguments)
     if action == "check":
         return _check(arguments)
-    name, *settings = arguments or ["--help"]
+    if not arguments:
+        raise InputError(
+            f"NAME must be given; write dislab data {action} NAME; `dislab data list` has the names"
+        )
+    name, *settings = arguments
     if name.startswith("-"):
         if name not in ("-h", "--help"):
             raise InputError(f"dislab data {action} takes the name of a data set before {name}")

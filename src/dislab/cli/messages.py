@@ -25,6 +25,9 @@ _NO_MODULE: Final = re.compile(
     r"Problem with given class_path '([^']+)':\s+"
     r"(?:No module named|module '[\w.]+' has no attribute)"
 )
+_NO_ATTRIBUTE: Final = re.compile(
+    r"expects a function or a callable class: module '([\w.]+)' has no attribute '(\w+)'"
+)
 _DENIED: Final = re.compile(r"Importing '([^']+)' is not allowed")
 _UNKNOWN_OPTION: Final = re.compile(r"Option '([^']+)' is not accepted")
 _UNKNOWN_KEY: Final = re.compile(r"Group '([^']+)' does not accept option '([^']+)'")
@@ -59,6 +62,15 @@ _NOISE: Final = re.compile(
     r"^ *(Does not validate|Subtypes:|Errors:|Given value|- Expected a <class 'NoneType'>).*\n?",
     re.MULTILINE,
 )
+OF_TORCH: Final = {
+    "optimizer": ("optimiser", "torch.optim", "torch.optim.Adam"),
+    "scheduler": (
+        "scheduler",
+        "torch.optim.lr_scheduler",
+        "torch.optim.lr_scheduler.CosineAnnealingLR",
+    ),
+}
+"""Settings that take a class of torch: what it is, its module and an example."""
 _GROUP_OF: Final = {"model": "objectives", "data": "datamodules"}
 _HELP: Final = {
     "objectives": "model",
@@ -128,7 +140,9 @@ def explain(
     if match := _NO_NUMBER.search(message):  # numbers may be tensors, which no text names
         return f"{prefix}expected a number; got {match[1]!r}"
     if match := _UNKNOWN_CLASS.search(message) or _NO_MODULE.search(message):
-        return prefix + _unknown_class(match[1], setting)
+        return prefix + unknown_class(match[1], setting)
+    if match := _NO_ATTRIBUTE.search(message):
+        return prefix + unknown_class(".".join(match.groups()), setting)
     if fault := _missing_class(message, setting, file):
         return prefix + fault
     if match := _UNKNOWN_OPTION.search(message):
@@ -197,8 +211,12 @@ def warnings_in_one_line() -> Iterator[None]:
         yield
 
 
-def _base_of(group: str) -> type:
-    """The abstract class that every part of a group derives from."""
+def base_of(group: str) -> type:
+    """The abstract class that every part of a group derives from.
+
+    Args:
+        group: Name of an entry point group without its prefix, such as `encoders`.
+    """
     if group == "callbacks":
         return cast("type", import_module("lightning.pytorch").Callback)
     base = import_module("dislab.base")
@@ -209,7 +227,7 @@ def _base_of(group: str) -> type:
 
 def foreign_base(group: str, cls: type) -> str | None:
     """The fault of a class that does not derive from the base of its group; None if it does."""
-    base = _base_of(group)
+    base = base_of(group)
     if issubclass(cls, base):
         return None
     others = ", ".join(cls_base.__name__ for cls_base in cls.__bases__)
@@ -292,20 +310,24 @@ def _no_specification(value: str, setting: str) -> str:
 
 def _listing(setting: str) -> str:
     """The parts that can be named at a place, as the end of a message."""
-    if (group := _group_of(setting)) is None:
+    if (group := group_of(setting)) is None:
         return ""
     return f"; available {group}: {', '.join(plugin.name for plugin in available(group))}"
 
 
-def _unknown_class(name: str, setting: str) -> str:
-    if setting.rpartition(".")[2] == "optimizer":
-        optim = import_module("torch.optim")
-        names = [cls for cls in dir(optim) if inspect.isclass(getattr(optim, cls))]
-        return (
-            f"no optimiser is named {name}{suggestion(name, names)}; optimisers are classes of "
-            "torch.optim, such as torch.optim.Adam"
-        )
-    group = _group_of(setting)
+def unknown_class(name: str, setting: str) -> str:
+    """Message for a class that does not exist, with the classes that do.
+
+    Args:
+        name: Its name.
+        setting: Dotted name of the setting that takes a class.
+    """
+    if (kind := setting.rpartition(".")[2]) in OF_TORCH:
+        what, home, example = OF_TORCH[kind]
+        classes = inspect.getmembers(import_module(home), inspect.isclass)
+        nearest = suggestion(name.rpartition(".")[2], [cls for cls, _ in classes])
+        return f"no {what} is named {name}{nearest}; it is a class of {home}, such as {example}"
+    group = group_of(setting)
     groups = [group] if group else list(GROUPS)
     names = [plugin.name for each in groups for plugin in available(each)]
     if group and name in names:  # declared, and yet no choice
@@ -364,7 +386,7 @@ def _unknown_option(name: str, class_path: str, setting: str) -> str:
         parameters = _parameters(getattr(import_module(module), attribute))
     except (ImportError, AttributeError, ValueError):
         return f"no setting is named {name!r}"
-    count = _GIVEN.get(_group_of(setting) or "", 0)  # leading arguments that the owner fills in
+    count = _GIVEN.get(group_of(setting) or "", 0)  # leading arguments that the owner fills in
     if setting.endswith(("optimizer", "scheduler")):
         count = 1
     names = [parameter for parameter in parameters[count:] if parameter not in LINKED]
@@ -389,6 +411,8 @@ def _parameters(cls: Any) -> list[str]:
 def _unknown_key(written: str, top_level: Sequence[str]) -> str:
     section, _, setting = written.partition("=")[0].partition(".")
     inside = [key.partition(".")[2] for key in top_level if key.startswith(f"{section}.")]
+    if inside and setting == "help":
+        return f"`dislab fit --help {section}` lists the settings of {section}"
     if inside and setting:
         hint = suggestion(setting, inside) or f"; it has {', '.join(inside)}"
         return f"{section} has no setting {setting!r}{hint}"
@@ -464,7 +488,12 @@ def _choices(text: str) -> list[str]:
     return text[len("Literal[") : -1].replace("'", "").split(", ")
 
 
-def _group_of(setting: str) -> str | None:
+def group_of(setting: str) -> str | None:
+    """The group of the parts that a setting such as `model.encoder` takes; None for no part.
+
+    Args:
+        setting: Dotted name of the setting.
+    """
     keys = setting.split(".")
     if keys[-1] in _GROUP_OF:
         return _GROUP_OF[keys[-1]]

@@ -37,7 +37,7 @@ def run(args: list[str]) -> int:
     path = _file(Path(options.codes), options.checkpoint)
     from dislab.cli.arrays import measured_factors, names_of, read_arrays, write_record
     from dislab.metrics.array_scores import prepare
-    from dislab.metrics.score_table import score_table, title
+    from dislab.metrics.score_table import images_text, score_table, title
 
     _check_outputs(options)
     chosen = None if options.metrics is None else score_choices(options.metrics)
@@ -60,7 +60,7 @@ def run(args: list[str]) -> int:
             groups=groups,
         )
         scores = "the default scores" if chosen is None else ", ".join(map(title, chosen))
-        print(f"Scoring {len(prepared.bank):,} images by {scores} …", file=sys.stderr)
+        print(f"Scoring {images_text(len(prepared.bank))} by {scores} …", file=sys.stderr)
         evaluation = prepared.evaluation(chance=not options.no_chance)
     print(score_table(evaluation.values, evaluation.intervals, {}, evaluation.chance))
     if options.json:

@@ -7,6 +7,7 @@ from typing import Final
 
 from dislab.cli.arguments import help_page, help_width
 from dislab.cli.messages import LINKED, NAMED_PARTS, TYPE_NAMES
+from dislab.cli.part_help import SECTION_CLASSES
 from dislab.errors import InputError, suggestion
 from dislab.plugins import GROUPS, available
 from dislab.storage import text_table
@@ -68,8 +69,8 @@ _DEFAULT: Final = re.compile(r" *Default: ``([^`]*)``\.")
 _BASE: Final = re.compile(r"^Help for --(\S+)\.help=dislab\.base\.(\w+)$", re.MULTILINE)
 _LOGGER: Final = " In dislab, true is the logger that --logger names."
 """What true means for `trainer.logger`, which dislab sets by an option of its own."""
-_CLASSES: Final = {"model": "VAE", "data": "SingleData"}
-"""Sections that hold the settings of a class, and such a class."""
+_GENERAL: Final = ("general", "Settings of every run, in no section")
+"""Name and title of the settings that lie in no section."""
 _INDENT: Final = 24
 _BOOLS: Final = ("True", "False")
 _HEADING: Final = re.compile(r"^(\S.*):$", re.MULTILINE)
@@ -110,13 +111,18 @@ def help_text(command: str, description: str, full: str, section: str) -> str:
         return _common(command, description, sections, full)
     if section not in sections:
         names = [*sections, ALL]
+        if (whole := section.partition(".")[0]) in sections:
+            raise InputError(
+                f"{section} is a setting, and --help takes a section; `dislab {command} --help "
+                f"{whole}` describes the settings of {whole}"
+            )
         raise InputError(
             f"no section of the settings is named {section!r}{suggestion(section, names)}; "
             f"choose one of {', '.join(names)}"
         )
     title, text = sections[section]
     end = ""
-    if name := _CLASSES.get(section):
+    if name := SECTION_CLASSES.get(section):
         end = fill(
             f"The class decides about the settings: `dislab {command} --{section}.help {name}` "
             f"lists those of {name}, `dislab {command} --{section}.help` the classes.",
@@ -132,8 +138,9 @@ def _sections(full: str) -> dict[str, tuple[str, str]]:
     for title, text in zip(pieces[::2], pieces[1::2], strict=True):
         first = re.search(r"^ +--(\w+)[. ]", text, re.MULTILINE)
         hidden = title in ("options", "Linked arguments") or (first and first[1] == "ckpt_path")
-        if first and not hidden and first[1] not in sections:
-            sections[first[1]] = (title, text.strip("\n"))
+        name, title = _GENERAL if title == "Options" else (first and first[1], title)
+        if name and not hidden and name not in sections:
+            sections[name] = (title, text.strip("\n"))
     return sections
 
 

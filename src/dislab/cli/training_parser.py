@@ -25,6 +25,7 @@ from dislab.callbacks import (
 )
 from dislab.cli import TRAINING
 from dislab.cli.messages import explain
+from dislab.cli.part_help import check_values, part_help, print_part_help
 from dislab.cli.run_settings import CALLBACKS, header
 from dislab.cli.training_help import help_text, settings_text
 from dislab.cli.yaml_input import merged, removals
@@ -90,7 +91,12 @@ class Parser(LightningArgumentParser):
             others: Further arguments of jsonargparse.
             options: Further options of jsonargparse.
         """
-        return super().parse_args(args and removals(args), *others, **options)
+        if not args:
+            return super().parse_args(args, *others, **options)
+        if (request := part_help(args)) is not None:
+            print_part_help(super().parse_args, *request)
+        check_values(args, self)
+        return super().parse_args(removals(args), *others, **options)
 
     def parse_string(self, content: str, *others: Any, **options: Any) -> Any:
         """Parses the text of a configuration file, merged with the settings before it.

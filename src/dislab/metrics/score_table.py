@@ -48,6 +48,8 @@ _COUNT: Final = re.compile(r"(?:^|[._/])(?:active_units|num_active|informative)$
 """Matches names of scores that count latents."""
 _ACRONYM: Final = re.compile(r"[A-Z]{2,}(?![a-z])")
 
+_FEW: Final = 100
+"""Number of images below which scores are called rough."""
 _SPREAD: Final = "Does not see whether a factor is spread over several latents"
 _MIXED: Final = "Does not see whether a latent carries several factors"
 _ARRANGED: Final = "Measures how well factors can be predicted, not how latents share them"
@@ -226,6 +228,19 @@ def title(name: str) -> str:
     ('DCI', 'FactorVAE score')
     """
     return label(f"{name}_score" if name.endswith("_vae") else name)
+
+
+def images_text(count: int) -> str:
+    """The number of images that are scored in words, and that few images make rough scores.
+
+    Args:
+        count: The number.
+
+    >>> images_text(10_000)
+    '10,000 images'
+    """
+    text = f"{count:,} image{'s' if count != 1 else ''}"
+    return f"{text}, so few that scores are rough," if count < _FEW else text
 
 
 def likelihood(name: str) -> tuple[str, str] | None:

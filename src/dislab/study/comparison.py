@@ -34,8 +34,8 @@ def compare(runs: Sequence[str | Path]) -> "pd.DataFrame":
 
     It has the form of `Study.table`, indexed by the run folder. Scores of a plug-in's stage are
     included if it is installed and its record, such as `fairness.json`, has its name. The state is
-    `diverged` if training stopped because a loss became NaN or infinite, `waiting` if there are no
-    scores, and otherwise `finished`.
+    `diverged` if training stopped because a loss became NaN or infinite, `finished` if there are
+    scores, `unfinished` before `trainer.max_steps` steps, and otherwise `not scored`.
 
     Args:
         runs: Run folders.
@@ -72,8 +72,8 @@ def compare(runs: Sequence[str | Path]) -> "pd.DataFrame":
     )
     scores = [_scores(_records(folder)) | _stage_scores(folder) for folder in folders]
     table["state"] = [
-        "diverged" if has_diverged(folder) else "finished" if row else "not scored"
-        for folder, row in zip(folders, scores, strict=True)
+        "diverged" if has_diverged(folder) else "finished" if row else _unscored(folder, config)
+        for folder, config, row in zip(folders, configs, scores, strict=True)
     ]
     columns = dict.fromkeys(name for row in scores for name in row)
     numbers = {name: [row.get(name) for row in scores] for name in columns}
@@ -86,6 +86,18 @@ def published_values(run: Path) -> list[str]:
 
     scores: Mapping[str, Any] = _records(run).get("test", {})
     return literature(run, read_config(run), scores.get("scores", {}))
+
+
+def _unscored(folder: Path, config: Mapping[str, Any]) -> str:
+    """The state of a run without scores, by the steps of its last checkpoint."""
+    from dislab.runs import checkpoint_of, read_checkpoint
+
+    most = (config.get("trainer") or {}).get("max_steps")
+    try:
+        steps = read_checkpoint(checkpoint_of(folder, "last"))["global_step"]
+    except InputError:
+        steps = 0
+    return "unfinished" if isinstance(most, int) and steps < most else "not scored"
 
 
 def _records(folder: Path) -> dict[str, Any]:

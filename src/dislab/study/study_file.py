@@ -24,6 +24,8 @@ _SEARCH: Final = ("sampler", "trials", "maximize", "minimize", "seed")
 _EXAMPLE_SEARCH: Final = "search: {sampler: random, trials: 60, maximize: mig}"
 _RANKED: Final = 5
 """Number of seeds that UDR needs."""
+_STARTS: Final = ("--config=", "--model=", "--model.class_path=")
+"""Arguments of which a run needs one to start from."""
 _KEYS: Final = (
     "name",
     "base",
@@ -129,7 +131,8 @@ class StudyFile:
         An axis that a run does not have is None.
 
         Raises:
-            InputError: An exclusion matches no combination, or no combination remains.
+            InputError: An exclusion matches no combination, no combination remains, or a run starts
+                from no configuration.
         """
         common = tuple(f"--config={path}" for path in self.base)
         rules = [{name: set(labels) for name, labels in rule.items()} for rule in self.exclude]
@@ -150,6 +153,13 @@ class StudyFile:
             raise InputError(f"{self.path}: exclude has {_excerpt(rule)}, which is no combination")
         if not groups:
             raise InputError(f"{self.path}: exclude leaves no run; exclude less")
+        for group in groups:
+            if not any(argument.startswith(_STARTS) for argument in group.arguments):
+                values = ", ".join(f"{name} {value}" for name, value in group.axes.items())
+                raise InputError(
+                    f"{self.path}: the runs with {values} start from no configuration; name one "
+                    "for all runs, such as base: betavae, or one in each value of an axis"
+                )
         return groups
 
 

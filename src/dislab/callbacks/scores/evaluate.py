@@ -23,7 +23,7 @@ from dislab.factors import UNLABELLED, FactorSpace, Indices
 from dislab.functional.checks import check_count
 from dislab.functional.random import host_generator
 from dislab.metrics.evaluation import Evaluation, built
-from dislab.metrics.score_table import score_table, title
+from dislab.metrics.score_table import images_text, score_table, title
 from dislab.metrics.sheet import sheet
 from dislab.naming.settings import checks_settings
 from dislab.report.verdict import verdict
@@ -182,9 +182,9 @@ class Evaluate(ScoreCallback):
         if not module.has_codes or data.factors.names == (UNLABELLED,):
             return ""
         count = min(self.points, len(drawable(data, self.split)))
-        models = [f"{self.untrained} untrained models"] if self.untrained else []
-        others = ", ".join([*models, *self.baselines])
-        text = f"{count:,} images by {', '.join(map(title, self.metrics))}"
+        copies = f"{self.untrained} untrained model{'s' if self.untrained > 1 else ''}"
+        others = ", ".join([*([copies] if self.untrained else []), *self.baselines])
+        text = f"{images_text(count)} by {', '.join(map(title, self.metrics))}"
         return f"{text}; then {others}" if others else text
 
     def score(

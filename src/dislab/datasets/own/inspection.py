@@ -279,8 +279,10 @@ def _columns(rows: list[table_files.Row], file: str, factors: Sequence[str]) -> 
                 warnings.simplefilter("ignore")
                 values = table_files.columns(complete, [name], {})
                 factor = labelled(values, Traits({}, {}, {})).space.factors[0]
-            values_text = f"{factor.values[0]} to {factor.values[-1]}"
-            text = f"{factor.kind}, {len(factor):,} values from {values_text}"
+            text = f"only the value {factor.values[0]}, so scores leave it out"
+            if len(factor) > 1:
+                text = f"{factor.kind}, {len(factor):,} values from {factor.values[0]} to "
+                text += str(factor.values[-1])
         except (InputError, IndexError) as error:
             text = str(error) if complete else "no values"
         gaps = gaps or bool(lacking)

@@ -1,0 +1,65 @@
+"""Help on parts and settings, and options that lack their value."""
+
+import pytest
+
+from dislab.cli import main
+
+BEGUN = ["--config", "betavae"]
+
+
+@pytest.mark.parametrize("begun", [[], BEGUN])
+@pytest.mark.parametrize(
+    ("args", "shown"),
+    [
+        (["--model.encoder.help"], ["encoders:", "MLPEncoder", "--model.encoder.help NAME"]),
+        (["--model.encoder.help", "MLPEncoder"], ["--model.encoder.hidden"]),
+        (["--model.encoder.help=MLPEncoder"], ["--model.encoder.hidden"]),
+        (["--data.dataset.help"], ["datasets:", "Shapes3D"]),
+        (["--data.dataset.help", "Shapes3D"], ["--data.dataset.look"]),
+        (["--model.regularizers.help"], ["regularizers:", "TotalCorrelation"]),
+        (["--model.optimizer.help", "torch.optim.Adam"], ["--model.optimizer.lr"]),
+    ],
+)
+def test_parts_are_described_with_and_without_a_configuration(
+    capfd: pytest.CaptureFixture[str], begun: list[str], args: list[str], shown: list[str]
+) -> None:
+    with pytest.raises(SystemExit, match="0"):
+        main(["fit", *begun, *args])
+    output = capfd.readouterr().out
+    assert all(text in output for text in shown), output
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["--model.latent_dim"], "--model.latent_dim has no value; write --model.latent_dim VALUE"),
+        (["--data.batch_size", "--name", "x"], "--data.batch_size has no value"),
+        (["--trainer.devices"], "--trainer.devices has no value; write --trainer.devices VALUE"),
+        (["--name"], "--name has no value"),
+        (["--trainer.help"], "`dislab fit --help trainer` lists the settings of trainer"),
+        (["--help", "trainer.max_steps"], "`dislab fit --help trainer` describes the settings of"),
+        (["--model.latent_dim.help"], "`dislab fit --model.help VAE` describes the settings"),
+        (["--model.optimizer.help"], "needs a class of torch.optim, such as torch.optim.Adam"),
+        (["--model.encoder.help", "MLPEncodr"], "model.encoder: no part is named MLPEncodr (did"),
+        (["--model.optimizer", "torch.optim.Adom"], "torch.optim.Adom (did you mean Adam?)"),
+        (
+            ["--model.scheduler", "torch.optim.lr_scheduler.StepRL"],
+            "model.scheduler: no scheduler is named torch.optim.lr_scheduler.StepRL (did you mean "
+            "StepLR?); it is a class of torch.optim.lr_scheduler",
+        ),
+    ],
+)
+def test_what_is_missing_is_named_by_its_whole_name(
+    capfd: pytest.CaptureFixture[str], args: list[str], message: str
+) -> None:
+    assert main(["fit", *BEGUN, *args]) == 2
+    assert message in capfd.readouterr().err
+
+
+def test_settings_in_no_section_have_one_in_the_help(capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="0"):
+        main(["fit", "--help", "general"])
+    assert "--seed_everything" in capfd.readouterr().out
+    with pytest.raises(SystemExit, match="0"):
+        main(["fit", "--help"])
+    assert "Sections of the settings: general, trainer, model" in capfd.readouterr().out
