@@ -1,23 +1,27 @@
 """Tables and pictures of docs/results/darla.md, from agents that have been trained and tested.
 
+python benchmarks/darla.py --study studies/darla_finger --agents agents/darla_finger
 python benchmarks/darla.py --study studies/darla_laptop --agents agents/darla_laptop
 
 Where dislab-control is installed, after the commands of that page; in the folder in which they ran.
-Writes benchmarks/results/darla_laptop.json and docs/images/results/darla_curves.png; from the file
-`study_figures.py` draws the returns.
+Writes benchmarks/results/NAME.json and docs/images/results/NAME_curves.png for the NAME of the
+study; from the file `study_figures.py` draws the returns.
 """
 
 import argparse
 import csv
 import json
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pandas as pd
 import torch
+from gymnasium.spaces import Box
 from matplotlib.figure import Figure
+from scipy.stats import t, ttest_ind
 from sklearn.linear_model import RidgeCV
 from sklearn.metrics import r2_score
 from sklearn.pipeline import make_pipeline
@@ -26,19 +30,48 @@ from sklearn.preprocessing import StandardScaler
 from dislab.runs import versions
 from dislab.storage.writing import atomic
 from dislab.study import Study
+from dislab.study.statistics import holm
 from dislab_control.agent_config import read_config
 from dislab_control.agent_progress import PROGRESS
 from dislab_control.observations import observer
-from dislab_control.returns import pooled_returns
+from dislab_control.returns import pool, read_returns
 from dislab_control.stages import FOLDER
-from dislab_control.world import States
+from dislab_control.world import States, World
 from dislab_control.worlds import world_of
 from hardware import processor
 
 ROOT: Final = Path(__file__).parents[1]
-RESULT: Final = ROOT / "benchmarks/results/darla_laptop.json"
+RESULTS: Final = ROOT / "benchmarks/results"
 PICTURES: Final = ROOT / "docs/images/results"
-DOMAINS: Final = ("source", "target", "new-wall-hue", "new-object-hue", "wall-equals-object")
+
+
+class Experiment(NamedTuple):
+    """What an experiment is about.
+
+    Attributes:
+        world: Name of the world.
+        domains: Its domains, the source first.
+        seen: Columns of `World.seen` that a probe predicts.
+    """
+
+    world: str
+    domains: tuple[str, ...]
+    seen: slice
+
+
+EXPERIMENTS: Final = {
+    "darla_laptop": Experiment(
+        "SeekAvoid",
+        ("source", "target", "new-wall-hue", "new-object-hue", "wall-equals-object"),
+        slice(8),  # presence, bearing and distance of the nearest ball and cube
+    ),
+    "darla_finger": Experiment(
+        "FingerReach",
+        ("source", "new-cube-hue", "new-cube-place"),
+        slice(6, 10),  # position of the cube, and vector from the tip to it
+    ),
+}
+"""By the name of the study."""
 NAMES: Final = {
     "factors": "true factors",
     "darla": "DARLA: β-VAE_DAE",
@@ -50,10 +83,9 @@ NAMES: Final = {
 }
 """Names of representations on the page, by name of the encoder or of the observations."""
 
-
+BLIND: Final = ("factors", "pixels")
+"""Representations that no model makes."""
 FRAMES: Final = 3000
-OBJECTS: Final = 8
-"""Columns of what is seen: presence, bearing and distance of the nearest ball and cube."""
 SCORES: Final = {
     "score.mig": "MIG",
     "score.dci_hgbt_disentanglement": "DCI D",
@@ -73,50 +105,71 @@ def agents_of(study: Study, folder: Path) -> dict[str, list[Path]]:
     return {name: folders[name] for name in NAMES if folders.get(name)}
 
 
-def returns_of(agents: dict[str, list[Path]]) -> dict[str, dict[str, dict[str, Any]]]:
-    """Pooled returns of each representation, by domain."""
-    pooled = {name: list(pooled_returns(folders).values()) for name, folders in agents.items()}
-    return {name: domains for name, (domains,) in pooled.items()}
+def shares_of(folders: list[Path]) -> dict[str, list[float]]:
+    """The share of its return that each agent keeps, by new domain; none if one earns nothing."""
+    tables = [read_returns(folder) for folder in folders]
+    shares: dict[str, list[float]] = {}
+    for table in tables:
+        for domain, row in table.items():
+            if row["ratio"] is not None:
+                shares.setdefault(domain, []).append(row["ratio"])
+    return {domain: each for domain, each in shares.items() if len(each) == len(tables)}
 
 
-def states_of(domain: str, seed: int) -> States:
+def states_of(world: World, seed: int) -> States:
     """States that an agent meets that acts at random."""
-    world = world_of("SeekAvoid", {"domain": domain})
     draws = [np.random.default_rng((seed, copy)) for copy in range(100)]
     states = np.concatenate([world.start(generator) for generator in draws])
     actions, frames = np.random.default_rng(seed), []
     while len(frames) * len(draws) < FRAMES:
         for _ in range(EACH):
-            chosen = actions.integers(world.actions.n, size=len(draws))
-            states = world.step(states, chosen, draws).states
+            states = world.step(states, random_actions(world, actions, len(draws)), draws).states
         frames.append(states)
     return np.concatenate(frames)
 
 
-def probes_of(encoders: dict[str, tuple[str, Path]]) -> dict[str, dict[str, float]]:
-    """R² of what is seen of the nearest ball and cube, by ridge regression on the representation.
+def random_actions(world: World, generator: np.random.Generator, count: int) -> np.ndarray:
+    """Actions drawn uniformly."""
+    space = world.actions
+    if isinstance(space, Box):
+        return generator.uniform(space.low, space.high, (count, *space.shape))
+    return generator.integers(space.n, size=count)
 
-    Learnt on frames of the source, tested on others there and in each new domain.
+
+def probes_of(
+    experiment: Experiment, encoders: dict[str, list[tuple[str, Path]]]
+) -> dict[str, dict[str, float]]:
+    """R² of what is seen of objects, by ridge regression on the representation.
+
+    Learnt on frames of the source, tested on others there and in each new domain; the mean over the
+    encoders of a kind.
     """
-    test_states = {domain: states_of(domain, 1) for domain in DOMAINS}
-    train_states = states_of("source", 0)
+    worlds = {
+        domain: world_of(experiment.world, {"domain": domain}) for domain in experiment.domains
+    }
+    test_states = {domain: states_of(world, 1) for domain, world in worlds.items()}
+    train_states = states_of(worlds["source"], 0)
+    seen = {
+        domain: worlds[domain].seen(states)[:, experiment.seen]
+        for domain, states in test_states.items()
+    }
     probes: dict[str, dict[str, float]] = {}
-    for name, encoder in encoders.items():
-        worlds = {domain: world_of("SeekAvoid", {"domain": domain}) for domain in DOMAINS}
-        eyes = {domain: observer(world, *encoder) for domain, world in worlds.items()}
-        ridge = make_pipeline(StandardScaler(), RidgeCV(np.logspace(-3, 3, 7)))
-        ridge.fit(
-            eyes["source"].observe(train_states), worlds["source"].seen(train_states)[:, :OBJECTS]
-        )
-        probes[name] = {
-            domain: float(
-                r2_score(
-                    worlds[domain].seen(states)[:, :OBJECTS],
-                    ridge.predict(eyes[domain].observe(states)),
-                )
+    for name, group in encoders.items():
+        rows = []
+        for encoder in group:
+            eyes = {domain: observer(world, *encoder) for domain, world in worlds.items()}
+            ridge = make_pipeline(StandardScaler(), RidgeCV(np.logspace(-3, 3, 7)))
+            ridge.fit(
+                eyes["source"].observe(train_states),
+                worlds["source"].seen(train_states)[:, experiment.seen],
             )
-            for domain, states in test_states.items()
-        }
+            rows.append(
+                [
+                    r2_score(seen[domain], ridge.predict(eyes[domain].observe(states)))
+                    for domain, states in test_states.items()
+                ]
+            )
+        probes[name] = dict(zip(worlds, np.mean(rows, axis=0).tolist(), strict=True))
     return probes
 
 
@@ -149,20 +202,115 @@ def cell(summary: dict[str, Any]) -> str:
     return f"{rounded(summary['mean'])} ± {summary['error']:.2f}"
 
 
+def with_interval(value: float, interval: Sequence[float]) -> str:
+    """A number with its interval in brackets."""
+    low, high = map(rounded, interval)
+    return f"{rounded(value)} [{low}, {high}]"
+
+
 def ratio(summary: dict[str, Any]) -> str:
-    """A ratio with its interval."""
+    """The share of the return in the source, with its interval over episodes."""
     if summary["ratio"] is None:
         return "–"
-    low, high = summary["interval"]
-    return f"{rounded(summary['ratio'])} [{rounded(low)}, {rounded(high)}]"
+    return with_interval(summary["ratio"], summary["interval"])
 
 
-def cells(probe: dict[str, float], scores: pd.DataFrame, encoder: str) -> list[str]:
-    """R² in each domain, and the scores of an encoder that the study has trained."""
-    texts = [f"{probe[domain]:.2f}" for domain in DOMAINS]
+def mean_share(shares: Sequence[float]) -> str:
+    """The mean share of several agents, with its interval by Student's distribution."""
+    if not shares:
+        return "–"
+    error = np.std(shares, ddof=1) / len(shares) ** 0.5
+    mean = float(np.mean(shares))
+    return with_interval(mean, t.interval(0.95, len(shares) - 1, mean, error))
+
+
+def difference_rows(
+    shares: dict[str, dict[str, list[float]]], domains: Sequence[str]
+) -> list[list[str]]:
+    """DARLA's mean share less that of every other representation, by Welch's t, for each domain.
+
+    A star: p < .05 after Holm's correction over the representations.
+    """
+    others = [name for name in shares if name != "darla" and shares[name]]
+    columns = []
+    for domain in domains:
+        tests = [
+            ttest_ind(shares["darla"][domain], shares[name][domain], equal_var=False)
+            for name in others
+        ]
+        columns.append(
+            [
+                with_interval(
+                    float(np.mean(shares["darla"][domain]) - np.mean(shares[name][domain])),
+                    test.confidence_interval(0.95),
+                )
+                + ("\\*" if p < 0.05 else "")
+                for name, test, p in zip(
+                    others, tests, holm([test.pvalue for test in tests]), strict=True
+                )
+            ]
+        )
+    return [[NAMES[name], *cells] for name, *cells in zip(others, *columns, strict=True)]
+
+
+def probe_cells(probe: dict[str, float], scores: pd.DataFrame, encoder: str) -> list[str]:
+    """R² in each domain, and the mean scores of encoders that the study has trained."""
+    texts = [rounded(error) for error in probe.values()]
     if encoder not in scores.index:
         return texts + ["–"] * len(SCORES)
-    return texts + [f"{scores.loc[encoder, column]:.2f}" for column in SCORES]
+    return texts + [rounded(scores.loc[encoder, column]) for column in SCORES]
+
+
+def tables_of(
+    experiment: Experiment,
+    agents: dict[str, list[Path]],
+    returns: dict[str, dict[str, dict[str, Any]]],
+    probes: dict[str, dict[str, float]],
+    scores: pd.DataFrame,
+) -> dict[str, Any]:
+    """The tables of the page, by name."""
+    source, *new = experiment.domains
+    tables: dict[str, Any] = {}
+    chance = next(iter(returns.values()))
+    tables["returns"] = {
+        "header": ["representation", source, *new],
+        "rows": [
+            *(
+                [NAMES[name], *(cell(summary[domain]) for domain in (source, *new))]
+                for name, summary in returns.items()
+            ),
+            ["random actions", *(rounded(chance[domain]["random"]) for domain in (source, *new))],
+        ],
+    }
+    shares = {name: shares_of(folders) for name, folders in agents.items()}
+    several = len({read_config(folder).encoder for folder in agents["darla"]}) > 1
+    tables["ratios"] = {
+        "header": ["representation", *new],
+        "rows": [
+            [
+                NAMES[name],
+                *(
+                    mean_share(shares[name].get(domain, [])) if several else ratio(summary[domain])
+                    for domain in new
+                ),
+            ]
+            for name, summary in returns.items()
+        ],
+        "intervals": "means" if several else "episodes",
+    }
+    if several:
+        tables["differences"] = {
+            "header": ["DARLA less", *new],
+            "rows": difference_rows(shares, new),
+            "intervals": "welch",
+        }
+    tables["probes"] = {
+        "header": ["representation", source, *new, *SCORES.values()],
+        "rows": [
+            [NAMES[name], *probe_cells(probe, scores, name)] for name, probe in probes.items()
+        ],
+    }
+    return tables
 
 
 def main() -> None:
@@ -172,44 +320,21 @@ def main() -> None:
     options = parser.parse_args()
     torch.set_num_threads(1)
     study = Study(options.study)
+    name = study.schedule.name
+    experiment = EXPERIMENTS[name]
     agents = agents_of(study, options.agents)
-    returns = returns_of(agents)
-    scores = study.table().set_index("encoder")
-    encoders = {
-        name: (read_config(folders[0]).observations, read_config(folders[0]).encoder)
-        for name, folders in agents.items()
-        if name not in ("factors", "pixels")
-    }
-    probes = probes_of(encoders)
-    chance = next(iter(returns.values()))
-    tables: dict[str, Any] = {}
-    tables["returns"] = {
-        "header": ["representation", *DOMAINS],
-        "rows": [
-            *(
-                [NAMES[name], *(cell(row_values[key]) for key in DOMAINS)]
-                for name, row_values in returns.items()
-            ),
-            ["random actions", *(f"{chance[key]['random']:.2f}" for key in DOMAINS)],
-        ],
-    }
-    tables["ratios"] = {
-        "header": ["representation", *DOMAINS[1:]],
-        "rows": [
-            [NAMES[name], *(ratio(row_values[key]) for key in DOMAINS[1:])]
-            for name, row_values in returns.items()
-        ],
-        "intervals": "episodes",
-    }
-    tables["probes"] = {
-        "header": ["representation", *DOMAINS, *SCORES.values()],
-        "rows": [
-            [NAMES[name], *cells(row_values, scores, name)] for name, row_values in probes.items()
-        ],
-    }
+    returns = {name: pool(folders) for name, folders in agents.items()}
+    eyes: dict[str, list[tuple[str, Path]]] = {}
+    for kind, folders in agents.items():
+        configs = [read_config(folder) for folder in folders if kind not in BLIND]
+        pairs = {(config.observations, config.encoder) for config in configs}
+        if pairs:
+            eyes[kind] = sorted(pairs, key=str)
+    probes = probes_of(experiment, eyes)
+    scores = study.table().groupby("encoder")[list(SCORES)].mean()
+    tables = tables_of(experiment, agents, returns, probes, scores)
     record = {
-        "command": "python benchmarks/darla.py --study studies/darla_laptop --agents "
-        "agents/darla_laptop",
+        "command": f"python benchmarks/darla.py --study studies/{name} --agents agents/{name}",
         "hardware": {"processor": processor(), "threads": 1},
         "versions": {
             **versions(),
@@ -217,15 +342,15 @@ def main() -> None:
         },
         "tables": tables,
         "returns": returns,
+        "shares": {name: shares_of(folders) for name, folders in agents.items()},
         "probes": probes,
     }
-    with atomic(RESULT) as temporary:
+    with atomic(RESULTS / f"{name}.json") as temporary:
         text = json.dumps(record, indent=2, ensure_ascii=False)
         temporary.write_text(text + "\n", encoding="utf-8")
-    PICTURES.mkdir(parents=True, exist_ok=True)
-    curves(agents).savefig(PICTURES / "darla_curves.png", dpi=110)
-    for row_values in tables.values():
-        for row in [row_values["header"], *row_values["rows"]]:
+    curves(agents).savefig(PICTURES / f"{name}_curves.png", dpi=110)
+    for table in tables.values():
+        for row in [table["header"], *table["rows"]]:
             print(" | ".join(row))
         print()
 

@@ -42,6 +42,7 @@ INTERVALS = {
     "runs": "by resampling runs (bootstrap)",
     "means": "of means, by Student's distribution",
     "differences": "by resampling the seeds' differences (bootstrap)",
+    "welch": "of differences of means, by Welch's t",
     "episodes": "by resampling the episodes of these agents (bootstrap)",
     "seeds": "by leaving out one seed at a time (jackknife)",
     "both": "of ρ by resampling runs (bootstrap), of all else by leaving out one seed at a time "

@@ -29,7 +29,7 @@ COMMON: Final = {
         "model.latent_dim N": "number of latents",
         "model.regularizers.kl.beta X": "a weight: NAME.SETTING of a regularizer",
         "data CLASS": "the data module; see --data.help CLASS",
-        "data.dataset CLASS": "the data set, such as Shapes3D",
+        "data.dataset CLASS": "the data set, such as Shapes3D; --data.dataset.help lists all",
         "data.batch_size N": "images of a training step",
     },
     "Training": {

@@ -205,24 +205,35 @@ def pooled_returns(folders: Sequence[Path]) -> dict[str, dict[str, dict[str, Any
     for folder in folders:
         config = dataclasses.replace(read_config(folder), seed=0)
         kinds.setdefault(json.dumps(dataclasses.asdict(config), sort_keys=True), []).append(folder)
-    pooled: dict[str, dict[str, dict[str, Any]]] = {}
-    for same in kinds.values():
-        if len(same) < 2:
-            continue
-        home = read_config(same[0]).domain
-        episodes = [_read_episodes(folder) for folder in same]
-        tables = [read_returns(folder) for folder in same]
-        pooled[str(same[0].parent / same[0].name.rpartition("-")[0])] = {
-            domain: _pooled(
-                [returns[domain] for returns in episodes],
-                [returns[home] for returns in episodes],
-                float(np.mean([table[domain]["random"] for table in tables])),
-                domain == home,
-            )
-            for domain in episodes[0]
-            if all(domain in returns for returns in episodes)
-        }
-    return pooled
+    return {
+        str(same[0].parent / same[0].name.rpartition("-")[0]): pool(same)
+        for same in kinds.values()
+        if len(same) > 1
+    }
+
+
+def pool(folders: Sequence[Path]) -> dict[str, dict[str, Any]]:
+    """Returns of several tested agents together, by domain; fields as in `pooled_returns`.
+
+    Args:
+        folders: Folders of at least two agents of one world, tested with `agent_returns`.
+
+    Raises:
+        InputError: A file of results is missing or damaged.
+    """
+    home = read_config(folders[0]).domain
+    episodes = [_read_episodes(folder) for folder in folders]
+    tables = [read_returns(folder) for folder in folders]
+    return {
+        domain: _pooled(
+            [returns[domain] for returns in episodes],
+            [returns[home] for returns in episodes],
+            float(np.mean([table[domain]["random"] for table in tables])),
+            domain == home,
+        )
+        for domain in episodes[0]
+        if all(domain in returns for returns in episodes)
+    }
 
 
 def _pooled(
