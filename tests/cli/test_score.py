@@ -3,6 +3,7 @@
 import json
 import os
 import pickle
+import re
 import subprocess
 import sys
 from functools import partial
@@ -14,6 +15,7 @@ import pytest
 
 from dislab.cli import main
 from dislab.metrics import DCI, MIG, SAP, evaluate
+from dislab.metrics.score_table import label
 
 SIZES = (3, 4)
 
@@ -43,7 +45,7 @@ def test_the_table_and_the_json_hold_the_scores(
     chance = json.loads(out.read_text())["chance"]["mig"]
     assert [line.split() for line in printed.out.splitlines()][:2] == [
         ["score", "value", "interval", "chance"],
-        ["mig", f"{expected['mig']:.4f}", f"[{low:.4f},", f"{high:.4f}]", f"{chance:.4f}"],
+        ["MIG", f"{expected['mig']:.4f}", f"[{low:.4f},", f"{high:.4f}]", f"{chance:.4f}"],
     ]
     assert printed.err == "Scoring 300 images by MIG, DCI …\n"
     assert picture.read_bytes().startswith(b"\x89PNG")
@@ -285,7 +287,7 @@ def test_a_run_that_predicted_nothing_is_told_how(
 
 
 def table_of(printed: str) -> dict[str, str]:
-    rows = [line.split() for line in printed.splitlines()]
+    rows = [re.split(r"  +", line) for line in printed.splitlines()]
     return {row[0]: row[1] for row in rows if len(row) > 1}
 
 
@@ -302,8 +304,8 @@ def test_scores_take_settings(
     }
     expected = evaluate(**draw(), metrics=builds)
     for name in ("mig", "dci_lasso_disentanglement", "sap_svc"):
-        assert printed[name] == f"{expected[name]:.4f}"
-    assert not {"sap_r2", "dci_hgbt_disentanglement"} & set(printed)
+        assert printed[label(name)] == f"{expected[name]:.4f}"
+    assert not {label("sap_r2"), label("dci_hgbt_disentanglement")} & set(printed)
     metrics = json.loads((tmp_path / "s.json").read_text())["metrics"]
     assert metrics["MIG"]["init_args"]["bins"] == 7
 
@@ -318,7 +320,8 @@ def test_scores_come_from_a_file(
     )
     assert main(["score", str(file), "--metrics", str(chosen), "Modularity"]) == 0
     printed = table_of(capsys.readouterr().out)
-    assert {"coarse/mig", "fine/mig", "mcc_pearson", "modularity"} <= set(printed)
+    names = ("coarse/mig", "fine/mig", "mcc_pearson", "modularity")
+    assert set(map(label, names)) <= set(printed)
 
 
 @pytest.mark.parametrize(
@@ -363,11 +366,11 @@ def test_measured_factors_are_scored_by_their_numbers(
         found = table_of(printed.out)
         expected = expected or found
         assert found == expected
-    assert float(expected["mig"]) > 0.75
+    assert float(expected["MIG"]) > 0.75
     assert main(["score", str(path), "--metrics", "MIG", "--kinds", "x=ordinal", "y=ordinal"]) == 0
     printed = capsys.readouterr()
     assert "warning" not in printed.err
-    assert float(table_of(printed.out)["mig"]) < 0.1
+    assert float(table_of(printed.out)["MIG"]) < 0.1
 
 
 def test_groups_of_columns_are_latents(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -377,4 +380,4 @@ def test_groups_of_columns_are_latents(tmp_path: Path, capsys: pytest.CaptureFix
     args = ["score", str(tmp_path / "codes.npz"), "--metrics", "MIG", "--groups", "0-1", "2,3"]
     assert main(args) == 0
     expected = f"{evaluate(**arrays, metrics='MIG')['mig']:.4f}"
-    assert table_of(capsys.readouterr().out)["mig"] == expected
+    assert table_of(capsys.readouterr().out)["MIG"] == expected

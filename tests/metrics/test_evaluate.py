@@ -336,19 +336,21 @@ def test_too_few_images_for_one_score_are_refused() -> None:
 
 def test_the_table_has_a_column_for_what_is_known() -> None:
     values = {"mig": 0.5, "active_units": 3.0}
-    assert score_table(values, {}, {}).splitlines()[1] == "mig           0.5000"
+    assert (
+        score_table(values, {}, {}).splitlines()[1] == "MIG                                0.5000"
+    )
     lines = score_table(values, {"mig": (0.4, 0.61)}, {"mig": {"mean": 0.1, "std": 0.02}})
     assert [re.split(r"  +", line) for line in lines.splitlines()] == [
         ["score", "value", "interval", "untrained"],
-        ["mig", "0.5000", "[0.4000, 0.6100]", "0.1000 ± 0.0200"],
-        ["active_units", "3"],
+        ["MIG", "0.5000", "[0.4000, 0.6100]", "0.1000 ± 0.0200"],
+        ["Active units (KL above 0.01 nats)", "3"],
     ]
 
 
-def test_a_brief_table_has_words_and_no_repetition() -> None:
+def test_a_table_has_words_and_no_repetition() -> None:
     values = {"dci_hgbt_completeness": 0.5, "dci_hgbt_completeness_unweighted": 0.5}
     values |= {"num_active": 3.0, "sampled/mig": 0.25, "score_train": 0.1}  # alone, so no detail
-    lines = score_table(values, {}, {}, brief=True).splitlines()
+    lines = score_table(values, {}, {}).splitlines()
     assert [re.split(r"  +", line) for line in lines] == [
         ["score", "value"],
         ["DCI completeness", "0.5000"],

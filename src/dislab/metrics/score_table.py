@@ -87,9 +87,11 @@ def score_table(
     untrained: Mapping[str, Mapping[str, Any]],
     chance: Mapping[str, float] = MappingProxyType({}),
     baselines: Mapping[str, Mapping[str, float]] = MappingProxyType({}),
-    brief: bool = False,
 ) -> str:
-    """The scores in aligned columns, one line per score; see `score_rows`.
+    """The scores in words in aligned columns, one line per score; see `score_rows`.
+
+    Scalars that repeat another score in another form, such as its value on the training part, are
+    left out.
 
     Args:
         values: Scalars by name.
@@ -97,13 +99,10 @@ def score_table(
         untrained: Mean and standard deviation of each score over untrained models.
         chance: The chance level of each score that has one.
         baselines: Scores of other codes of the same images, by column name.
-        brief: Whether names are written as words, and scalars that repeat another score in another
-            form, such as its value on the training part, are left out.
     """
-    chosen = {k: v for k, v in values.items() if not (brief and is_detail(k, values))}
+    chosen = {k: v for k, v in values.items() if not is_detail(k, values)}
     rows = score_rows(chosen, intervals, untrained, chance, baselines, "{:.4f}".format)
-    if brief:
-        rows[1:] = [[label(name), *row] for name, *row in rows[1:]]
+    rows[1:] = [[label(name), *row] for name, *row in rows[1:]]
     return "\n".join(text_table(rows, numbers=True))
 
 

@@ -215,9 +215,7 @@ class Evaluate(ScoreCallback):
         if evaluation.values:
             chance, copies = evaluation.chance, floor["scores"]
             parts.append(
-                score_table(
-                    evaluation.values, evaluation.intervals, copies, chance, others, brief=True
-                )
+                score_table(evaluation.values, evaluation.intervals, copies, chance, others)
             )
         if sentence := verdict(record):
             parts.append(fill(sentence, WIDTH))
