@@ -63,3 +63,9 @@ def test_settings_in_no_section_have_one_in_the_help(capfd: pytest.CaptureFixtur
     with pytest.raises(SystemExit, match="0"):
         main(["fit", "--help"])
     assert "Sections of the settings: general, trainer, model" in capfd.readouterr().out
+
+
+@pytest.mark.parametrize("more", [[], ["--print_config"]])
+def test_a_section_holds_settings(capfd: pytest.CaptureFixture[str], more: list[str]) -> None:
+    assert main(["fit", *BEGUN, "--config", "trainer: 100", *more]) == 2
+    assert "trainer is 100; it must hold settings" in capfd.readouterr().err

@@ -25,7 +25,7 @@ from dislab import plugins
 from dislab.cli.checks import check_epoch, check_optimizer, paths_outside
 from dislab.cli.messages import built
 from dislab.cli.run_settings import CALLBACKS
-from dislab.cli.training_cli import TrainingCLI, check_sections, check_settings
+from dislab.cli.training_cli import TrainingCLI, check_settings
 from dislab.cli.yaml_input import check_configurations
 from dislab.errors import (
     BusyError,
@@ -213,7 +213,6 @@ class _Settings(TrainingCLI):
         """Parses arguments of `dislab fit` into settings."""
         check_configurations(args)
         parsed = self.parser.parse_args(list(args))
-        check_sections(parsed)
         for name in ("ckpt_path", "resume", "run"):
             if parsed[name] is not None:
                 raise InputError(

@@ -45,7 +45,6 @@ from dislab.cli.messages import built
 from dislab.cli.monitors import KnownMonitors, check_monitors
 from dislab.cli.process import keep_freed_memory, old_objects_left_alone
 from dislab.cli.run_settings import (
-    SECTIONS,
     KeepConfig,
     changed,
     changes,
@@ -87,7 +86,7 @@ from dislab.runs import (
     trained_alone,
 )
 from dislab.runs.records import OTHER_DATA, scored_stage
-from dislab.yaml_files import parse_yaml, read_mapping, written
+from dislab.yaml_files import parse_yaml, read_mapping
 
 _INTERRUPTED: Final = 130
 """Exit status after Ctrl-C, SIGTERM or SIGHUP."""
@@ -163,7 +162,6 @@ class TrainingCLI(LightningCLI):
     def parse_arguments(self, parser: LightningArgumentParser, args: ArgsType) -> None:
         """Parses the command line, and checks `run`, `resume` and `ckpt_path`."""
         config = self.config = parser.parse_args(cast("list[str]", args))
-        check_sections(config)
         if not isinstance(seed := config["seed_everything"], bool | None):
             check_count("seed_everything", seed, 0, most=2**32 - 1)
         wrong, right = ("run", "resume") if self.command == "fit" else ("resume", "run")
@@ -564,23 +562,6 @@ def _show(trainer: Trainer, shows_bar: bool | None, own_bar: bool) -> None:
             callbacks.remove(callback)
         elif shows_bar is not None:
             callback.show = "bar" if shows_bar else "nothing"
-
-
-def check_sections(config: Namespace) -> None:
-    """Refuses a value in the place of a section's settings.
-
-    Args:
-        config: The settings of a training command, as returned by its parser.
-
-    Raises:
-        InputError: A section holds no settings.
-    """
-    for name in SECTIONS:
-        if not isinstance(value := config[name], Namespace):
-            raise InputError(
-                f"{name} is {written(value)}; it must hold settings, which `dislab fit --help "
-                f"{name}` lists"
-            )
 
 
 def check_settings(config: Namespace) -> None:

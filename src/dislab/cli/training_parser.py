@@ -26,14 +26,14 @@ from dislab.callbacks import (
 from dislab.cli import TRAINING
 from dislab.cli.messages import explain
 from dislab.cli.part_help import check_values, part_help, print_part_help
-from dislab.cli.run_settings import CALLBACKS, header
+from dislab.cli.run_settings import CALLBACKS, SECTIONS, header
 from dislab.cli.training_help import help_text, settings_text
 from dislab.cli.yaml_input import merged, removals
 from dislab.errors import InputError
 from dislab.naming.classes import find_class, find_object
 from dislab.plugins import configurations
 from dislab.runs import LoggerName
-from dislab.yaml_files import is_yaml, parse_yaml, yaml_text
+from dislab.yaml_files import is_yaml, parse_yaml, written, yaml_text
 
 _UNWRITABLE: Final = "Unable to serialize instance"
 """Text that jsonargparse writes in the place of an object."""
@@ -90,13 +90,18 @@ class Parser(LightningArgumentParser):
             args: The arguments.
             others: Further arguments of jsonargparse.
             options: Further options of jsonargparse.
+
+        Raises:
+            InputError: A section holds no settings.
         """
         if not args:
             return super().parse_args(args, *others, **options)
         if (request := part_help(args)) is not None:
             print_part_help(super().parse_args, *request)
         check_values(args, self)
-        return super().parse_args(removals(args), *others, **options)
+        parsed = super().parse_args(removals(args), *others, **options)
+        _check_sections(parsed)
+        return parsed
 
     def parse_string(self, content: str, *others: Any, **options: Any) -> Any:
         """Parses the text of a configuration file, merged with the settings before it.
@@ -154,8 +159,10 @@ class Parser(LightningArgumentParser):
             options: Likewise.
 
         Raises:
-            InputError: A setting is another object that no file holds.
+            InputError: A section holds no settings, or a setting is another object that no file
+                holds.
         """
+        _check_sections(cfg)
         cfg = cfg.clone()
         _leave_defaults_out(cfg)
         text: str = super().dump(cfg, *args, **options)
@@ -197,6 +204,16 @@ class Parser(LightningArgumentParser):
         raise InputError(
             "; ".join(filter(None, (explain(message, keys, command, self._file()), self.origin)))
         ) from ex
+
+
+def _check_sections(config: Namespace) -> None:
+    """Refuses a value in the place of a section's settings, in the settings of a whole run."""
+    for name in SECTIONS if "trainer" in config else ():
+        if not isinstance(value := config[name], Namespace):
+            raise InputError(
+                f"{name} is {written(value)}; it must hold settings, which `dislab fit --help "
+                f"{name}` lists"
+            )
 
 
 def _unknown_as_null(parser: Parser, settings: Any, section: str = "") -> Any:

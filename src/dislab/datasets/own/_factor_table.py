@@ -1,6 +1,7 @@
 """Tables of factor values: CSV or Parquet, one row per image, read as text and then parsed."""
 
 import csv
+import io
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -11,6 +12,7 @@ from dislab.datasets.files.image_files import SUFFIXES
 from dislab.datasets.own._columns import Gapped, is_number, is_word, listing, missing, name_hint
 from dislab.errors import InputError, suggestion
 from dislab.factors import Kind
+from dislab.yaml_files import read_text
 
 _ROW_NUMBERS: Final = re.compile(r"__index_level_\d+__")
 
@@ -145,12 +147,12 @@ def _column(rows: Sequence[Row], name: str, kind: Kind | None) -> Gapped:
 
 
 def _csv(path: Path) -> _Content:
+    text = io.StringIO(read_text(path).removeprefix("\ufeff"), newline="")
     try:
-        with path.open(newline="", encoding="utf-8-sig") as stream:
-            reader = csv.reader(stream)
-            names = [name.strip() for name in next(reader, [])]
-            lines = [(f"line {reader.line_num}", cells) for cells in reader if cells]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        reader = csv.reader(text)
+        names = [name.strip() for name in next(reader, [])]
+        lines = [(f"line {reader.line_num}", cells) for cells in reader if cells]
+    except csv.Error as error:
         raise InputError(f"{path} cannot be read as comma-separated text: {error}") from error
     return names, [line for line, _ in lines], [cells for _, cells in lines]
 
