@@ -132,7 +132,7 @@ def test_the_help_gives_choices_and_defaults(capsys: pytest.CaptureFixture[str])
         (["--hlep"], "no command is named '--hlep' (did you mean --help?)"),
         (["help"], "no command is named 'help' (did you mean dislab --help?)"),
         (["fit", "--config"], "--config/-c has too few values; write --config CONFIG; see dislab"),
-        (["study", "run", "nostudy"], "no file and no configuration is named 'nostudy'; `dislab"),
+        (["study", "run", "nostudy"], "no file and no study is named 'nostudy'; the studies that"),
         (["study", "run"], "STUDY must be given; write dislab study run STUDY; see dislab study"),
         (["study", "run", "quick", "--workers", "x"], "--workers: x is no number of workers; give"),
         (["draw", "run"], "KIND and --out must be given; write dislab draw RUN KIND --out FILE; s"),

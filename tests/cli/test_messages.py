@@ -242,8 +242,7 @@ START = "no class is named; begin with the configuration of a method and put oth
         ),
         (
             "unrecognized arguments: quick",
-            "quick has no option before it; give each configuration by an option of its own, as in "
-            "--config betavae --config quick",
+            "quick has no option before it; write --config quick",
         ),
         (
             "unrecognized arguments: more",

@@ -1,8 +1,11 @@
 """Help on parts and settings, and options that lack their value."""
 
+from pathlib import Path
+
 import pytest
 
 from dislab.cli import main
+from dislab.cli.training_options import with_run
 
 BEGUN = ["--config", "betavae"]
 
@@ -41,6 +44,7 @@ def test_parts_are_described_with_and_without_a_configuration(
         (["--model.latent_dim.help"], "`dislab fit --model.help VAE` describes the settings"),
         (["--model.optimizer.help"], "needs a class of torch.optim, such as torch.optim.Adam"),
         (["--model.encoder.help", "MLPEncodr"], "model.encoder: no part is named MLPEncodr (did"),
+        (["--evaluate.metrics", "MIG"], "got 'MIG'; write it like {mig: MIG, dci: DCI}"),
         (["--model.optimizer", "torch.optim.Adom"], "torch.optim.Adom (did you mean Adam?)"),
         (
             ["--model.scheduler", "torch.optim.lr_scheduler.StepRL"],
@@ -69,3 +73,42 @@ def test_settings_in_no_section_have_one_in_the_help(capfd: pytest.CaptureFixtur
 def test_a_section_holds_settings(capfd: pytest.CaptureFixture[str], more: list[str]) -> None:
     assert main(["fit", *BEGUN, "--config", "trainer: 100", *more]) == 2
     assert "trainer is 100; it must hold settings" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("command", "word", "option"),
+    [
+        ("fit", "run", "--resume"),
+        ("fit", "mine.yaml", "--config"),
+        ("fit", "betavae", "--config"),
+        ("test", "folder", "--run"),
+        ("predict", "mine.yaml", "--config"),
+    ],
+)
+def test_words_that_stand_alone_are_told_their_option(
+    command: str,
+    word: str,
+    option: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run/config.yaml").write_text("model: {class_path: VAE}\n")
+    (tmp_path / "folder").mkdir()
+    assert main([command, word]) == 2
+    message = f"{word} has no option before it; write {option} {word}"
+    assert message in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(("given", "meant"), [([], []), (["run"], ["--run", "run"])])
+def test_a_run_at_first_place_is_that_of_the_option(
+    given: list[str], meant: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run/config.yaml").touch()
+    more = ["--pictures", "false"]
+    assert with_run([*given, *more], "test") == [*meant, *more]
+    assert with_run([*given, *more], "fit") == [*given, *more]

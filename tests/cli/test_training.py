@@ -318,7 +318,7 @@ def test_other_triggers_replace_the_default_one(dislab: Dislab, tmp_path: Path) 
         (["--trainer.max_st=4"], "trainer has no setting 'max_st' (did you mean max_steps?)"),
         (["--seed_everything=-3"], "seed_everything is -3; it must be a whole number"),
         (["--conifg=x"], "no setting at the top level is named 'conifg' (did you mean config?)"),
-        (["quick"], "quick has no option before it; give each configuration by an option of"),
+        (["quick"], "quick has no option before it; write --config quick"),
         (["--config=."], "--config is ., which is a folder; name a file, or a run"),
         (["--trainer.accelerator=tpu"], "only cpu ("),
         (["--trainer.strategy=dpp"], "the trainer does not take accelerator 'cpu', strategy 'dpp'"),

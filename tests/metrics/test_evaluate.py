@@ -382,3 +382,14 @@ def test_factors_are_called_by_the_columns_of_a_table() -> None:
     for names, expected in ((None, ["shape", "x"]), (["a", "b"], ["a", "b"])):
         found = evaluate_fully(codes, factors, metrics=["MIG"], names=names)
         assert list(found.provenance["factors"]) == expected
+
+
+def test_untrained_models_without_a_latent_that_varies_have_no_factor_vae_score() -> None:
+    values = {"factor_vae_score": 0.7, "num_active": 3.0, "mig": 0.2}
+    spread = {"mean": 0.0, "std": 0.0}
+    untrained = dict.fromkeys(values, spread)
+    lines = score_table(values, {}, untrained).splitlines()
+    assert re.split(r"  +", lines[1]) == ["FactorVAE score", "0.7000", "no latent varies"]
+    untrained["num_active"] = {"mean": 1.0, "std": 0.0}
+    lines = score_table(values, {}, untrained).splitlines()
+    assert re.split(r"  +", lines[1]) == ["FactorVAE score", "0.7000", "0.0000 ± 0.0000"]

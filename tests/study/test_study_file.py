@@ -133,6 +133,10 @@ exclude: [{strength: 4, latents: 5}]
         (BASE + "axes: {a: [1, 1]}", "axes.a has 1 twice"),
         (BASE + "axes: {seed_everything: [1, 2]}", "seeds are given by `seeds`"),
         (BASE + "axes: {a: {b: 3}}", "axes.a.b is 3; it must be a mapping"),
+        (
+            "nme: a\nconfig: b",
+            r"no key 'nme' \(did you mean name\?\), 'config' \(did you mean base",
+        ),
         (BASE + "axes: {a: {b: {config: none.yaml}}}", "axes.a.b.config names .*none.yaml"),
         (BASE + "axes: {a: {b: {seed_everything: 1}}}", "sets seed_everything; seeds are"),
         (BASE + "exclude: [{b: 1}]", "b, which is no axis"),

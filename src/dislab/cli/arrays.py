@@ -103,7 +103,10 @@ def space_of(path: Path, arrays: Mapping[str, Any]) -> FactorSpace:
     count = positions.shape[1]
     names = names_of(arrays) or [f"factor_{k}" for k in range(count)]
     if len(names) != count:
-        raise InputError(f"{path}: {len(names)} names for {count} factors: {', '.join(names)}")
+        raise InputError(
+            f"{path}: {len(names)} names for {count} factors: {', '.join(names)}; "
+            "give one for each factor"
+        )
     unknown = {key.removeprefix(_VALUES) for key in arrays if key.startswith(_VALUES)} - {*names}
     if unknown:
         raise InputError(

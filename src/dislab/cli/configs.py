@@ -145,9 +145,22 @@ def find_study(name: str) -> Path:
         InputError: Nothing has the name.
     """
     study = f"studies/{_short(name).removeprefix('studies/')}"
-    if not Path(name).exists() and (path := configuration(study)) is not None:
+    if os.path.exists(name):
+        return Path(name)
+    if path := configuration(study) or configuration(_short(name)):
         return path
-    return _path_of_name(name, required=True) or Path(name)
+    names = [each.removeprefix("studies/") for each in configurations() if _is_study(each)]
+    files = [str(file) for file in Path(name).parent.glob("*.yaml")]
+    hint = suggestion(name, files) or suggestion(study.removeprefix("studies/"), names)
+    raise InputError(
+        f"no file and no study is named {name!r}{hint}; the studies that come with dislab and its "
+        f"plugins are {', '.join(names)}"
+    )
+
+
+def _is_study(name: str) -> bool:
+    """Whether a configuration is a study, rather than that of a run or a part of studies."""
+    return name.startswith("studies/") and name.count("/") == 1
 
 
 def _path_of_name(name: str, required: bool = False) -> Path | None:

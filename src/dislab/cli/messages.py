@@ -8,11 +8,13 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from dislab.cli.arguments import TOO_FEW
 from dislab.errors import InputError, one_line, suggestion
 from dislab.plugins import GROUPS, available, configurations, load, missing_package
+from dislab.yaml_files import is_yaml
 
 if TYPE_CHECKING:
     from jsonargparse import ArgumentParser
@@ -32,7 +34,7 @@ _DENIED: Final = re.compile(r"Importing '([^']+)' is not allowed")
 _UNKNOWN_OPTION: Final = re.compile(r"Option '([^']+)' is not accepted")
 _UNKNOWN_KEY: Final = re.compile(r"Group '([^']+)' does not accept option '([^']+)'")
 _UNRECOGNIZED: Final = re.compile(r"unrecognized arguments: --(\S+)")
-_NO_OPTION: Final = re.compile(r"unrecognized arguments: ([\w.]+)(?:[= ](\S+))?")
+_NO_OPTION: Final = re.compile(r"unrecognized arguments: ([^\s=-][^\s=]*)(?:[= ](\S+))?")
 _NO_SETTINGS: Final = re.compile(r'Unable to load config "(.*)"$')
 _WRONG_TYPE: Final = re.compile(r"Expected an? (.+?)\. Got value: ([^\n]*?)(?=\. Got value: |\n|$)")
 _EXPECTED: Final = re.compile(r"Expected an? (.+)")
@@ -100,6 +102,9 @@ _EXAMPLES: Final = {
     "hold_out": "{shape: [heart], scale: {min: 0.6}}",
     "few_labels": "{count: 100}",
     "correlation": "{factors: [scale, shape], strength: 0.4}",
+    "metrics": "{mig: MIG, dci: DCI}",
+    "regularizers": "{kl: KL}",
+    "predictors": "{gbt: GradientBoosting}",
 }
 """Values of settings whose mapping has a form of its own."""
 
@@ -156,11 +161,8 @@ def explain(
     if match := TOO_FEW.match(message):
         return f"{match[1]} has no value; write {match[1]} VALUE"
     if (match := _NO_OPTION.match(message)) and not match[1].startswith("-"):
-        if (word := match[1].removesuffix(".yaml")) in configurations():
-            return (
-                f"{match[1]} has no option before it; give each configuration by an option of its "
-                f"own, as in --config betavae --config {word}"
-            )
+        if option := _option_of(match[1], command):
+            return f"{match[1]} has no option before it; write {option} {match[1]}"
         if "." not in match[1] and match[1] not in top_level and "=" not in message:
             return (
                 f"{match[1]} has no option before it; write --SETTING {match[1]}, or leave it out"
@@ -172,18 +174,30 @@ def explain(
     if match := _WRONG_TYPE.search(message):
         value = match[2].strip()
         nearest = suggestion(value.strip("'"), _choices(match[1]))
-        return f"{prefix}expected {_type(match[1])}, got {value!r}{nearest}"
+        return f"{prefix}expected {_type(match[1])}, got {value!r}{nearest}{_like(setting)}"
     if match := _NO_VALUE.match(message):
         return f"the configuration sets no value; it says {match[1]!r}"
     if match := _REQUIRED.search(message):
         return _required(match[1], prefix, command)
     if leaves := _LEAF.findall(message):
-        example = _EXAMPLES.get(setting.rpartition(".")[2], "")
         fault = _none_of(leaves, message) or "; ".join(dict.fromkeys(leaves))
         fault = _KEYS.sub(lambda match: f"{match[1].lower()} keys: {match[2]}", fault)
-        return f"{prefix}{fault}{'; write it like ' if example else ''}{example}"
+        return f"{prefix}{fault}{_like(setting)}"
     text = _KEY.sub("", _NOISE.sub("", message)).strip(" :\n")
     return prefix + re.sub(r"\s*\n\s*", " ", text)
+
+
+def _like(setting: str) -> str:
+    """An example of a setting whose values have a form of their own, as the end of a message."""
+    example = _EXAMPLES.get(setting.rpartition(".")[2])
+    return f"; write it like {example}" if example else ""
+
+
+def _option_of(word: str, command: str) -> str:
+    """The option that takes a word that stands alone; empty if no option is likely."""
+    if Path(word).is_dir():
+        return "--resume" if command == "fit" else "--run"
+    return "--config" if is_yaml(word) or word in configurations() else ""
 
 
 def explain_data(message: str) -> str:
@@ -423,8 +437,9 @@ def _unknown_key(written: str, top_level: Sequence[str]) -> str:
         return f"{fault}; use {options}"
     if section in _OF_STUDIES:
         return f"{fault}; this is the file of a study: dislab study run FILE"
-    nearest = suggestion(section, [*sections, "config", "print_config", "help"])
-    return f"{fault}{nearest}; the settings are {', '.join(sections)}"
+    if nearest := suggestion(section, [*sections, "config", "print_config", "help"]):
+        return f"{fault}{nearest}"
+    return f"{fault}; the settings are {', '.join(sections)}"
 
 
 def _elsewhere(name: str, top_level: Sequence[str]) -> list[str]:

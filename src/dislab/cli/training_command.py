@@ -16,7 +16,7 @@ from dislab.base.failures import parts_named
 from dislab.callbacks import RunPage
 from dislab.cli.process import hide_lightnings_notes
 from dislab.cli.training_cli import TrainingCLI
-from dislab.cli.training_options import of_run, written_elsewhere
+from dislab.cli.training_options import of_run, with_run, written_elsewhere
 from dislab.cli.yaml_input import check_configurations
 from dislab.errors import InputError, TrainingError, cannot_write, one_line
 from dislab.functional.runtime import lost_another
@@ -34,6 +34,7 @@ def run(
 
     `section` is the section of the settings that `--help` asks for; empty for the common options.
     """
+    args = with_run(args, command)
     check_configurations(args)
     with _prepared(), ExitStack() as resources:
         cli = TrainingCLI(

@@ -41,6 +41,14 @@ def check_run(args: Sequence[str]) -> None:
         raise no_run(folder)
 
 
+def with_run(args: Sequence[str], command: str) -> list[str]:
+    """The arguments, of which a run folder at first place is that of `--run`, except of `fit`."""
+    first = args[0] if args else "-"
+    if command == "fit" or first.startswith("-") or not Path(first, CONFIG).is_file():
+        return list(args)
+    return ["--run", *args]
+
+
 def of_run(args: Sequence[str], resumes: bool) -> list[str]:
     """The arguments, preceded by the configuration and checkpoint of the named run.
 

@@ -134,7 +134,10 @@ def _numbered(
 def _check_table(table: Tensor, names: Sequence[str], kinds: Mapping[str, str]) -> None:
     """Refuses names and kinds that do not fit the columns, and columns that hold no numbers."""
     if len(names) != table.shape[1]:
-        raise InputError(f"{len(names)} names for {table.shape[1]} factors: {', '.join(names)}")
+        raise InputError(
+            f"{len(names)} names for {table.shape[1]} factors: {', '.join(names)}; "
+            "give one for each factor"
+        )
     if not len(table):
         raise InputError("factors has no rows; give the factors of at least one image")
     if table.is_complex():

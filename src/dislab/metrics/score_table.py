@@ -48,7 +48,7 @@ _COUNT: Final = re.compile(r"(?:^|[._/])(?:active_units|num_active|informative)$
 """Matches names of scores that count latents."""
 _ACRONYM: Final = re.compile(r"[A-Z]{2,}(?![a-z])")
 
-_FEW: Final = 100
+_FEW: Final = 250
 """Number of images below which scores are called rough."""
 _SPREAD: Final = "Does not see whether a factor is spread over several latents"
 _MIXED: Final = "Does not see whether a latent carries several factors"
@@ -141,6 +141,10 @@ def score_rows(
         columns["untrained"] = {
             name: _floor(spread, partial(shown, name)) for name, spread in untrained.items()
         }
+        if untrained.get("num_active", {}).get("mean") == 0:  # the score is then 0 by definition
+            columns["untrained"] |= {
+                name: "no latent varies" for name in untrained if name.startswith("factor_vae")
+            }
     for column, scores in baselines.items():
         columns[column] = {k: shown(k, v) for k, v in scores.items() if v is not None}
     rows = [[name, *(cells.get(name, "") for cells in columns.values())] for name in values]

@@ -44,7 +44,10 @@ def codes_against_factors(
             "give one column of each for a panel"
         )
     if len(names) != codes.shape[1]:
-        raise InputError(f"{len(names)} names for {codes.shape[1]} panels: {', '.join(names)}")
+        raise InputError(
+            f"{len(names)} names for {codes.shape[1]} panels: {', '.join(names)}; "
+            "give one for each panel"
+        )
     figure = Figure(
         figsize=(_SIDE * len(names), _SIDE), dpi=DPI, facecolor="white", layout="constrained"
     )

@@ -237,7 +237,10 @@ def _check_matrix(matrix: Float[np.ndarray, "latent factor"], names: Sequence[st
             f"an array of shape {matrix.shape} is no matrix with values: nothing to draw"
         )
     if len(names) != matrix.shape[1]:
-        raise InputError(f"{len(names)} names for {matrix.shape[1]} factors: {', '.join(names)}")
+        raise InputError(
+            f"{len(names)} names for {matrix.shape[1]} factors: {', '.join(names)}; "
+            "give one for each factor"
+        )
 
 
 def _label(axes: Axes, latents: int, names: Sequence[str], title: str) -> None:

@@ -141,18 +141,19 @@ def _cut(setting: str, room: int = _CELL) -> str:
 def _narrow(
     runs: pd.DataFrame, columns: Sequence[str], measures: Mapping[str, Best]
 ) -> pd.DataFrame:
-    several, scores = len(runs) > 1, headline_measures(measures)
+    scores = headline_measures(measures)
     agreement = [str(column) for column in runs if str(column).startswith(AGREEMENT)]
     heads = labels([*columns, *scores, *agreement])
     table = pd.DataFrame(index=runs.index.map(str))
     for name in columns:
         table[heads[name]] = [_cut(_shown(cell)) for cell in runs[name]]
+    several = {name: runs[name].notna().sum() > 1 for name in scores}
     for name in scores:
         best = runs[name].max() if measures[name] == "highest" else runs[name].min()
         table[heads[name]] = [
             "–"
             if pd.isna(score)
-            else f"{score_text(name, score)}{'*' if several and score == best else ' '}"
+            else f"{score_text(name, score)}{'*' if several[name] and score == best else ' '}"
             for score in runs[name]
         ]
     for name in agreement:

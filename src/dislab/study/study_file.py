@@ -177,12 +177,9 @@ def read_study_file(path: str | Path) -> StudyFile:
             f"{path} is the configuration of a run, not a study: dislab fit --config {path} trains "
             "it; `dislab configs list` has the studies"
         )
-    for key in content:
-        if key not in _KEYS:
-            hint = suggestion(str(key), _KEYS)
-            raise InputError(
-                f"{path}: a study file has no key {key!r}{hint}; it has {', '.join(_KEYS)}"
-            )
+    if unknown := [str(key) for key in content if key not in _KEYS]:
+        listed = ", ".join(f"{key!r}{_meant(key)}" for key in unknown)
+        raise InputError(f"{path}: a study file has no key {listed}; it has {', '.join(_KEYS)}")
     reader = _Reader(path)
     axes = reader.axes(content.get("axes") or {})
     seeds = reader.seeds(content.get("seeds", 1))
@@ -203,6 +200,10 @@ def read_study_file(path: str | Path) -> StudyFile:
         failure=reader.failure(content.get("failure") or {}),
         search=search,
     )
+
+
+def _meant(key: str) -> str:
+    return suggestion("base" if key.startswith("config") else key, _KEYS)
 
 
 class _Reader:
@@ -361,7 +362,11 @@ class _Reader:
             )
 
     def _labelled(self, axis: str, label: object, value: object) -> Setting:
-        settings = dict(self.mapping(value if value is not None else {}, f"{axis}.{label}"))
+        if value is not None and not isinstance(value, Mapping):
+            allowed = "a mapping of settings, such as {model.latent_dim: 10}; the values of one "
+            allowed += "setting make an axis, such as axes: {model.latent_dim: [10, 20]}"
+            raise self._wrong(f"{axis}.{label}", value, allowed)
+        settings = dict(self.mapping(value or {}, f"{axis}.{label}"))
         files, axes = settings.pop("config", None), self.axes(settings.pop("axes", {}))
         paths = self.files(files, f"{axis}.{label}.config") if files is not None else ()
         if SEED in settings:

@@ -49,6 +49,8 @@ def test_images_without_a_table_are_described_and_train(folder: Path) -> None:
     assert lines["sizes"] == "8×6 (4), 64×64 (1)"
     assert lines["modes"] == "RGB (4), L (1)"
     assert lines["equal files"] == "1: sub/1.png = sub/copy.png"
+    [note] = inspection.notes
+    assert note.startswith("equal files may fall into training and test")
     assert lines["other files"] == "notes.txt"
     assert lines["table"].startswith("none")
     conversion = {"side": 64, "fit": "crop", "colour": "rgb", "gaps": "drop"}
@@ -221,9 +223,10 @@ def test_chosen_factors_alone_are_settings_and_need_values(folder: Path) -> None
 
 def test_images_that_are_left_out_are_counted(folder: Path) -> None:
     write(folder, "file,x", "grey.png,1", "sub/0.png,")
-    (note,) = inspect(folder, keep=False).notes
+    note, cut = inspect(folder, keep=False).notes
+    assert cut.startswith("fit: crop cuts the ends off 3 images that are not square")
     assert note == ("gaps: drop leaves out 3 of 4 images, which have no row or lack a value")
-    assert inspect(folder).notes == []
+    assert inspect(folder).notes == [cut]
 
 
 @pytest.mark.parametrize("path", ["nowhere", "empty", "mine/grey.png"])

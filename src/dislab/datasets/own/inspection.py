@@ -108,12 +108,13 @@ def inspect(
         # the unreadable may be just the images that the table leaves out
         if not keep or (unread and _tried(dropping, names, unread)[0] == readable):
             settings = dropping
+    copies = _copies(path, [name for name in names if name not in unread])
     images = [
         ("images", f"{len(names):,}"),
         ("sizes", _counts(f"{width}×{height}" for width, height in sizes.values())),
         ("modes", _counts(modes.values())),
         ("refused", _many(list(unread))),
-        ("equal files", _duplicates(path, [name for name in names if name not in unread])),
+        ("equal files", _many([" = ".join(equal[:3]) for equal in copies])),
     ]
     if foreign := [name for name in others if name not in tables]:
         images.append(("other files", listing(foreign)))
@@ -121,6 +122,14 @@ def inspect(
     if not faults and len(used) < len(names):
         lost = f"{len(names) - len(used):,} of {len(names):,} images"
         notes.append(f"gaps: drop leaves out {lost}, which have no row or lack a value")
+    if copies:
+        notes.append("equal files may fall into training and test; remove all copies but one")
+    if settings.get("fit") == "crop" and settings["table"] is not None:
+        cut = sum(width != height for width, height in sizes.values())
+        notes.append(
+            f"fit: crop cuts the ends off {cut:,} images that are not square; where a column tells "
+            "positions, fit: pad keeps them right"
+        )
     largest = max((max(size) for size in sizes.values()), default=side)
     return Inspection(images, report, settings, faults, notes, largest, len(used))
 
@@ -165,14 +174,14 @@ def _refusals(folder: Path, names: Sequence[str], settings: Mapping[str, Any]) -
     return errors
 
 
-def _duplicates(folder: Path, names: Sequence[str]) -> str:
+def _copies(folder: Path, names: Sequence[str]) -> list[list[str]]:
     """Groups of files with equal bytes."""
     by_size, groups = defaultdict[int, list[str]](list), defaultdict[bytes, list[str]](list)
     for name in names:
         by_size[(folder / name).stat().st_size].append(name)
     for name in (name for similar in by_size.values() if len(similar) > 1 for name in similar):
         groups[hashlib.sha256((folder / name).read_bytes()).digest()].append(name)
-    return _many([" = ".join(equal[:3]) for equal in groups.values() if len(equal) > 1])
+    return [equal for equal in groups.values() if len(equal) > 1]
 
 
 class _Match(NamedTuple):
