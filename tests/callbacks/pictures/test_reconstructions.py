@@ -83,6 +83,21 @@ def test_training_draws_each_validation_and_its_end(
     assert objective.training
 
 
+def test_frequent_validations_draw_ever_less_often(
+    tmp_path: Path,
+    trainer: MakeTrainer,
+    data: DataModule,
+    objective: Objective,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("dislab.callbacks.pictures._picture._SPACING", 6)
+    runner = trainer(callbacks=[Reconstructions(count=2)], max_steps=21, val_check_interval=1)
+    runner.fit(objective, datamodule=data)
+    names = sorted(path.stem for path in (tmp_path / "run" / "images").iterdir())
+    steps = [int(name.rpartition("_")[2]) for name in names if name != "reconstructions"]
+    assert steps == [1, 2, 4, 8, 14, 20]
+
+
 def test_weights_are_drawn_once_until_they_change(
     tmp_path: Path,
     trainer: MakeTrainer,

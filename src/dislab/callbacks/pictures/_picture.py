@@ -27,11 +27,15 @@ Labels = Literal["short", "full", "none"]
 PAGE: Final = 6.75
 """Width in inches of the text of a page with two columns."""
 
+_SPACING: Final = 1_000
+"""Steps after which a validation draws in any case."""
+
 
 class Picture(pl.Callback, ABC):
     """A picture of decoded images, drawn by the first process.
 
-    Every validation during training writes `images/<name>_<steps>.png` into the run folder; the
+    Validations during training write `images/<name>_<steps>.png` into the run folder, if the last
+    such picture is at least 1,000 steps old, or was drawn after at most half of the steps; the
     end of training, `validate` and `test` write `images/<name>.png`. Loggers that take pictures
     (TensorBoard, and those with a `log_image` such as Weights & Biases) get all of them under the
     number of optimiser steps; MLflow gets the files. If the model has not changed since the last
@@ -117,6 +121,13 @@ class Picture(pl.Callback, ABC):
         """Draws the state of a checkpoint."""
         self._publish(trainer, pl_module)
 
+    def _is_due(self, folder: Path, steps: int) -> bool:
+        """Whether the last picture is old enough; small data are validated every few steps."""
+        pictures = (path.stem.rpartition("_")[2] for path in folder.glob(f"{self.name}_*.png"))
+        before = [int(count) for count in pictures if count.isdecimal() and int(count) < steps]
+        last = max(before, default=0)
+        return steps - last >= min(last, _SPACING)
+
     def _publish(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, in_training: bool = False
     ) -> None:
@@ -129,6 +140,8 @@ class Picture(pl.Callback, ABC):
         steps = int(module.steps)
         file = f"{self.name}_{steps:07d}.png" if in_training else f"{self.name}.png"
         path = folder / "images" / file
+        if in_training and not self._is_due(path.parent, steps):
+            return
         tensors = (*module.parameters(), *module.buffers())
         # memory address and version of each tensor; the number of steps covers replayed CUDA
         # graphs, which change weights without raising their version
