@@ -37,7 +37,8 @@ RESULTS = ROOT / "benchmarks" / "results"
 ZOO = ROOT / "plugins" / "dislab-zoo" / "src" / "dislab_zoo" / "files"
 METRICS = ROOT / "docs" / "metrics.md"
 CLAIMS = ROOT / "docs" / "results" / "what_comes_out.md"
-VERDICTS = ("yes", "partly", "undecided", "no", "example", "not tried")
+BY_INTERVAL = "yes, by the interval"
+VERDICTS = ("yes", BY_INTERVAL, "partly", "undecided", "no", "example", "not tried")
 INTERVALS = {
     "runs": "by resampling runs (bootstrap)",
     "means": "of means, by Student's distribution",
@@ -229,7 +230,8 @@ def _tally() -> str:
     count = _counts()["all"]
     return (
         f"**Of {count.total()} claims of papers, each counted once for every study that tries it, "
-        f"{count['yes']} come out in these small models, "
+        f"{count['yes'] + count[BY_INTERVAL]} come out in these small models "
+        f"({count[BY_INTERVAL]} of them by an interval alone), "
         f"{count['partly']} in part and {count['no']} not; {count['undecided']} are undecided, and "
         f"{count['example']} rest on one run of a kind.**"
     )
@@ -244,12 +246,17 @@ def _counts() -> dict[str, Counter[str]]:
         tables = re.findall(rf"{head}((?:\|.*\n)*)", part, re.MULTILINE)
         cells = [row.split(" | ")[1] for row in "".join(tables).splitlines()]
         if cells:
-            counts[part.partition("\n")[0]] = Counter(re.split("[:;,]", cell)[0] for cell in cells)
+            counts[part.partition("\n")[0]] = Counter(map(_verdict, cells))
     counts["all"] = sum(counts.values(), Counter())
     unknown = set(counts["all"]) - set(VERDICTS)
     if unknown:
         sys.exit(f"{CLAIMS} has other verdicts than {', '.join(VERDICTS)}: {', '.join(unknown)}")
     return counts
+
+
+def _verdict(cell: str) -> str:
+    """The verdict at the beginning of a cell; a yes by the interval alone is its own."""
+    return BY_INTERVAL if cell.startswith(BY_INTERVAL) else re.split("[:;,]", cell)[0]
 
 
 def _verdicts() -> str:

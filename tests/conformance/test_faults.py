@@ -258,3 +258,57 @@ def test_the_checks_notice_what_does_not_conform() -> None:
         check_datamodule(lambda: Restarting(DSprites(), batch_size=8, include=SMALL))
     with pytest.raises(AssertionError, match=r"Nothing is no entry point of dislab\.encoders"):
         check_declared("encoders", ["Nothing"])
+
+
+class Bare(Regularizer):
+    """Forgets to begin as a module."""
+
+    def __init__(self, latent_dim: int, train_size: int) -> None:
+        self.latent_dim = latent_dim
+
+    def forward(self, posterior: Posterior, z: Tensor, draws: Draws, step: Tensor) -> Penalty:
+        return Penalty(z.square().mean(), None, {})
+
+
+class Plain(Regularizer):
+    """Has a penalty of its own, by `penalty`."""
+
+    def __init__(self, latent_dim: int, train_size: int, penalty: Any) -> None:
+        super().__init__()
+        self.penalty = penalty
+        self.calls = 0
+
+    def forward(self, posterior: Posterior, z: Tensor, draws: Draws, step: Tensor) -> Penalty:
+        self.calls += 1
+        return Penalty(self.penalty(z, self.calls), None, {})
+
+
+class Without(Regularizer):
+    """Takes no sizes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def forward(self, posterior: Posterior, z: Tensor, draws: Draws, step: Tensor) -> Penalty:
+        return Penalty(z.square().mean(), None, {})
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (partial(Plain, penalty=lambda z, _: z.abs().sum()), "is a mean over the batch"),
+        (
+            partial(Plain, penalty=lambda z, calls: z.abs().mean() * calls),
+            "keeps nothing from call",
+        ),
+        (
+            partial(Plain, penalty=lambda z, _: z.mul_(1.5).abs().mean()),
+            "changes one of them in place",
+        ),
+        (Bare, r"Bare.__init__ calls super\(\).__init__\(\) first"),
+        (Without, "the class takes latent_dim and train_size before its own settings"),
+    ],
+)
+def test_a_regularizer_that_does_not_conform_is_told_why(build: Any, message: str) -> None:
+    with pytest.raises(AssertionError, match=message):
+        check_regularizer(build)

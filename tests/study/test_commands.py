@@ -307,8 +307,14 @@ axes:
 @pytest.mark.parametrize(
     ("named", "message"),
     [
-        ("studies/quik", "is named 'studies/quik' (did you mean studies/quick?)"),
-        ("nowhere.yaml", "is named 'nowhere.yaml'; `dislab configs list` shows"),
+        (
+            "studies/quik",
+            "no study is named 'studies/quik' (did you mean quick?); the studies that",
+        ),
+        (
+            "nowhere.yaml",
+            "no file and no study is named 'nowhere.yaml'; the studies that come with",
+        ),
     ],
 )
 def test_a_study_that_is_not_there(

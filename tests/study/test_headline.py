@@ -13,6 +13,7 @@ from dislab.study.headline import (
     narrow_table,
     text,
     verdict,
+    without_latents,
 )
 from dislab.study.statistics.selection import Best
 
@@ -171,3 +172,18 @@ def test_columns_without_room_follow_below() -> None:
     assert sum(line.startswith("first") for line in lines) == lines.count("") + 1 > 1
     assert all(f"name {number}" in "\n".join(lines) for number in range(9))
     assert any(line.startswith("…") and "/end  0.25" in line for line in lines)
+
+
+def test_runs_without_a_latent_that_varies_are_told_and_leave_chance_alone() -> None:
+    table = runs(2, 2, 0.3).assign(**{"score.factor_vae_score": 0.6, "score.num_active": 3.0})
+    table["score.factor_vae_score/chance"] = 0.5
+    measures = SCORES | {"score.factor_vae_score": "highest"}
+    names = list(measures)
+    assert without_latents(table, names) == ""
+    first = table.index[0]
+    table.loc[first, ["score.factor_vae_score", "score.factor_vae_score/chance"]] = 0.0
+    table.loc[first, "score.num_active"] = 0.0
+    assert without_latents(table, names).startswith(" In 1 run no latent varies, so that the Fac")
+    assert without_latents(table, list(SCORES)) == ""
+    means = headline_table(table, ["method"], measures)
+    assert str(means.loc["chance", "FactorVAE score"]).strip() == "0.500"

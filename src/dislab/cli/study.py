@@ -475,7 +475,13 @@ def _show_end(study: Study) -> int:
 
 def _print_results(study: Study) -> None:
     """Prints the means of the main scores, the verdict, and the commands for more."""
-    from dislab.study.headline import headline_table, text, verdict
+    from dislab.study.headline import (
+        headline_measures,
+        headline_table,
+        text,
+        verdict,
+        without_latents,
+    )
     from dislab.study.summary import chosen_target, measures_of
 
     table, axes = study.titled(study.table()), study.schedule.axes
@@ -484,7 +490,8 @@ def _print_results(study: Study) -> None:
         print(f"\n{_LEGEND}")
         target = chosen_target(None, study.schedule.name, measures)
         print("\n".join(text(headline_table(table, axes, measures, target))))
-        print(f"\n{verdict(table, axes, {target: measures[target]})}")
+        few = without_latents(table, headline_measures(measures))
+        print(f"\n{verdict(table, axes, {target: measures[target]})}{few}")
     print("\nNext:")
     for line in (
         f"dislab study summary {study.path} --out {study.path / 'summary'}  # tables and pictures",

@@ -26,6 +26,9 @@ _INDEX: Final = 40
 _BOLD: Final = "\ue000"
 _END: Final = "\ue001"
 """Characters of no language, which stand for bold text while the rest is escaped."""
+_COUNT: Final = "score.num_active"
+"""Column with the number of latents that vary enough for the FactorVAE score."""
+_FACTOR_VAE: Final = "factor_vae"
 LEVEL: Final = 0.05
 """The corrected p below which a difference counts as supported."""
 
@@ -92,13 +95,34 @@ def headline_table(
     if columns:
         table["best run"] = [_best(group[columns[0]], measures) for group in groups.values()]
     chance = {
-        heads[name]: f"{score_text(name, scored[level].mean())} "
+        heads[name]: f"{score_text(name, _varying_latents(scored, name)[level].mean())} "
         for name in columns
         if (level := f"{name}{CHANCE}") in scored and scored[level].notna().any()
     }
     if chance:
         table.loc["chance"] = [chance.get(name, "") for name in table.columns]
     return table
+
+
+def _varying_latents(runs: pd.DataFrame, name: str) -> pd.DataFrame:
+    """Runs without those in which no latent varies, whose FactorVAE score and its chance are 0."""
+    if _COUNT not in runs or not name.startswith(f"score.{_FACTOR_VAE}"):
+        return runs
+    return runs[runs[_COUNT] != 0]
+
+
+def without_latents(runs: pd.DataFrame, names: Sequence[str]) -> str:
+    """Sentence on runs in which no latent varies; empty if no score of these names suffers.
+
+    Args:
+        runs: Result of `Study.table`.
+        names: Names of measures.
+    """
+    few = max((len(runs) - len(_varying_latents(runs, name)) for name in names), default=0)
+    if not few:
+        return ""
+    verb = "1 run no latent varies" if few == 1 else f"{few} runs no latent varies"
+    return f" In {verb}, so that the FactorVAE score and its chance level are 0 there."
 
 
 def _shown(setting: Any) -> str:

@@ -21,7 +21,7 @@ from dislab.runs import CONFIG
 from dislab.runs.published import is_published, published, without_paths
 from dislab.storage import atomic
 from dislab.study.comparison import flat_settings
-from dislab.study.headline import LEVEL, headline_table, verdict
+from dislab.study.headline import LEVEL, headline_measures, headline_table, verdict, without_latents
 from dislab.study.results import STUDY
 from dislab.study.schedule import read_schedule, study_file_of
 from dislab.study.statistics.text import texts
@@ -117,7 +117,7 @@ def study_page_of(
     content = without_paths(
         {
             "title": study.schedule.name,
-            "summary": _described(study, table),
+            "summary": _described(study, table, shared),
             "headline": _headline(table),
             "verdict": "" if summary is None or study.schedule.search else _verdict(summary),
             "means": None if summary is None else _means(summary, _pages(study, folder)),
@@ -161,10 +161,14 @@ def _summary(study: Study, target: str | None) -> tuple[StudySummary | None, str
         return None, str(error)
 
 
-def _described(study: Study, table: pd.DataFrame) -> str:
-    """Sentence with the number of runs, the axes with their values, and the number of seeds."""
+def _described(study: Study, table: pd.DataFrame, shared: Mapping[str, str]) -> str:
+    """Sentence with the number of runs, what they share, the axes, and the number of seeds."""
     seeds = table["seed"].nunique()
-    parts = [f"{len(table):,} run{'s' * (len(table) != 1)}"]
+    method, data, steps = map(shared.get, ("method", "data.dataset", "trainer.max_steps"))
+    what = f" of {method}" if method else ""
+    what += f" on {data}" if data else ""
+    what += f", {int(steps):,} steps" if steps and steps.isdecimal() else ""
+    parts = [f"{len(table):,} run{'s' * (len(table) != 1)}{what}"]
     for axis in study.schedule.axes:
         values = list(dict.fromkeys(map(str, table[axis].dropna())))
         text = ", ".join(values) if len(values) <= 8 else f"{len(values)} values"
@@ -180,7 +184,9 @@ def _headline(table: pd.DataFrame) -> dict[str, str]:
 
 
 def _verdict(summary: StudySummary) -> str:
-    return verdict(summary.runs, summary.axes, {summary.target: summary.measures[summary.target]})
+    measures = {summary.target: summary.measures[summary.target]}
+    few = without_latents(summary.runs, headline_measures(summary.measures))
+    return verdict(summary.runs, summary.axes, measures) + few
 
 
 def _pages(study: Study, folder: Path) -> dict[str, str]:
@@ -299,6 +305,10 @@ def _cell(value: Any) -> Any:
     return plain if isinstance(plain, int) and not isinstance(plain, bool) else str(plain)
 
 
+_FIRST: Final = ("method", "model", "data", "trainer.max_steps")
+"""Beginnings of the settings that are shown first."""
+
+
 def _settings(runs: Sequence[RunStatus]) -> tuple[dict[str, str], dict[str, dict[str, str]]]:
     """Settings shared by all runs, and the distinguishing settings of each group of runs."""
     groups = {status.run.group.read: status.run.group for status in runs}
@@ -310,7 +320,8 @@ def _settings(runs: Sequence[RunStatus]) -> tuple[dict[str, str], dict[str, dict
         }
         for key, group in groups.items()
     }
-    names = list(dict.fromkeys(name for settings in flat.values() for name in settings))
+    every = dict.fromkeys(name for settings in flat.values() for name in settings)
+    names = sorted(every, key=lambda name: not name.startswith(_FIRST))
     values = {name: {settings.get(name) for settings in flat.values()} for name in names}
     shared = {name: str(next(iter(values[name]))) for name in names if len(values[name]) == 1}
     differ = {

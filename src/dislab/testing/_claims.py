@@ -3,7 +3,7 @@
 import io
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stderr, redirect_stdout
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 import torch
@@ -14,6 +14,7 @@ from dislab.errors import InputError
 from dislab.plugins import available
 
 CPU: Final = torch.device("cpu")
+Part = TypeVar("Part")
 
 
 def check_declared(group: str, names: Sequence[str]) -> None:
@@ -49,6 +50,18 @@ def must(holds: bool, claim: str) -> None:
     """Raises an AssertionError with the claim unless it holds."""
     if not holds:
         raise AssertionError(f"this should hold: {claim}")
+
+
+def made(build: Callable[..., Part], names: str, *given: object) -> Part:
+    """A part from the arguments that dislab gives; an AssertionError tells what it has to take."""
+    try:
+        part = build(*given)
+    except TypeError as error:
+        claim = f"the class takes {names} before its own settings, which have defaults"
+        raise AssertionError(f"this should hold: {claim}; {error}") from error
+    is_begun = not isinstance(part, nn.Module) or "_parameters" in vars(part)
+    must(is_begun, f"{type(part).__name__}.__init__ calls super().__init__() first")
+    return part
 
 
 def refuses(action: Callable[[], object], claim: str) -> None:

@@ -6,13 +6,13 @@ from torch import Tensor
 from dislab.base import Draws, Penalty, Posterior, Regularizer, RegularizerBuilder
 from dislab.functional.random import device_generator
 from dislab.functional.streams import Stream
-from dislab.testing._claims import CPU, check_state_dict, must
+from dislab.testing._claims import CPU, check_state_dict, made, must
 
 
 def check_regularizer(
     build: RegularizerBuilder, latent_dim: int = 4, train_size: int = 100, batch: int = 6
 ) -> None:
-    """Checks that a regulariser is pure, and its scalars and gradients are finite.
+    """Checks that a regulariser is pure and a mean, and its scalars and gradients are finite.
 
     Gradients of the penalty reach the codes or the posterior but none of the regulariser's own
     parameters; gradients of the auxiliary loss reach all of these and neither codes nor posterior.
@@ -23,7 +23,7 @@ def check_regularizer(
         train_size: Size of the training set.
         batch: Number of images in the batch; even.
     """
-    regularizer = build(latent_dim, train_size)
+    regularizer = made(build, "latent_dim and train_size", latent_dim, train_size)
     mean, log_var, noise = torch.randn(3, batch, latent_dim, generator=device_generator(CPU, 0))
     mean.requires_grad_()
     log_var.requires_grad_()
@@ -41,21 +41,40 @@ def check_regularizer(
         labels["labels"] = torch.rand(batch, latent_dim - 1, generator=device_generator(CPU, 1))
         labels["labels"][0, 0] = torch.nan  # an image without a value
     draws |= labels
+    before = [tensor.detach().clone() for tensor in (z, mean, log_var)]
     out = regularizer(posterior, z, draws, step)
-    repeated = regularizer(posterior, z, draws, step)
     name = type(regularizer).__name__
+    must(
+        all(map(torch.equal, before, (z, mean, log_var))),
+        f"{name} leaves codes and posterior as they are; it changes one of them in place",
+    )
+    repeated = regularizer(posterior, z, draws, step)
     must(isinstance(out, Penalty), f"{name} returns a Penalty, not a {type(out).__name__}")
+    must(
+        isinstance(out.penalty, Tensor),
+        f"the penalty is a Tensor, not a {type(out.penalty).__name__}",
+    )
     must(out.penalty.shape == (), "the penalty is a scalar")
     must(bool(out.penalty.isfinite()), "the penalty is finite")
     must(
         torch.equal(out.penalty, repeated.penalty),
-        f"equal draws give an equal penalty, as {name} takes its random numbers from draw",
+        f"equal inputs and draws give an equal penalty: {name} keeps nothing from call to call, "
+        "and takes its random numbers from draw",
     )
     for key, term in out.terms.items():
         must(isinstance(term, Tensor), f"term {key} is a Tensor, not a {type(term).__name__}")
         must(term.shape == (), f"term {key} is a scalar")
     _check_gradients(regularizer, out, [mean, log_var])
     check_state_dict(regularizer, build(latent_dim, train_size))
+    if set(draws) == set(labels):  # others may pair the images of a batch
+        twice = Posterior(mean.repeat(2, 1), log_var.repeat(2, 1))
+        doubled: Draws = {key: rows.repeat(2, 1) for key, rows in labels.items()}
+        once = float(out.penalty.detach())
+        of_both = float(regularizer(twice, z.repeat(2, 1), doubled, step).penalty.detach())
+        must(
+            once == 0 or abs(of_both / once - 2) > 1e-3,
+            "the penalty is a mean over the batch; each image twice makes it twice as large",
+        )
     single = Posterior(mean[:2], log_var[:2])
     few = regularizer.draw(2, Stream(1)) | {name: rows[:2] for name, rows in labels.items()}
     must(bool(regularizer(single, z[:2], few, step).penalty.isfinite()), "two images are enough")
