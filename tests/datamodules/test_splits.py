@@ -6,8 +6,9 @@ import torch
 import yaml
 
 from dislab.base import Dataset
+from dislab.base.datamodule import draw_points, draw_states
 from dislab.datamodules import CompositionData, SingleData
-from dislab.datasets import ArrayDataset
+from dislab.datasets import ArrayDataset, GaussianBlob
 from dislab.errors import InputError
 from dislab.plans.splits import split_states
 
@@ -151,3 +152,18 @@ def test_a_sample_is_drawn_from_its_split(kind: Any, sizes: list[int], tiny: Dat
         assert len(np.unique(shown)) == 10
     everything = sum(one.states.shape[-1] for one in data.sample_loader("test", 10**6, 0))
     assert everything == {SingleData: 75, CompositionData: 76}[kind]
+
+
+def test_points_of_a_small_split_are_followed_by_others() -> None:
+    data = SingleData(GaussianBlob(), 8, validation=0.1, test=0.1)
+    data.prepare_data()
+    data.setup("fit")
+    of_the_test = draw_states(data, "test", 2000, 3)
+    assert len(of_the_test) < 500
+    points = draw_points(data, "test", 700, 3)
+    assert points[: len(of_the_test)].tolist() == of_the_test.tolist()
+    assert len(set(points.tolist())) == len(points) == 700
+    few = draw_points(data, "test", 20, 3)
+    assert few.tolist() == draw_states(data, "test", 20, 3).tolist()
+    enough = draw_points(data, "train", 600, 3)
+    assert enough.tolist() == draw_states(data, "train", 600, 3).tolist()

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Final, Literal, NamedTuple
 
 import lightning.pytorch as pl
 import numpy as np
@@ -286,6 +286,10 @@ def split_with_states(data: DataModule, split: Split) -> Split:
     return split if len(data.indices(split)) else "all"
 
 
+_FEW: Final = 500
+"""Number of states below which a split alone does not tell what latents encode."""
+
+
 def drawable(data: DataModule, split: Split) -> Indices:
     """State numbers of a split that have a value of every factor, to be scored or shown.
 
@@ -301,3 +305,16 @@ def draw_states(data: DataModule, split: Split, points: int, seed: int) -> Indic
     """
     states = drawable(data, split)
     return host_generator(seed).choice(states, size=min(points, len(states)), replace=False)
+
+
+def draw_points(data: DataModule, split: Split, points: int, seed: int) -> Indices:
+    """State numbers of `draw_states`, to tell from their codes what latents encode.
+
+    Behind fewer than 500 states of a split come others, as information about factors takes many
+    images.
+    """
+    states = draw_states(data, split, points, seed)
+    if len(states) >= _FEW:
+        return states
+    others = draw_states(data, "all", points, seed)
+    return np.concatenate([states, others[~np.isin(others, states)]])[:points]

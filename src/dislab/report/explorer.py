@@ -13,7 +13,7 @@ from scipy.stats import rankdata
 from torch import Tensor
 
 from dislab.base import DataModule, Objective, is_vector
-from dislab.base.datamodule import draw_states
+from dislab.base.datamodule import draw_points
 from dislab.base.inference import lacks
 from dislab.codes.latent_order import LatentOrder, nats, order_by_kl, order_by_spread
 from dislab.errors import InputError
@@ -65,7 +65,7 @@ def explorer_of(
         module: The objective in evaluation mode; its device is used for encoding and decoding.
         data: The prepared data module that provides test images.
         owners: Latents by the factor whose own they are, as the run's scores say; None to tell from
-            up to 2,000 test images.
+            up to 2,000 images, those of the test first.
 
     Raises:
         InputError: The method has no decoder, or its images cannot be shown.
@@ -75,7 +75,7 @@ def explorer_of(
         raise InputError("the data are vectors, of which there are no pictures")
     if channels not in (1, 3):
         raise InputError(f"images of {channels} channels cannot be shown; one or three can")
-    states = draw_states(data, "test", POINTS, 0)
+    states = draw_points(data, "test", POINTS, 0)
     with torch.inference_mode():
         if not lacks(module, "render"):
             return _of_factors(module, data, states[: STRIP_STARTS + 1])
@@ -113,7 +113,7 @@ def scatter_figures(module: Objective, data: DataModule) -> Iterator[tuple[str, 
     Yields:
         The title and figure of each pair.
     """
-    space, states = data.factors, draw_states(data, "test", POINTS, 0)
+    space, states = data.factors, draw_points(data, "test", POINTS, 0)
     columns = [k for k in space.essential if space.factors[k].kind in ("ordinal", "continuous")]
     if not columns or not module.has_codes:
         return

@@ -10,7 +10,7 @@ from lightning.pytorch.plugins import Precision
 from torch import Tensor
 
 from dislab.base import DataModule, Objective, Split
-from dislab.base.datamodule import draw_states
+from dislab.base.datamodule import draw_points, draw_states
 from dislab.base.inference import evaluating, images_of, lacks, over_images
 from dislab.callbacks.pictures._picture import Picture
 from dislab.functional.checks import check_count
@@ -133,7 +133,7 @@ class Traversals(Picture):
         Raises:
             InputError: A chosen latent does not exist.
         """
-        states = draw_states(data, self.split, max(self.points, self.images), self.seed)
+        states = draw_points(data, self.split, max(self.points, self.images), self.seed)
         reference = states[: self.points]
 
         def over(function: Callable[[Tensor], Tensor]) -> Tensor:
