@@ -99,7 +99,8 @@ def agents_of(study: Study, folder: Path) -> dict[str, list[Path]]:
     """Folders of the agents of each representation, in the order of the page."""
     folders: dict[str, list[Path]] = {}
     for run, encoder in study.table()["encoder"].items():
-        folders[encoder] = sorted((study.folder.run(str(run)) / FOLDER).glob("PPO-codes-*"))
+        path = study.folder.run(str(run)) / FOLDER
+        folders.setdefault(encoder, []).extend(sorted(path.glob("PPO-codes-*")))
     for path in sorted(folder.glob("PPO-*")):
         folders.setdefault(read_config(path).observations, []).append(path)
     return {name: folders[name] for name in NAMES if folders.get(name)}
