@@ -402,7 +402,7 @@ def test_a_mistake_in_a_search_is_refused(text: str, message: str, tmp_path: Pat
 
 
 def test_values_that_are_called_low_and_high_are_no_range(tmp_path: Path) -> None:
-    text = "axes: {noise: {low: {model.noise: 1}, high: {model.noise: 2}}}\n"
+    text = "base: betavae\naxes: {noise: {low: {model.noise: 1}, high: {model.noise: 2}}}\n"
     (tmp_path / "mine.yaml").write_text(text)
     labels = [group.axes["noise"] for group in read_study_file(tmp_path / "mine.yaml").groups()]
     assert labels == ["low", "high"]

@@ -13,7 +13,7 @@ from scipy.stats import rankdata
 from torch import Tensor
 
 from dislab.base import DataModule, Objective, is_vector
-from dislab.base.datamodule import draw_points
+from dislab.base.datamodule import draw_points, draw_states
 from dislab.base.inference import lacks
 from dislab.codes.latent_order import LatentOrder, nats, order_by_kl, order_by_spread
 from dislab.errors import InputError
@@ -113,7 +113,7 @@ def scatter_figures(module: Objective, data: DataModule) -> Iterator[tuple[str, 
     Yields:
         The title and figure of each pair.
     """
-    space, states = data.factors, draw_points(data, "test", POINTS, 0)
+    space, states = data.factors, draw_states(data, "test", POINTS, 0)
     columns = [k for k in space.essential if space.factors[k].kind in ("ordinal", "continuous")]
     if not columns or not module.has_codes:
         return
