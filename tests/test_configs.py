@@ -186,6 +186,7 @@ def printed(files: list[str], capsys: pytest.CaptureFixture[str]) -> dict[str, A
     return content
 
 
+@pytest.mark.slow
 def test_every_configuration_takes_the_small_budget() -> None:
     resolve = resolver()  # one parser for all
     kinds: dict[tuple[object, ...], str] = {}

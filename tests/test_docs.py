@@ -50,6 +50,7 @@ PAGES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES)
 def test_every_python_line_of_the_page_is_true(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -23,6 +23,7 @@ from dislab.runs import open_run
 PACKAGES = [name for name in dislab.__all__ if isinstance(getattr(dislab, name), ModuleType)]
 
 
+@pytest.mark.slow
 def test_only_public_names_are_shown_and_packages_are_imported_when_used() -> None:
     assert dir(dislab) == ["__version__", *dislab.__all__]
     code = "import sys, dislab; dir(dislab); print('torch' in sys.modules, dislab.evaluate)"
@@ -93,6 +94,7 @@ def test_a_warning_names_the_line_of_the_caller(
     assert set(lines) == {__file__}
 
 
+@pytest.mark.slow
 def test_every_warning_of_the_package_is_raised_by_one_function() -> None:
     package = Path(dislab.__file__).parent
     found = []

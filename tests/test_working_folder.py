@@ -104,6 +104,7 @@ def path_of_another_interpreter() -> int:
     return subprocess.run(shown, check=False).returncode
 
 
+@pytest.mark.slow
 def test_any_python_process_of_the_command_keeps_the_users_import_path(tmp_path: Path) -> None:
     process = Started(
         tmp_path, path_of_another_interpreter, environment={"PYTHONPATH": "/theirs"}, apart=True

@@ -183,6 +183,7 @@ def test_a_page_has_each_factor_beside_the_latent_that_follows_it(
     assert not axes.lines  # no value repeats
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shares", [{}, {"validation": 0.0, "test": 0.0}])
 def test_a_page_shows_the_factors_of_vectors_in_place_of_an_explorer(
     shares: dict[str, Any], tmp_path: Path

@@ -89,6 +89,7 @@ def test_the_end_of_training_names_the_reason_and_scores_the_best_checkpoint(
     assert [row["step"] for row in rows if "scores/mig" in row] == [str(best)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["test", "validate"])
 @pytest.mark.parametrize("choice", ["best", "last"])
 def test_losses_are_logged_at_the_step_of_the_checkpoint(
@@ -103,6 +104,7 @@ def test_losses_are_logged_at_the_step_of_the_checkpoint(
     assert [event.step for event in events.Scalars(loss)] == [step]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("choice", "path"),
     [(None, BEST), ("best", BEST), ("last", LAST), ("chosen.ckpt", BEST), (LAST, LAST)],
@@ -179,6 +181,7 @@ def test_without_a_monitor_the_last_checkpoint_is_read_and_best_is_refused(disla
     assert (status, "Checkpoint:" in errors) == (0, False)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Checkpoint directory")
 def test_training_goes_on_from_the_last_checkpoint(
     dislab: Dislab, caplog: pytest.LogCaptureFixture

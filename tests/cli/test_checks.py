@@ -83,6 +83,7 @@ MISTAKES = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "value", "message"), MISTAKES)
 def test_mistakes_end_with_one_line_and_leave_no_run_folder(
     name: str, value: object, message: str, dislab: Dislab, capsys: pytest.CaptureFixture[str]
@@ -107,6 +108,7 @@ def test_a_folder_without_permission_is_refused(
     assert not Path("runs").exists()
 
 
+@pytest.mark.slow
 def test_a_name_that_nothing_logs_is_refused_before_the_first_step(
     dislab: Dislab, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -117,6 +119,7 @@ def test_a_name_that_nothing_logs_is_refused_before_the_first_step(
     assert not list(Path("runs").rglob("*.ckpt"))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Checkpoint directory", "ignore:Be aware that when using")
 def test_without_a_rehearsal_the_first_validation_tells_and_training_is_kept(
     dislab: Dislab, capsys: pytest.CaptureFixture[str]
@@ -131,6 +134,7 @@ def test_without_a_rehearsal_the_first_validation_tells_and_training_is_kept(
     assert torch.load(last, weights_only=True)["global_step"] == 8
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "args",
     [
@@ -177,6 +181,7 @@ EARLY_STOPPING = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("callbacks", [EARLY_STOPPING, f"[{EARLY_STOPPING}]"])
 def test_a_callback_that_refuses_its_settings_is_named_with_its_reason(
     callbacks: str, dislab: Callable[..., int], capsys: pytest.CaptureFixture[str]

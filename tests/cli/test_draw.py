@@ -45,6 +45,7 @@ def inches(path: Path) -> float:
     return float(match[1]) / 72
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "suffix"),
     [*((kind, ".pdf") for kind in IMAGES), ("traversals", ".svg"), ("traversals", ".png")],

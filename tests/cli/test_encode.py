@@ -94,6 +94,7 @@ def test_codes_of_own_images_name_their_files(
                 np.testing.assert_allclose(stored["codes"], model.codes(images), atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("factors", ["[side]", "null"])
 def test_codes_have_the_factors_that_the_scores_of_the_run_look_at(
     factors: str, small_run: SmallRun, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -49,6 +49,7 @@ def command(name: str, *args: str) -> list[str]:
     return ["fit", f"--config={name}.yaml", "--config=data.yaml", *args]
 
 
+@pytest.mark.slow
 def test_the_second_run_outlives_the_first(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert main(command("first")) == 0
     assert main(command("second")) == 0

@@ -79,6 +79,7 @@ COMMANDS_AND_VERBS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", COMMANDS_AND_VERBS, ids=" ".join)
 def test_every_help_fits_the_terminal_and_ends_with_an_example(
     words: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

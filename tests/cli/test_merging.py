@@ -81,6 +81,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("entrance", ["fit", "text", "base", "axis"])
 def test_later_files_add_change_and_remove_parts_of_every_group(
     entrance: str, folder: Path, capsys: pytest.CaptureFixture[str]
@@ -134,6 +135,7 @@ def test_a_part_that_is_not_there_cannot_be_removed(
         in_study(folder, ["less.yaml"])
 
 
+@pytest.mark.slow
 def test_an_empty_group_removes_all_and_the_default_scores_are_replaced(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -154,6 +156,7 @@ def test_an_empty_group_removes_all_and_the_default_scores_are_replaced(
     assert scores(sap, "{evaluate: {metrics: {}}}") == []
 
 
+@pytest.mark.slow
 def test_settings_that_are_no_parts_are_replaced(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -169,6 +172,7 @@ def test_null_of_a_setting_stays_null(folder: Path, capsys: pytest.CaptureFixtur
     assert found["data"]["init_args"]["dataset"]["init_args"]["path"] is None
 
 
+@pytest.mark.slow
 def test_the_first_line_names_what_differs(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
     later = "{model: {init_args: {regularizers: {mine: CapacityKL, tc: null}}}}"
     args = ["--report=false", "--pictures=false", "--evaluate.metrics={}", "--then_test=false"]

@@ -72,6 +72,7 @@ def test_every_monitor_is_checked_before_the_first_step(
     assert not list(Path(".").rglob("version_*"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("who", MONITORING)
 def test_a_study_refuses_the_name_in_its_plan(who: str, dislab: Dislab) -> None:
     dislab(who, "val_loss")  # writes the files
@@ -81,6 +82,7 @@ def test_a_study_refuses_the_name_in_its_plan(who: str, dislab: Dislab) -> None:
         dispatch("study", ["plan", "study.yaml"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("who", MONITORING)
 @pytest.mark.parametrize("monitor", ["validation/kl/kl", "train/loss"])
 def test_names_that_are_logged_train(who: str, monitor: str, dislab: Dislab) -> None:

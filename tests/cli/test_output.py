@@ -51,6 +51,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_off_a_terminal_a_fit_prints_few_lines_and_ends_with_the_scores(folder: Path) -> None:
     printed, errors = Started(folder, obey, FIT[3:], apart=True).communicate()
     lines = errors.splitlines()
@@ -97,6 +98,7 @@ def test_a_name_of_a_method_is_a_line(
     assert not (folder / "runs").exists()
 
 
+@pytest.mark.slow
 def test_on_a_terminal_a_bar_shows_the_loss_and_the_time_left(folder: Path) -> None:
     ours, theirs = pty.openpty()
     termios.tcsetwinsize(theirs, (24, 120))

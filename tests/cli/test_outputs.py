@@ -146,6 +146,7 @@ def test_a_file_with_the_name_of_another_kind_is_refused(
     refused([*args, f"{option_of(key)}=new.xyz"], Path(name).suffix, capsys)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", FILES)
 def test_a_command_replaces_its_own_file_alone(
     key: str, copied: Path, capsys: pytest.CaptureFixture[str]
@@ -192,6 +193,7 @@ def test_pages_of_runs_and_studies_replace_each_other(copied: Path) -> None:
 WRITING: Final = [key for key, (args, _) in FOLDERS.items() if args]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", WRITING)
 def test_no_folder_loses_a_file_of_the_user(
     key: str, copied: Path, capsys: pytest.CaptureFixture[str]

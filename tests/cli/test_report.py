@@ -28,6 +28,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_a_fit_ends_with_its_page(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["fit", "--config", "small.yaml"]) == 0
     closing = capsys.readouterr().out.rpartition("\n\n")[2]
@@ -62,6 +63,7 @@ def test_a_fit_ends_with_its_page(folder: Path, capsys: pytest.CaptureFixture[st
     assert Path(RUN, EXPLORER).read_bytes() == light
 
 
+@pytest.mark.slow
 def test_a_page_is_written_when_wanted_and_loses_no_run(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -78,6 +80,7 @@ def test_a_page_is_written_when_wanted_and_loses_no_run(
     assert Path(RUN, "scores.json").is_file()
 
 
+@pytest.mark.slow
 def test_the_page_of_a_study_lies_in_its_folder(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -194,6 +194,7 @@ def state(run: Path) -> dict[str, Any]:
     return {**stored, "rows": (run / "metrics.csv").read_text()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_runs_of_all_kinds_resume_within_and_between_epochs(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -211,6 +212,7 @@ def test_runs_of_all_kinds_resume_within_and_between_epochs(
     assert_equal(state(Path("runs/whole/version_0")), state(run))
 
 
+@pytest.mark.slow
 def test_a_finished_run_keeps_its_checkpoint(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

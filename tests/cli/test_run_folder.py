@@ -63,6 +63,7 @@ LOGGERS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loggers", LOGGERS)
 def test_loggers_are_added_to_the_run_folder(
     loggers: str,
@@ -241,6 +242,7 @@ def test_what_a_resumed_run_cannot_change_is_refused(
     assert names(Path(RUN)) == before
 
 
+@pytest.mark.slow
 def test_own_images_of_another_folder_are_said_when_a_run_goes_on(
     dislab: Dislab, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -308,6 +310,7 @@ DAMAGES: dict[str, Callable[[dict[str, Any]], Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", DAMAGES)
 def test_a_checkpoint_with_missing_parts_is_refused_by_name(
     part: str, dislab: Dislab, small_run: SmallRun, capsys: pytest.CaptureFixture[str]
@@ -373,6 +376,7 @@ def test_a_run_goes_on_with_as_many_processes_as_one_likes(dislab: Dislab, tmp_p
         assert scores[1]["scores"]["mig"] == pytest.approx(scores[0]["scores"]["mig"], abs=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "file", "origin"),
     [

@@ -33,6 +33,7 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_the_table_and_the_json_hold_the_scores(
     file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -100,6 +101,7 @@ def test_a_constant_factor_is_named_in_one_line(
     assert len(lines) == 2
 
 
+@pytest.mark.slow
 def test_help_needs_no_torch_and_scoring_no_lightning(file: Path) -> None:
     code = (
         "import sys; from dislab.cli import main\n"

@@ -101,6 +101,7 @@ def test_a_process_that_is_killed_has_crashed(
     assert (report.outcome, report.message[:31]) == ("crash", "the process ended by signal 9; ")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="the made-up command is known to forks only")
 def test_a_process_ends_with_its_worker_whose_imports_ask_no_card(tmp_path: Path) -> None:
     """CUDA cannot be used in a fork of a process that has asked for cards."""

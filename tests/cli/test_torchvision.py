@@ -12,6 +12,7 @@ from dislab.errors import explained
 SPOILT = 'raise RuntimeError("{message}")'
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", [["fit"], ["encode", "."], ["report", "."]])
 @pytest.mark.parametrize(
     ("message", "is_explained"),

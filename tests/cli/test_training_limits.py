@@ -14,6 +14,7 @@ RUN = "runs/small/version_0"
 GO_ON = re.compile(rf"dislab (fit --resume {RUN} \S+ \S+)")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("limit", "value", "reason"),
     [

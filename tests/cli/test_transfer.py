@@ -358,6 +358,7 @@ def test_files_that_are_damaged_or_hold_objects(
     assert "codes.npz is a text file, and .npz files are read; load it" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_help_needs_no_torch_and_files_no_lightning(file: Path) -> None:
     code = (
         "import sys; from dislab.cli import main\n"

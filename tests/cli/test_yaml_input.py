@@ -145,6 +145,7 @@ def test_the_command_ends_with_one_line_and_little_memory(kind: str, tmp_path: P
     assert [path.name for path in tmp_path.iterdir()] == ["broken.yaml"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "runs"), [("1e1638797704", "1e5"), ("0x10", "1_000"), ("on", "~"), ("1:30", "on")]
 )

@@ -10,6 +10,7 @@ from dislab.datasets import DSprites
 from dislab.testing import check_datamodule
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hold_out", [None, {"shape": "heart", "scale": {"max": 0.75}}])
 @pytest.mark.parametrize("build", cases.datamodules())
 def test_datamodules(build: Any, hold_out: Any) -> None:

@@ -37,6 +37,7 @@ def parts(batches: list[Any]) -> list[list[Any]]:
     return [[part.tolist() for part in fields_of(batch).values()] for batch in batches]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("build", MODULES)
 @pytest.mark.parametrize("which", ["tiny", "partial_set"])
 def test_workers_and_residency_change_nothing(
@@ -51,6 +52,7 @@ def test_workers_and_residency_change_nothing(
     assert parts(batches(device)) == whole
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("build", MODULES)
 @pytest.mark.parametrize("num_workers", [0, 2])
 def test_resumes_in_the_middle_of_an_epoch(

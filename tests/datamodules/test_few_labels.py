@@ -237,6 +237,7 @@ def test_weight_zero_equals_the_run_without_labels(kind: Any, data: Any) -> None
         assert torch.equal(value, expected[name]), name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(own("regularizers")))
 def test_labels_beside_every_regularizer_resume_to_the_bit(name: str, tmp_path: Path) -> None:
     other = {} if name == "LabelFit" else {"other": builds("regularizers", name)[0]}

@@ -105,6 +105,7 @@ class Sums(pl.LightningModule):
         return torch.optim.SGD(self.parameters(), lr=0.1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [SingleData, PairedData])
 @pytest.mark.parametrize("resize", [None, 16])
 def test_training_keeps_resized_images(

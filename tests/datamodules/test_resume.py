@@ -91,6 +91,7 @@ def expected(tiny: Dataset, seed: int, steps: int) -> list[list[int]]:
     return [batches.states_of(step).states.tolist() for step in range(steps)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("num_workers", [0, 2])
 @pytest.mark.parametrize("limit", [None, 4])
 @pytest.mark.parametrize("stop", [4, 6, 9])

@@ -60,6 +60,7 @@ def test_laws(changes: dict[str, Any], tiny: Dataset) -> None:
         assert not len(lost)
 
 
+@pytest.mark.slow
 def test_fractions_are_met(tiny: Dataset) -> None:
     sizes = np.array([[len(split(tiny, seed=seed)[part]) for part in PARTS] for seed in range(200)])
     # 240 images, of which 60 count twice: the mean of 200 draws has a standard error below 0.3 %

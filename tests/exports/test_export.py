@@ -69,6 +69,7 @@ def test_half_precision_takes_half_the_space(tmp_path: Path) -> None:
     assert "half precision" in (half / "README.md").read_text()
 
 
+@pytest.mark.slow
 def test_onnx_computes_the_same_without_dislab(tmp_path: Path) -> None:
     runtime = pytest.importorskip("onnxruntime")
     pytest.importorskip("onnxscript")

@@ -101,6 +101,7 @@ def a_page(run: Path, folder: Path, hub: Hub) -> dict[str, bytes]:  # noqa: F811
     return {"report.html": page_of([ReportedRun(run, None, None)]).encode()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("publish", [an_export, a_push, a_push_of_an_old_export, a_page])
 def test_a_run_is_published_without_them(
     publish: Callable[[Path, Path, Hub], dict[str, bytes]],

@@ -316,6 +316,7 @@ print("equal")
 """
 
 
+@pytest.mark.slow
 def test_draws_compile_to_one_graph() -> None:
     """In a process of its own, for the compiler cannot look into type-checked functions."""
     command = [sys.executable, "-W", "ignore", "-c", COMPILED]

@@ -90,6 +90,7 @@ def scored(build: Any, codes: Any, factors: Any, **settings: Any) -> dict[str, f
         return evaluate(codes, factors, build, **settings)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("names", SCORES)
 def test_perfect_codes_are_near_the_ceiling_and_noise_near_zero(names: str) -> None:
     build, least, most = SCORES[names]

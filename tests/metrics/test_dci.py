@@ -169,6 +169,7 @@ def test_codes_that_never_change_score_zero() -> None:
     assert result["importance"].abs().sum().item() == 0.0
 
 
+@pytest.mark.slow
 def test_order_and_units_of_latents_do_not_matter() -> None:
     factors = draw_factors(450)
     codes = torch.cat([factors + 0.6 * noise(450, 3), noise(450, 1, seed=1)], dim=1).double()
@@ -246,6 +247,7 @@ def test_bad_fractions_are_named(fraction: float) -> None:
         DCI(SPACE, test_fraction=fraction)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("learner", "build"),
     [

@@ -105,6 +105,7 @@ def test_fourier_features_are_solved_exactly() -> None:
     assert "dcies_rff_disentanglement" not in result
 
 
+@pytest.mark.slow
 def test_forests_find_rotated_codes_harder_to_use_and_fourier_features_do_not() -> None:
     factors = torch.stack([torch.arange(900) % 6, torch.arange(900) // 6 % 6], dim=1)
     factors = factors[torch.randperm(900, generator=torch.Generator().manual_seed(0))]

@@ -86,6 +86,7 @@ def test_names_that_clash_are_told_apart() -> None:
     assert full.metrics["MIG_2"]["init_args"] == {"bins": 40, "factor_bins": 20}
 
 
+@pytest.mark.slow
 def test_the_default_set_is_what_is_installed_of_the_list() -> None:
     codes, factors = draw(200)
     full = evaluate_fully(codes, factors, names=list("abc"))
@@ -139,6 +140,7 @@ def test_the_seed_reaches_every_score_that_draws_unless_it_has_its_own() -> None
     assert one == two
 
 
+@pytest.mark.slow
 def test_images_in_the_order_of_a_grid_are_shuffled() -> None:
     grid = np.stack(np.meshgrid(*map(np.arange, (3, 2, 8)), indexing="ij"), axis=-1).reshape(-1, 3)
     factors = np.repeat(grid, 10, axis=0)

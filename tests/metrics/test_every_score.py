@@ -188,6 +188,7 @@ def test_every_score_obeys_laws() -> None:
     assert classes == {one.name for one in available("metrics") if one.distribution == "dislab"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", tried(CASES))
 def test_noise_and_perfect_codes(name: str) -> None:
     factors = draw_factors(1200)
@@ -199,6 +200,7 @@ def test_noise_and_perfect_codes(name: str) -> None:
         assert least - 1e-12 <= value <= most + 1e-12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", tried(CASES))
 def test_the_order_of_latents_does_not_matter(name: str) -> None:
     codes, factors = graded(name)
@@ -226,6 +228,7 @@ def test_units_of_latents_matter_where_the_page_says_so(name: str) -> None:
     assert abs(changed.item() - plain.item()) > 1e-3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", tried(CASES))
 @pytest.mark.parametrize("kind", ["idle", "all idle", "wide", "few"])
 def test_odd_codes_give_numbers(name: str, kind: str) -> None:
@@ -283,6 +286,7 @@ UNUSED_SEEDS = {"dci_hgbt_disentanglement", "dci_lasso_informativeness", "infom_
 """Learners and estimators that draw nothing, though their class has a seed for others."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name, seeded in SEEDED.items() if seeded])
 def test_seeds_repeat_and_differ(name: str) -> None:
     """The same seed gives the same results; another one changes some, unless nothing is drawn."""

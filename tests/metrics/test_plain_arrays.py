@@ -46,6 +46,7 @@ def printed() -> list[str]:
     return done.stdout.splitlines()
 
 
+@pytest.mark.slow
 def test_scores_need_no_lightning(printed: list[str]) -> None:
     assert printed[0] == "[]"
 
@@ -66,6 +67,7 @@ def test_unknown_names_are_refused(printed: list[str]) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_the_examples_of_the_documentation_are_true() -> None:
     results = doctest.testfile(str(DOCS), module_relative=False, optionflags=doctest.ELLIPSIS)
     assert results.attempted > 5

@@ -58,6 +58,7 @@ def test_every_result_of_the_page_is_of_a_score_that_is_compared(published: Any)
     assert not empty, f"run benchmarks/published_scores.py --scores {' '.join(empty)}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["noisy", "dead"])
 def test_scores_equal_the_published_formulas(kind: str, published: Any) -> None:
     factors = published.draw_factors(SIZES, 300, 0)

@@ -244,6 +244,7 @@ def test_a_score_of_ones_own_gets_findings(sign: Any) -> None:
     assert all(f"- {clause}" in str(tried) for clause in findings)
 
 
+@pytest.mark.slow
 def test_the_script_prints_the_row_of_an_installed_score(
     sign: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -15,6 +15,7 @@ def drawn() -> tuple[np.ndarray, np.ndarray]:
     return factors @ lines + 0.01 * rng.normal(size=(500, 4)), factors
 
 
+@pytest.mark.slow
 def test_columns_in_groups_and_vectors_are_scored_alike() -> None:
     codes, factors = drawn()
     full = evaluate_fully(codes, factors, ["MIG", "DCI"], groups=[[0, 1], [2, 3]])

@@ -144,6 +144,7 @@ def test_an_overflow_skips_the_step_of_every_part(method: str, device: str, tmp_
     assert all(value == value for value in losses)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["FactorVAE", "InfoWGANGP"])
 def test_a_resumed_run_goes_on_with_its_scale(method: str, device: str, tmp_path: Path) -> None:
     """The scale grows every second step, and is halved again where that was too much."""

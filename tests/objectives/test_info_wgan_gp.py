@@ -93,6 +93,7 @@ def test_the_generator_learns_in_every_third_step(data: DataModule, make_trainer
     assert steps == 2  # Adam's moments know nothing of the steps between
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("precision", ["32-true", "bf16-mixed"])
 def test_it_trains_and_goes_on_exactly(
     precision: Any, tmp_path: Path, data: DataModule, make_trainer: Any

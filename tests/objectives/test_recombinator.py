@@ -80,6 +80,7 @@ def concept(symbol: torch.Tensor) -> Posterior:
     return Posterior(value @ torch.tensor([-1.2, 0.0, 1.2]), named * math.log(0.01))
 
 
+@pytest.mark.slow
 def test_what_concepts_disagree_about_is_as_wide_as_the_prior() -> None:
     """Trained on pairs that never disagree, the variance was 0.008 to 0.018."""
     torch.manual_seed(0)

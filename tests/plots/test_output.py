@@ -27,6 +27,7 @@ def test_the_file_holds_what_pixels_returns(tmp_path: Path) -> None:
     assert len(np.unique(drawn.reshape(-1, 3), axis=0)) > 300
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", ["svg", "pdf", "png"])
 def test_equal_figures_give_equal_files(tmp_path: Path, suffix: str) -> None:
     for name in "ab":

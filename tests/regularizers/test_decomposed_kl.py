@@ -138,6 +138,7 @@ def test_chunks_of_rows_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
         torch.testing.assert_close(term, chunked)
 
 
+@pytest.mark.slow
 def test_only_stratified_sampling_recovers_the_total_correlation_of_the_aggregate() -> None:
     """20,000 narrow posteriors whose population has none: the finite aggregate has 2.6 nats."""
     size, latents, std, count = 20_000, 10, 0.3, 64

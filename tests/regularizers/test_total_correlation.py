@@ -117,6 +117,7 @@ def test_one_optimiser_with_two_groups_equals_two_optimisers() -> None:
     assert torch.equal(train(single=True), train(single=False))
 
 
+@pytest.mark.slow
 def test_the_discriminator_finds_a_known_total_correlation() -> None:
     """Two Gaussians of correlation 0.9 have −½·log(1 − 0.81) = 0.830 nats."""
     torch.manual_seed(0)

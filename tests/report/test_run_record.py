@@ -83,6 +83,7 @@ def test_a_run_is_called_by_its_method(settings: dict[str, Any], method: str) ->
     assert facts.get("objective", method) == "VAE"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", ["/home/somebody/x.npz", "C:\\Users\\me\\x.npz", "~/x.npz"])
 def test_paths_of_the_machine_stay_out(path: str, tmp_path: Path) -> None:
     settings = {**SETTINGS, "data": {"init_args": {"path": path, "list": [path]}}}
@@ -201,6 +202,7 @@ def test_a_record_of_images_that_labels_do_not_tell_apart_has_a_verdict_and_figu
     assert labels == ["x", "y"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("information", "verdict"),
     [

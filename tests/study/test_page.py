@@ -165,6 +165,7 @@ def test_comparisons_without_support_are_folded(make: Make, tmp_path: Path, seed
     assert folded == (seeds == 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("by", "order"),
     [(None, [6, 2, 0]), ("score.mig", [6, 2, 0]), ("transfer.far/mlp", [1, 0, 6])],
@@ -202,6 +203,7 @@ def test_a_score_that_the_study_lacks_is_refused(make: Make, tmp_path: Path) -> 
     assert not (tmp_path / "page.html").exists()
 
 
+@pytest.mark.slow
 def test_a_score_has_a_short_name_and_its_good_end(make: Make, tmp_path: Path) -> None:
     study = make(mig=MIG)
     for name in ("mig", "score.mig"):
@@ -211,6 +213,7 @@ def test_a_score_has_a_short_name_and_its_good_end(make: Make, tmp_path: Path) -
     assert "The good end of each score: MIG (highest)" in text
 
 
+@pytest.mark.slow
 def test_pages_of_runs_are_linked_from_where_the_page_lies(
     make: Make, folder: StudyFolder, tmp_path: Path
 ) -> None:

@@ -100,6 +100,7 @@ def points(schedule: Schedule) -> list[Any]:
     return [run.group.axes[BETA] for run in schedule.runs]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sampler", ["random", "bisecting"])
 def test_a_search_makes_its_trials_once_and_the_same_ones_again(
     folder: StudyFolder, sampler: str
@@ -131,6 +132,7 @@ def test_the_seed_of_a_search_chooses_its_points(folder: StudyFolder) -> None:
     assert not set(found[0]) & set(found[2])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sampler", ["random", "bisecting"])
 @pytest.mark.parametrize("ended", [1, 5])
 def test_a_search_that_was_killed_goes_on_with_the_same_points(
@@ -295,6 +297,7 @@ def test_a_target_that_no_run_has_is_refused_with_those_it_has(folder: StudyFold
     assert len(units.started) == 2
 
 
+@pytest.mark.slow
 def test_a_target_that_no_run_will_have_is_refused_before_training(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

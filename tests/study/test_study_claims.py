@@ -105,6 +105,7 @@ def test_an_interval_of_a_share_ends_at_its_bounds(claims: ModuleType) -> None:
         assert [float(end[0]) for end in found] == ends
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("effect", "seeds", "verdict"),
     [
@@ -172,6 +173,7 @@ def planted(claims: ModuleType, effect: float) -> pd.DataFrame:
     return runs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("effect", [0, 1])
 def test_planted_effects_on_transfer_come_out(claims: ModuleType, effect: int) -> None:
     tables = claims.dittadi.dittadi(None, planted(claims, effect))
@@ -198,6 +200,7 @@ def test_planted_effects_on_transfer_come_out(claims: ModuleType, effect: int) -
     assert {len(row) for row in tables["errors"]["rows"]} == {len(tables["errors"]["header"])}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("effect", [0, 1])
 def test_a_planted_effect_on_generalisation_contradicts_the_paper(
     claims: ModuleType, effect: int
@@ -217,6 +220,7 @@ def test_a_planted_effect_on_generalisation_contradicts_the_paper(
     assert verdicts == (["no", "no", by_interval] if effect else ["yes", by_interval, "no"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("effect", [0, 1])
 def test_planted_effects_of_correlation_come_out(claims: ModuleType, effect: int) -> None:
     rng = np.random.default_rng(3)
@@ -235,6 +239,7 @@ def test_planted_effects_of_correlation_come_out(claims: ModuleType, effect: int
     assert [row[1] for row in rows] == verdicts
 
 
+@pytest.mark.slow
 def test_trees_on_noise_share_all_latents(claims: ModuleType) -> None:
     path = BENCHMARKS / "results" / "correlated_rooms.json"
     noise = json.loads(path.read_text())["tables"]["shared"]["rows"][-1]
@@ -284,6 +289,7 @@ def test_a_page_is_written_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert not page.exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("effect", [0.0, 1.0])
 def test_planted_effects_of_labels_come_out(claims: ModuleType, effect: float) -> None:
     rng = np.random.default_rng(5)

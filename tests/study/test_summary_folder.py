@@ -54,6 +54,7 @@ def filled(folder: StudyFolder, text: str) -> Schedule:
     return plan
 
 
+@pytest.mark.slow
 def test_all_tables_and_pictures(
     folder: StudyFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -124,6 +125,7 @@ def test_a_table_with_agreement(
     assert header[-2:] == ["agreement.alignment", "agreement.informative"]
 
 
+@pytest.mark.slow
 def test_pictures_fit_a_column_and_their_labels_can_be_read(
     folder: StudyFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -147,6 +149,7 @@ def test_pictures_fit_a_column_and_their_labels_can_be_read(
     assert min(float(text.get_fontsize()) for text in texts) >= 7
 
 
+@pytest.mark.slow
 def test_pictures_of_another_format_replace_the_earlier_ones(
     folder: StudyFolder, tmp_path: Path
 ) -> None:
@@ -185,6 +188,7 @@ def hostile_summary() -> StudySummary:
     return summarize(pd.DataFrame(rows), "mine", HOSTILE)
 
 
+@pytest.mark.slow
 def test_texts_of_a_foreign_study_file_stay_texts(tmp_path: Path) -> None:
     """Names and values of axes appear in headings, notes, captions and tables."""
     out, found = tmp_path / "out", hostile_summary()

@@ -110,6 +110,7 @@ def averaging(strategy: Any) -> list[pl.Callback]:
     return [StochasticWeightAveraging(0.001, 2, 2, strategy)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("validates", [True, False], ids=["validates", "never validates"])
 @pytest.mark.parametrize(
     "callbacks",

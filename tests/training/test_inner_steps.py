@@ -149,6 +149,7 @@ def assert_equal(one: Any, other: Any, place: str = "") -> None:
         assert one == other, place
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("inner", [5, 1000])
 def test_the_outcome_is_the_same_to_the_bit(inner: int, tmp_path: Path) -> None:
     plain, calls, rows = fitted(tmp_path / "plain", None)
@@ -168,6 +169,7 @@ def test_lightning_takes_part_where_something_is_due_and_nowhere_else(tmp_path: 
     assert calls.steps == sorted({*range(20, 61, 20), *_DUE})
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:The dirpath has changed from")
 @pytest.mark.parametrize(("before", "after"), [(1, 6), (6, 1), (6, 4)])
 def test_a_resumed_run_goes_on_to_the_bit(before: int, after: int, tmp_path: Path) -> None:
@@ -385,6 +387,7 @@ class LogsAroundBackward(VAE):  # type: ignore[misc]
         self.log("step", self.steps.float(), on_step=True, on_epoch=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("inner", [5, "chosen"])
 @pytest.mark.parametrize("kind", [LogsInItsStep, LogsInItsTerms, LogsInHooks, LogsAroundBackward])
 def test_the_means_of_an_epoch_are_the_same(
@@ -494,6 +497,7 @@ def test_no_steps_are_refused() -> None:
         InnerSteps(0)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:The dirpath has changed from")
 def test_after_a_signal_the_next_step_is_lightnings(tmp_path: Path) -> None:
     whole, _, _ = fitted(tmp_path / "whole", None)

@@ -158,6 +158,7 @@ def test_lightning_is_what_dislab_was_written_for(name: str) -> None:
     )
 
 
+@pytest.mark.slow
 def test_only_the_fence_reads_what_lightning_keeps_to_itself() -> None:
     """`dislab.training`, and the counters in `base`, which lies below it."""
     inside = re.compile(

@@ -46,6 +46,7 @@ SPACES = {
 HUES = {"ood1_a": (1, 7), "ood1_b": (4, 4), "ood1_c": (4, 4)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", HUES)
 @pytest.mark.parametrize("prefix", SPACES)
 def test_numbers_of_states_of_the_first_kind(prefix: str, kind: str) -> None:

@@ -67,6 +67,7 @@ def test_scores_are_those_of_the_codes(
     assert set(runs.read_scores(tmp_path / "run")) == {stage}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("elsewhere", [0, 1])
 def test_a_constant_factor_is_reported_only_if_it_varies_in_other_states(
     elsewhere: int, tmp_path: Path, trainer: MakeTrainer, objective: Objective
@@ -221,6 +222,7 @@ def test_each_image_is_encoded_once_for_all_scores_and_modes_are_put_back(
     assert objective.encoder.training  # type: ignore[union-attr]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stage", ["validate", "test"])
 def test_scores_of_two_data_sets_in_a_folder_are_both_kept(
     stage: runs.ScoreStage,

@@ -69,6 +69,7 @@ def same_weights(one: str, other: str) -> bool:
     return all(torch.equal(states[0][name], states[1][name]) for name in states[0])
 
 
+@pytest.mark.slow
 def test_a_curve_moves_no_stream_of_training_and_goes_on_to_the_bit() -> None:
     assert fit() == 0
     assert fit("--name=without", "--score_curves.steps=0") == 0
@@ -83,6 +84,7 @@ def test_a_curve_moves_no_stream_of_training_and_goes_on_to_the_bit() -> None:
     assert same_weights(whole, parts)
 
 
+@pytest.mark.slow
 def test_lightning_without_a_part_in_every_step_scores_at_the_same_steps() -> None:
     assert fit() == 0
     inner = ["--inner_steps.steps=100", "--trainer.log_every_n_steps=5"]

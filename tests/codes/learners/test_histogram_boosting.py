@@ -128,6 +128,7 @@ def test_columns_learnt_together_are_learnt_as_if_alone() -> None:
         torch.testing.assert_close(model.importances(), alone.importances())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", [0.2, 0.5, 1.0])
 def test_importances_are_close_to_those_of_exact_boosting(noise: float) -> None:
     codes, labels = labelled_codes(1000, noise)

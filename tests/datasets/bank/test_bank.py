@@ -218,6 +218,7 @@ print(int(open_bank(spec).sum()))
 """
 
 
+@pytest.mark.slow
 def test_two_processes_at_once_write_one_bank(tmp_path: Path) -> None:
     processes = [
         subprocess.Popen(

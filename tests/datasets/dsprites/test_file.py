@@ -42,6 +42,7 @@ def test_reads_images_in_their_order_and_pickles_nothing(tmp_path: Path) -> None
     assert np.array_equal(np.unpackbits(rows, axis=1).reshape(IMAGES.shape), IMAGES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arrays", "message"),
     [
@@ -68,6 +69,7 @@ def test_refuses_another_structure(
         read(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("keep", [0, 1000, 200_000])
 def test_refuses_a_cut_file(keep: int, tmp_path: Path) -> None:
     path = write(tmp_path / "a.npz")
@@ -85,6 +87,7 @@ def test_refuses_altered_bytes(tmp_path: Path) -> None:
         read(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "cut", "message"),
     [

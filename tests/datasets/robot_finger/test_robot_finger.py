@@ -89,6 +89,7 @@ def test_same_seed_same_states() -> None:
     assert not np.array_equal(tables[0], other)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("partners", [1, 3])
 def test_partners_differ_in_exactly_one_factor(partners: int) -> None:
     table: Any = sample(2400, "train", 0, partners).table
@@ -106,6 +107,7 @@ def test_partners_differ_in_exactly_one_factor(partners: int) -> None:
     assert np.array_equal(fewer, table[:501])
 
 
+@pytest.mark.slow
 def test_partners_take_every_feasible_value_as_often() -> None:
     table: Any = sample(40_000, "heldout", 1, 1).table
     both = table.reshape(-1, 2, 7)
@@ -224,6 +226,7 @@ def test_moving_a_joint_leaves_the_cube_alone() -> None:
     assert not torch.equal(first, second)
 
 
+@pytest.mark.slow
 def test_a_small_set_from_its_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DISLAB_CACHE", str(tmp_path))
     dataset = RobotFinger(states=40, seed=1)

@@ -72,6 +72,7 @@ def test_factors_are_the_published_ones() -> None:
     )
 
 
+@pytest.mark.slow
 def test_resembles_published_frames(
     frames: tuple[np.ndarray, np.ndarray], frames_drawn: np.ndarray
 ) -> None:
@@ -86,6 +87,7 @@ def test_resembles_published_frames(
     assert (changed.mean(axis=(1, 2, 3)) > errors).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("chosen", "rows", "columns", "most"),
     [

@@ -380,6 +380,7 @@ def test_variance_shares_are_the_r2_of_regressions_on_one_hot_columns() -> None:
     assert row["setting_by_chance"] == pytest.approx(4 / 27)
 
 
+@pytest.mark.slow
 def test_shares_of_noise_are_those_by_chance() -> None:
     rows = []
     for seed in range(100):
