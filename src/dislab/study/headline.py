@@ -80,7 +80,7 @@ def headline_table(
     groups = {"all": scored}
     if by:
         parts = scored.groupby(by, sort=False, dropna=False)  # a run may lack an axis
-        groups = {", ".join(map(_shown, values)): part for values, part in parts}
+        groups = {", ".join(map(_setting_text, values)): part for values, part in parts}
     heading = ", ".join(map(label, by)) if by else "setting"
     heads = labels(columns)
     table = pd.DataFrame(index=pd.Index(map(str, groups), name=heading))
@@ -125,7 +125,7 @@ def without_latents(runs: pd.DataFrame, names: Sequence[str]) -> str:
     return f" In {verb}, so that the FactorVAE score and its chance level are 0 there."
 
 
-def _shown(setting: Any) -> str:
+def _setting_text(setting: Any) -> str:
     return "–" if pd.isna(setting) else str(setting)
 
 
@@ -170,7 +170,7 @@ def _narrow(
     heads = labels([*columns, *scores, *agreement])
     table = pd.DataFrame(index=runs.index.map(str))
     for name in columns:
-        table[heads[name]] = [_cut(_shown(cell)) for cell in runs[name]]
+        table[heads[name]] = [_cut(_setting_text(cell)) for cell in runs[name]]
     several = {name: runs[name].notna().sum() > 1 for name in scores}
     for name in scores:
         best = runs[name].max() if measures[name] == "highest" else runs[name].min()

@@ -52,7 +52,7 @@ def must(holds: bool, claim: str) -> None:
         raise AssertionError(f"this should hold: {claim}")
 
 
-def made(build: Callable[..., Part], names: str, *given: object) -> Part:
+def part_from(build: Callable[..., Part], names: str, *given: object) -> Part:
     """A part from the arguments that dislab gives; an AssertionError tells what it has to take."""
     try:
         part = build(*given)

@@ -13,7 +13,7 @@ from dislab.codes.bank import checked
 from dislab.errors import InputError
 from dislab.factors import Factor, FactorSpace
 from dislab.functional.random import device_generator
-from dislab.testing._claims import CPU, made, must, random_states, refuses
+from dislab.testing._claims import CPU, must, part_from, random_states, refuses
 
 
 def check_metric(build: MetricBuilder, images: int = 3000) -> None:
@@ -39,7 +39,7 @@ def check_metric(build: MetricBuilder, images: int = 3000) -> None:
     for codes in (informative, noise):
         _check_cuts(build, space, codes, factors)
     _check_odd_codes(build, space, informative[:300], factors[:300], generator)
-    _check_purity(made(build, "a factor space", space), informative[:300], factors[:300])
+    _check_purity(part_from(build, "a factor space", space), informative[:300], factors[:300])
     _check_missing_value(build, space, informative[:300], factors[:300])
     _check_continuous(build, noise[:300], factors[:300])
     refuses(

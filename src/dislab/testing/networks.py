@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from dislab.base import DecoderBuilder, EncoderBuilder, ImageShape
 from dislab.functional.random import device_generator
-from dislab.testing._claims import CPU, check_state_dict, made, must
+from dislab.testing._claims import CPU, check_state_dict, must, part_from
 
 
 def check_encoder(
@@ -20,7 +20,7 @@ def check_encoder(
         image_shape: Channels, height and width that it must accept.
         outputs: Length of the output vectors.
     """
-    encoder = made(build, "image_shape and outputs", image_shape, outputs)
+    encoder = part_from(build, "image_shape and outputs", image_shape, outputs)
     images = torch.rand(3, *image_shape, generator=device_generator(CPU, 0))
     _check_network(encoder, lambda: build(image_shape, outputs), images, (outputs,))
 
@@ -35,7 +35,7 @@ def check_decoder(
         latent_dim: Number of latents.
         image_shape: Channels, height and width that it must accept.
     """
-    decoder = made(build, "latent_dim and image_shape", latent_dim, image_shape)
+    decoder = part_from(build, "latent_dim and image_shape", latent_dim, image_shape)
     latents = torch.randn(3, latent_dim, generator=device_generator(CPU, 0))
     _check_network(decoder, lambda: build(latent_dim, image_shape), latents, image_shape)
 

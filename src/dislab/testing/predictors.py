@@ -7,7 +7,7 @@ from torch import Tensor
 
 from dislab.base import Predictor, PredictorBuilder
 from dislab.functional.random import device_generator
-from dislab.testing._claims import CPU, made, must, random_states, refuses
+from dislab.testing._claims import CPU, must, part_from, random_states, refuses
 
 
 def check_predictor(build: PredictorBuilder, images: int = 400) -> None:
@@ -27,7 +27,7 @@ def check_predictor(build: PredictorBuilder, images: int = 400) -> None:
     train, train_targets = codes[:, :images], targets[:images]
     test, truth = codes[:, images:], targets[images:]
     before, states = (train.clone(), train_targets.clone(), test.clone()), random_states()
-    predictor = made(build, "the number of inputs and of values of each factor", 5, (0, 3, 0))
+    predictor = part_from(build, "the number of inputs and of values of each factor", 5, (0, 3, 0))
     refuses(lambda: predictor.predict(test), "it refuses to predict before it has learnt")
     predicted = _predicted(predictor, train, train_targets, test)
     must(predicted.shape == (2, images, 3), "predictions have shape (run, image, factor)")

@@ -6,7 +6,7 @@ from torch import Tensor
 from dislab.base import Draws, Penalty, Posterior, Regularizer, RegularizerBuilder
 from dislab.functional.random import device_generator
 from dislab.functional.streams import Stream
-from dislab.testing._claims import CPU, check_state_dict, made, must
+from dislab.testing._claims import CPU, check_state_dict, must, part_from
 
 
 def check_regularizer(
@@ -23,7 +23,7 @@ def check_regularizer(
         train_size: Size of the training set.
         batch: Number of images in the batch; even.
     """
-    regularizer = made(build, "latent_dim and train_size", latent_dim, train_size)
+    regularizer = part_from(build, "latent_dim and train_size", latent_dim, train_size)
     mean, log_var, noise = torch.randn(3, batch, latent_dim, generator=device_generator(CPU, 0))
     mean.requires_grad_()
     log_var.requires_grad_()
@@ -68,16 +68,20 @@ def check_regularizer(
     check_state_dict(regularizer, build(latent_dim, train_size))
     if set(draws) == set(labels):  # others may pair the images of a batch
         twice = Posterior(mean.repeat(2, 1), log_var.repeat(2, 1))
-        doubled: Draws = {key: rows.repeat(2, 1) for key, rows in labels.items()}
-        once = float(out.penalty.detach())
-        of_both = float(regularizer(twice, z.repeat(2, 1), doubled, step).penalty.detach())
-        must(
-            once == 0 or abs(of_both / once - 2) > 1e-3,
-            "the penalty is a mean over the batch; each image twice makes it twice as large",
-        )
+        doubled = {key: rows.repeat(2, 1) for key, rows in labels.items()}
+        _check_mean(out, regularizer(twice, z.repeat(2, 1), doubled, step))
     single = Posterior(mean[:2], log_var[:2])
     few = regularizer.draw(2, Stream(1)) | {name: rows[:2] for name, rows in labels.items()}
     must(bool(regularizer(single, z[:2], few, step).penalty.isfinite()), "two images are enough")
+
+
+def _check_mean(once: Penalty, twice: Penalty) -> None:
+    """Refuses a penalty that doubles if each image of a batch is there twice."""
+    single, double = float(once.penalty.detach()), float(twice.penalty.detach())
+    must(
+        single == 0 or abs(double / single - 2) > 1e-3,
+        "the penalty is a mean over the batch; each image twice makes it twice as large",
+    )
 
 
 def _check_gradients(regularizer: Regularizer, out: Penalty, inputs: list[Tensor]) -> None:
