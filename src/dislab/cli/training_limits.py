@@ -68,20 +68,29 @@ def ending(trainer: pl.Trainer) -> tuple[str, str]:
 def _spent(stored: Mapping[str, Any], settings: Namespace) -> list[tuple[str, str, str]]:
     """Names and values of the limits that a run has reached, and what it has spent of each."""
     reached = []
-    epochs, most = stored["loops"]["fit_loop"]["epoch_progress"]["current"]["completed"], -1
+    epochs = _number_in(stored, "loops", "fit_loop", "epoch_progress", "current", "completed")
+    most = -1
     if settings["max_epochs"] is not None:
         most = settings["max_epochs"]
     if 0 <= most <= epochs:
-        reached.append(("max_epochs", str(most), f"{epochs} epoch{'s' if epochs != 1 else ''}"))
+        reached.append(("max_epochs", str(most), f"{epochs:g} epoch{'s' if epochs != 1 else ''}"))
     if settings["max_time"] is not None:
-        spent = stored["callbacks"].get("Timer", {}).get("time_elapsed", {}).get("train", 0)
+        spent = _number_in(stored, "callbacks", "Timer", "time_elapsed", "train")
         limit = Timer(settings["max_time"]).time_remaining()
         if limit is not None and spent >= limit:
             reached.append(("max_time", _clock(limit), _clock(spent)))
     return reached
 
 
-def _clock(time: float) -> str:
+def _number_in(stored: Mapping[str, Any], *path: str) -> int | float:
+    """A number inside a checkpoint; 0 if it is not there, as in a damaged one."""
+    value: Any = stored
+    for key in path:
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value if isinstance(value, int | float) else 0
+
+
+def _clock(time: int | float) -> str:
     """Seconds as days, hours, minutes and seconds, such as 00:12:00:00."""
     minutes, seconds = divmod(round(time), 60)
     hours, minutes = divmod(minutes, 60)

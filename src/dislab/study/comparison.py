@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -91,13 +92,13 @@ def published_values(run: Path) -> list[str]:
 def _unscored(folder: Path, config: Mapping[str, Any]) -> str:
     """The state of a run without scores, by the steps of its last checkpoint."""
     from dislab.runs import checkpoint_of, read_checkpoint
+    from dislab.runs.records import mapping_in
 
-    most = (config.get("trainer") or {}).get("max_steps")
-    try:
-        steps = read_checkpoint(checkpoint_of(folder, "last"))["global_step"]
-    except InputError:
-        steps = 0
-    return "unfinished" if isinstance(most, int) and steps < most else "not scored"
+    most, steps = mapping_in(config, "trainer").get("max_steps"), 0
+    with suppress(InputError):
+        steps = read_checkpoint(checkpoint_of(folder, "last")).get("global_step", 0)
+    is_known = isinstance(most, int) and isinstance(steps, int)
+    return "unfinished" if is_known and steps < most else "not scored"
 
 
 def _records(folder: Path) -> dict[str, Any]:
