@@ -97,8 +97,8 @@ def _unscored(folder: Path, config: Mapping[str, Any]) -> str:
     most, steps = mapping_in(config, "trainer").get("max_steps"), 0
     with suppress(InputError):
         steps = read_checkpoint(checkpoint_of(folder, "last")).get("global_step", 0)
-    is_known = isinstance(most, int) and isinstance(steps, int)
-    return "unfinished" if is_known and steps < most else "not scored"
+    is_short = isinstance(most, int) and isinstance(steps, int) and steps < most
+    return "unfinished" if is_short else "not scored"
 
 
 def _records(folder: Path) -> dict[str, Any]:
