@@ -94,7 +94,8 @@ def _unscored(folder: Path, config: Mapping[str, Any]) -> str:
     from dislab.runs import checkpoint_of, read_checkpoint
     from dislab.runs.records import mapping_in
 
-    most, steps = mapping_in(config, "trainer").get("max_steps"), 0
+    most: Any = mapping_in(config, "trainer").get("max_steps")
+    steps: Any = 0
     with suppress(InputError):
         steps = read_checkpoint(checkpoint_of(folder, "last")).get("global_step", 0)
     is_short = isinstance(most, int) and isinstance(steps, int) and steps < most
