@@ -266,6 +266,7 @@ def tables_of(
     experiment: Experiment,
     agents: dict[str, list[Path]],
     returns: dict[str, dict[str, dict[str, Any]]],
+    shares: dict[str, dict[str, list[float]]],
     probes: dict[str, dict[str, float]],
     scores: pd.DataFrame,
 ) -> dict[str, Any]:
@@ -283,7 +284,6 @@ def tables_of(
             ["random actions", *(rounded(chance[domain]["random"]) for domain in (source, *new))],
         ],
     }
-    shares = {name: shares_of(folders) for name, folders in agents.items()}
     several = len({read_config(folder).encoder for folder in agents["darla"]}) > 1
     tables["ratios"] = {
         "header": ["representation", *new],
@@ -333,7 +333,8 @@ def main() -> None:
             eyes[kind] = sorted(pairs, key=str)
     probes = probes_of(experiment, eyes)
     scores = study.table().groupby("encoder")[list(SCORES)].mean()
-    tables = tables_of(experiment, agents, returns, probes, scores)
+    shares = {name: shares_of(folders) for name, folders in agents.items()}
+    tables = tables_of(experiment, agents, returns, shares, probes, scores)
     record = {
         "command": f"python benchmarks/darla.py --study studies/{name} --agents agents/{name}",
         "hardware": {"processor": processor(), "threads": 1},
@@ -343,7 +344,7 @@ def main() -> None:
         },
         "tables": tables,
         "returns": returns,
-        "shares": {name: shares_of(folders) for name, folders in agents.items()},
+        "shares": shares,
         "probes": probes,
     }
     with atomic(RESULTS / f"{name}.json") as temporary:

@@ -43,6 +43,10 @@ def test_parts_are_described_with_and_without_a_configuration(
         (["--help", "trainer.max_steps"], "`dislab fit --help trainer` describes the settings of"),
         (["--model.latent_dim.help"], "`dislab fit --model.help VAE` describes the settings"),
         (["--model.optimizer.help"], "needs a class of torch.optim, such as torch.optim.Adam"),
+        (
+            ["--model", "InfoGAN", "--model.regularizers.help"],
+            "the class has no part 'regularizers'",
+        ),
         (["--model.encoder.help", "MLPEncodr"], "model.encoder: no part is named MLPEncodr (did"),
         (["--evaluate.metrics", "MIG"], "got 'MIG'; write it like {mig: MIG, dci: DCI}"),
         (["--model.optimizer", "torch.optim.Adom"], "torch.optim.Adom (did you mean Adam?)"),
@@ -58,6 +62,12 @@ def test_what_is_missing_is_named_by_its_whole_name(
 ) -> None:
     assert main(["fit", *BEGUN, *args]) == 2
     assert message in capfd.readouterr().err
+
+
+def test_a_removed_part_does_not_hinder_help(capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="0"):
+        main(["fit", *BEGUN, "--model.regularizers.kl", "null", "--model.encoder.help"])
+    assert "encoders:" in capfd.readouterr().out
 
 
 def test_settings_in_no_section_have_one_in_the_help(capfd: pytest.CaptureFixture[str]) -> None:
@@ -82,6 +92,7 @@ def test_a_section_holds_settings(capfd: pytest.CaptureFixture[str], more: list[
         ("fit", "mine.yaml", "--config"),
         ("fit", "betavae", "--config"),
         ("test", "folder", "--run"),
+        ("test", "runs/nowhere/version_0", "--run"),
         ("predict", "mine.yaml", "--config"),
     ],
 )

@@ -11,6 +11,7 @@ from dislab.runs import read_checkpoint
 
 CONFIG = small_config("blob", "{evaluate: {metrics: {}}, trainer: {max_steps: -1}}")
 RUN = "runs/small/version_0"
+ENDLESS = ["--trainer.max_steps=-1"]
 GO_ON = re.compile(rf"dislab (fit --resume {RUN} \S+ \S+)")
 
 
@@ -46,10 +47,13 @@ def test_a_run_goes_on_by_the_command_that_its_end_shows(
         return trained
 
     before = steps()
-    caplog.clear()
-    assert main(["fit", "--resume", RUN]) == 0
-    assert "no training is left to do" in caplog.text
-    assert steps() == before
+    for another in ([], ["--trainer.log_every_n_steps=1"]):
+        caplog.clear()
+        assert main(["fit", "--resume", RUN, *another]) == 0
+        assert "no training is left to do" in caplog.text
+        assert steps() == before
+    assert main(["fit", "--resume", RUN, "--trainer.max_time=soon", *ENDLESS]) == 2
+    assert "trainer.max_time is 'soon'; it must be days, hours" in capfd.readouterr().err
 
     if limit != "max_steps":  # another limit does not help
         assert main(["fit", "--resume", RUN, "--trainer.max_steps=100000"]) == 2

@@ -183,7 +183,7 @@ def test_runs_without_a_latent_that_varies_are_told_and_leave_chance_alone() -> 
     first = table.index[0]
     table.loc[first, ["score.factor_vae_score", "score.factor_vae_score/chance"]] = 0.0
     table.loc[first, "score.num_active"] = 0.0
-    assert without_latents(table, names).startswith(" In 1 run no latent varies, so that the Fac")
+    assert without_latents(table, names).startswith("In 1 run no latent varies, so that the Fac")
     assert without_latents(table, list(SCORES)) == ""
     means = headline_table(table, ["method"], measures)
     assert str(means.loc["chance", "FactorVAE score"]).strip() == "0.500"

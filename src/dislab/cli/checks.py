@@ -100,7 +100,7 @@ def check_trainer_settings(trainer: Mapping[str, Any], checkpoint: Mapping[str, 
             f"trainer.val_check_interval is {interval!r}; it must be a whole number of batches, a "
             'share of an epoch, or a time such as "00:10:00"'
         )
-    _check_time(trainer.get("max_time"))
+    check_time(trainer.get("max_time"))
     clip = trainer.get("gradient_clip_val")
     if clip is not None and not 0 <= clip < math.inf:
         raise InputError(
@@ -205,10 +205,17 @@ def _check_share(name: str, value: object) -> None:
         )
 
 
-def _check_time(value: Any) -> None:
-    """Rejects a time that the trainer's timer cannot parse."""
+def check_time(value: Any) -> float | None:
+    """The seconds of `trainer.max_time`; None for no limit.
+
+    Args:
+        value: Its value.
+
+    Raises:
+        InputError: The trainer's timer cannot parse it.
+    """
     try:
-        Timer(value)
+        return Timer(value).time_remaining()
     except (MisconfigurationException, TypeError, ValueError) as error:
         raise InputError(
             f"trainer.max_time is {value!r}; it must be days, hours, minutes and seconds, such as "

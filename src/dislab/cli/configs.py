@@ -150,8 +150,7 @@ def find_study(name: str) -> Path:
     if path := configuration(study) or configuration(_short(name)):
         return path
     names = [each.removeprefix("studies/") for each in configurations() if _is_study(each)]
-    files = [str(file) for file in Path(name).parent.glob("*.yaml")]
-    hint = suggestion(name, files) or suggestion(study.removeprefix("studies/"), names)
+    hint = suggestion(study.removeprefix("studies/"), names) or configuration_hint(name)
     raise InputError(
         f"no file and no study is named {name!r}{hint}; the studies that come with dislab and its "
         f"plugins are {', '.join(names)}"

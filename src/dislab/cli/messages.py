@@ -195,9 +195,10 @@ def _like(setting: str) -> str:
 
 def _option_of(word: str, command: str) -> str:
     """The option that takes a word that stands alone; empty if no option is likely."""
-    if Path(word).is_dir():
-        return "--resume" if command == "fit" else "--run"
-    return "--config" if is_yaml(word) or word in configurations() else ""
+    if word in configurations() or is_yaml(word):
+        return "--config"
+    is_run = "/" in word or Path(word).is_dir()
+    return ("--resume" if command == "fit" else "--run") if is_run else ""
 
 
 def explain_data(message: str) -> str:
@@ -431,6 +432,8 @@ def _unknown_key(written: str, top_level: Sequence[str]) -> str:
         hint = suggestion(setting, inside) or f"; it has {', '.join(inside)}"
         return f"{section} has no setting {setting!r}{hint}"
     sections = list(dict.fromkeys(key.partition(".")[0] for key in top_level))
+    if setting == "help":
+        return f"the class has no part {section!r}; --model.help and --data.help list the classes"
     fault = f"no setting at the top level is named {section!r}"
     if elsewhere := _elsewhere(section, top_level):
         options = " or ".join(f"--{key}{setting and '.'}{setting}" for key in elsewhere)

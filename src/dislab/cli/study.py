@@ -490,8 +490,11 @@ def _print_results(study: Study) -> None:
         print(f"\n{_LEGEND}")
         target = chosen_target(None, study.schedule.name, measures)
         print("\n".join(text(headline_table(table, axes, measures, target))))
-        few = without_latents(table, headline_measures(measures))
-        print(f"\n{verdict(table, axes, {target: measures[target]})}{few}")
+        sentences = [
+            verdict(table, axes, {target: measures[target]}),
+            without_latents(table, headline_measures(measures)),
+        ]
+        print(f"\n{' '.join(filter(None, sentences))}")
     print("\nNext:")
     for line in (
         f"dislab study summary {study.path} --out {study.path / 'summary'}  # tables and pictures",

@@ -171,10 +171,11 @@ class TrainingCLI(LightningCLI):
             arg.partition("=")[0] == f"--{right}" for arg in cast("list[str]", args)
         ):
             raise InputError(f"{right} is set in a configuration file; give --{right} instead")
+        before = config
         if config["resume"] is not None:
             file = str(Path(config["resume"], CONFIG))
-            of_the_run = parser.parse_args([f"--config={file}"])
-            self._changed = changed(self._plain(of_the_run), self._plain(config))
+            before = parser.parse_args([f"--config={file}"])
+            self._changed = changed(self._plain(before), self._plain(config))
         if config["run"] is not None:
             self._results = self._results_of(Path(config["run"]))
         self._check_paths(config, cast("list[str]", args))
@@ -190,7 +191,7 @@ class TrainingCLI(LightningCLI):
             if self.command == "fit":
                 check_resumable(checkpoint, stored)
                 run = str(config["resume"] or checkpoint)
-                check_limits(stored, config["trainer"], run, "trainer" in self._changed)
+                check_limits(stored, config["trainer"], before["trainer"], run)
             self._model_settings = flat(config["model"])
             self._take_model(stored.get("hyper_parameters") or {})
 

@@ -1,30 +1,34 @@
 """Limits of training: which of them ended it, and whether a run may go on to a new one."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 import lightning.pytorch as pl
 from jsonargparse import Namespace
 from lightning.pytorch.callbacks import EarlyStopping, Timer
 from lightning.pytorch.utilities import rank_zero_info
 
+from dislab.cli.checks import check_time
 from dislab.errors import InputError
+
+_LIMITS: Final = ("max_steps", "max_epochs", "max_time")
+"""Settings of the trainer that end training."""
 
 
 def check_limits(
-    stored: Mapping[str, Any], settings: Namespace, run: str, asks_for_more: bool
+    stored: Mapping[str, Any], settings: Namespace, before: Namespace, run: str
 ) -> None:
     """Notes if a run has no training left within its limits.
 
     Args:
         stored: Content of the checkpoint from which training goes on.
         settings: The section `trainer` of the configuration.
+        before: The section `trainer` with which the run was trained.
         run: The run, for messages.
-        asks_for_more: Whether this section differs from that of the run.
 
     Raises:
-        InputError: The run has more steps than the limit, or has reached another limit than the
-            one that is raised.
+        InputError: The run has more steps than the limit, has reached another limit than the one
+            that is changed, or a limit is no time.
     """
     steps, most = stored["global_step"], settings["max_steps"]
     if 0 <= most < steps:
@@ -36,7 +40,7 @@ def check_limits(
         rank_zero_info(f"{run} has all of its {steps} steps; no training is left to do.")
         return
     for name, limit, spent in _spent(stored, settings):
-        if asks_for_more:
+        if any(settings[limited] != before[limited] for limited in _LIMITS):
             raise InputError(
                 f"trainer.{name} is {limit}, and the run has trained for {spent} already, all of "
                 f"which count; give more by --trainer.{name}"
@@ -69,16 +73,12 @@ def _spent(stored: Mapping[str, Any], settings: Namespace) -> list[tuple[str, st
     """Names and values of the limits that a run has reached, and what it has spent of each."""
     reached = []
     epochs = _number_in(stored, "loops", "fit_loop", "epoch_progress", "current", "completed")
-    most = -1
-    if settings["max_epochs"] is not None:
-        most = settings["max_epochs"]
-    if 0 <= most <= epochs:
+    most, limit = settings["max_epochs"], check_time(settings["max_time"])
+    if most is not None and 0 <= most <= epochs:
         reached.append(("max_epochs", str(most), f"{epochs:g} epoch{'s' if epochs != 1 else ''}"))
-    if settings["max_time"] is not None:
-        spent = _number_in(stored, "callbacks", "Timer", "time_elapsed", "train")
-        limit = Timer(settings["max_time"]).time_remaining()
-        if limit is not None and spent >= limit:
-            reached.append(("max_time", _clock(limit), _clock(spent)))
+    spent = _number_in(stored, "callbacks", "Timer", "time_elapsed", "train")
+    if limit is not None and spent >= limit:
+        reached.append(("max_time", _clock(limit), _clock(spent)))
     return reached
 
 

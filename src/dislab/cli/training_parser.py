@@ -96,10 +96,11 @@ class Parser(LightningArgumentParser):
         """
         if not args:
             return super().parse_args(args, *others, **options)
+        args = removals(args)
         if (request := part_help(args)) is not None:
             print_part_help(super().parse_args, *request)
         check_values(args, self)
-        parsed = super().parse_args(removals(args), *others, **options)
+        parsed = super().parse_args(args, *others, **options)
         _check_sections(parsed)
         return parsed
 

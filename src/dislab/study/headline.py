@@ -122,7 +122,7 @@ def without_latents(runs: pd.DataFrame, names: Sequence[str]) -> str:
     if not few:
         return ""
     verb = "1 run no latent varies" if few == 1 else f"{few} runs no latent varies"
-    return f" In {verb}, so that the FactorVAE score and its chance level are 0 there."
+    return f"In {verb}, so that the FactorVAE score and its chance level are 0 there."
 
 
 def _setting_text(setting: Any) -> str:

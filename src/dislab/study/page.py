@@ -186,7 +186,7 @@ def _headline(table: pd.DataFrame) -> dict[str, str]:
 def _verdict(summary: StudySummary) -> str:
     measures = {summary.target: summary.measures[summary.target]}
     few = without_latents(summary.runs, headline_measures(summary.measures))
-    return verdict(summary.runs, summary.axes, measures) + few
+    return " ".join(filter(None, [verdict(summary.runs, summary.axes, measures), few]))
 
 
 def _pages(study: Study, folder: Path) -> dict[str, str]:
