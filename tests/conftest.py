@@ -1,6 +1,7 @@
 """Settings that every test shares."""
 
 import os
+import random
 import shutil
 import sys
 from pathlib import Path
@@ -9,6 +10,7 @@ os.environ.setdefault("MPLBACKEND", "Agg")
 
 from collections.abc import Callable, Iterator
 
+import numpy as np
 import pytest
 import torch
 from jsonargparse import _common
@@ -49,6 +51,15 @@ def _parsers_of_its_own() -> Iterator[None]:
     yield
     _common.parsing_settings.clear()
     _common.parsing_settings.update(before)
+
+
+@pytest.fixture(autouse=True)
+def _same_draws() -> None:
+    """Seeds the global generators, so that a test without a seed has the same result every time."""
+    seed = int(os.environ.get("DISLAB_TESTS_SEED", "0"))
+    random.seed(seed)
+    np.random.seed(seed)  # noqa: NPY002
+    torch.manual_seed(seed)
 
 
 @pytest.fixture(autouse=True)
