@@ -11,11 +11,12 @@ import torch
 from PIL import Image
 from torch.utils.data import DataLoader, TensorDataset
 
-from dislab.base import Objective
+from dislab.base import ImageBatch, Objective
 from dislab.datasets import ArrayDataset
 from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
 from dislab.errors import InputError
+from dislab.functional.streams import Stream
 from dislab.objectives import VAE, AdaGVAE, DenoisingAutoencoder, GroundTruthDecoder
 from dislab.regularizers import KL
 
@@ -224,3 +225,45 @@ def test_loaders_of_booleans_train() -> None:
     loop = trainer()
     loop.fit(vae(), DataLoader(TensorDataset(BYTES > 127), batch_size=4))
     assert loop.global_step == 3
+
+
+def _plain_loss(batch: Any, step: Any = 0, cls: type[Objective] = VAE) -> float:
+    model: Any = vae(cls)
+    return float(model.losses(batch, model.draw(12, Stream(0)), step).loss.detach())
+
+
+@pytest.mark.parametrize("step", [0, torch.tensor(0)])
+@pytest.mark.parametrize("batch", [BYTES, IMAGES, [IMAGES], (IMAGES, LABELS)])
+def test_a_plain_loop_takes_batches_of_a_loader_as_a_trainer_does(batch: Any, step: Any) -> None:
+    images = ImageBatch(IMAGES, torch.zeros(12, 0, dtype=torch.int64))
+    assert _plain_loss(batch, step) == _plain_loss(images)
+
+
+@pytest.mark.parametrize(
+    ("batch", "message", "cls"),
+    [
+        (BYTES.float(), "from 0 to 255: divide them", VAE),
+        (ImageBatch(BYTES.float(), LABELS[:, None]), "from 0 to 255: divide them", VAE),
+        (IMAGES.double(), "pass images.to", VAE),
+        (IMAGES.permute(0, 2, 3, 1), "channels first", VAE),
+        (ImageBatch(IMAGES, LABELS), "integers of shape", VAE),
+        (IMAGES.numpy(), "delivers a ndarray, and VAE learns from ImageBatch", VAE),
+        (IMAGES, "delivers a Tensor, and AdaGVAE learns from PairBatch", AdaGVAE),
+    ],
+)
+def test_a_plain_loop_checks_its_first_batch(
+    batch: Any, message: str, cls: type[Objective]
+) -> None:
+    with pytest.raises(InputError, match=message):
+        _plain_loss(batch, cls=cls)
+
+
+def test_a_plain_loop_waits_for_no_other_batch() -> None:
+    model: Any = vae()
+    for images in (IMAGES, IMAGES.mul(255)):
+        model.losses(images, model.draw(12, Stream(0)), 0)
+
+
+def test_a_shape_with_the_channels_last_is_refused() -> None:
+    with pytest.raises(InputError, match=r"channels last: give \(3, 64, 64\)"):
+        VAE((64, 64, 3), 12, 3, **PARTS)

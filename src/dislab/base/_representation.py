@@ -13,6 +13,7 @@ from jaxtyping import Float, Int
 from lightning.pytorch.trainer.states import TrainerStatus
 from torch import Tensor
 
+from dislab.base._batches import first_batch, received
 from dislab.base.parts import Posterior, is_vector
 from dislab.base.pixels import check_pixels
 from dislab.errors import InputError
@@ -75,6 +76,27 @@ def _taking_positions(method: Callable[..., Any]) -> Callable[..., Any]:
     return taking
 
 
+def _taking_batches(method: Callable[..., Any]) -> Callable[..., Any]:
+    """A loss that, without a trainer, also accepts batches of any loader, and a step as an int.
+
+    The first batch is checked as a trainer checks its own.
+    """
+
+    @functools.wraps(method)
+    def taking(self: Any, batch: Any, draws: Any, step: Any) -> Any:
+        if torch.compiler.is_compiling() or _is_in_trainer(self):
+            return method(self, batch, draws, step)
+        batch = received(self.batch_types, batch)
+        step = step if isinstance(step, Tensor) else torch.tensor(step, device=self.device)
+        if self.has_checked_batch or not self.checks_pixels:
+            return method(self, batch, draws, step)
+        self.has_checked_batch = True
+        with first_batch(self, self.batch_types, None, batch):
+            return method(self, batch, draws, step)
+
+    return taking
+
+
 def _called(
     method: Callable[..., Any], model: pl.LightningModule, rows: Any, kinds: str, allowed: str
 ) -> Any:
@@ -115,6 +137,7 @@ _TAKING: Final = {
     "reconstruct": _taking_images,
     "decode": _taking_latents,
     "render": _taking_positions,
+    "losses": _taking_batches,
 }
 """What lets each method of an objective accept arrays."""
 

@@ -88,6 +88,9 @@ class Objective(pl.LightningModule, Representation, Part):
     checks_pixels: bool = True
     """Whether encoding methods refuse images out of range; not within the loss of another model."""
 
+    has_checked_batch: bool = False
+    """Whether `losses` has checked a batch outside of a trainer, which checks its own."""
+
     steps: Tensor
     draw_seed: Tensor
 
@@ -116,10 +119,16 @@ class Objective(pl.LightningModule, Representation, Part):
     def losses(self, batch: Any, draws: Draws, step: Int[Tensor, ""]) -> Terms:
         """The loss of one batch, a pure function of parameters, batch, draws and step.
 
+        Without a trainer the first batch is checked, and batches of any loader and a step as an int
+        are converted before the method is called.
+
         Args:
             batch: A batch of the data module.
             draws: This process's rows of the result of `draw`.
             step: Optimiser steps done so far.
+
+        Raises:
+            InputError: The first batch has the wrong type or shape, or pixels out of [0, 1].
         """
 
     @abstractmethod

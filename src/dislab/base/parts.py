@@ -162,8 +162,10 @@ def make_encoder(build: EncoderBuilder, image_shape: ImageShape, outputs: int) -
         outputs: Number of outputs.
 
     Raises:
-        InputError: A layer is lazy: its weights have no size before the first batch.
+        InputError: A layer is lazy: its weights have no size before the first batch; or the shape
+            has the channels last.
     """
+    _check_order(image_shape)
     encoder = build(image_shape, outputs)
     _check_sized(encoder)
     encoder.output_shape = (outputs,)
@@ -179,12 +181,24 @@ def make_decoder(build: DecoderBuilder, latents: int, image_shape: ImageShape) -
         image_shape: Channels, height and width.
 
     Raises:
-        InputError: A layer is lazy: its weights have no size before the first batch.
+        InputError: A layer is lazy: its weights have no size before the first batch; or the shape
+            has the channels last.
     """
+    _check_order(image_shape)
     decoder = build(latents, image_shape)
     _check_sized(decoder)
     decoder.output_shape = tuple(image_shape)
     return decoder
+
+
+def _check_order(image_shape: ImageShape) -> None:
+    """Refuses (height, width, channels), the order of pictures in NumPy and in files."""
+    first, height, last = image_shape
+    if first == height > last and last in (1, 3, 4):
+        raise InputError(
+            f"image_shape is (channels, height, width); {tuple(image_shape)} has the channels "
+            f"last: give ({last}, {first}, {height})"
+        )
 
 
 def _check_sized(part: nn.Module) -> None:
