@@ -305,6 +305,18 @@ def test_likelihoods_stand_in_one_table(tmp_path: Path) -> None:
     rows = [["ELBO of mean codes, no bound", "1.0", "1.0"], ["KL", "1.0", "1.0"]]
     assert record.bounds == Table(["nats per image", "train", "test"], rows)
     assert list(record.blind) == ["ELBO of mean codes, no bound, KL"]
+    assert not record.verdict
+
+
+def test_a_model_that_draws_the_mean_image_is_said_to(tmp_path: Path) -> None:
+    scores = {"explained_variance_train": 0.5, "explained_variance_test": 0.042}
+    record = read_run(write_run(tmp_path / "run", scores={"test": {"scores": scores}}))
+    assert record.verdict == (
+        "Reconstructions explain 4% of the variance of the pixels: the model draws little "
+        "more than the mean image."
+    )
+    assert record.bounds is not None
+    assert record.bounds.rows == [["Explained variance of pixels (share)", "0.500", "0.042"]]
 
 
 def test_scores_stand_by_family_with_their_other_forms_apart(tmp_path: Path) -> None:

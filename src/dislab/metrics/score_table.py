@@ -19,7 +19,7 @@ _FORMS: Final = {
 """Suffixes of scalars that repeat another score in another form, each in words."""
 _DETAIL: Final = re.compile(rf"_({'|'.join(_FORMS)})$")
 _LIKELIHOOD: Final = re.compile(
-    r"(elbo|reconstruction|kl)(?:_(sample|mean))?_(train|validation|test)"
+    r"(elbo|reconstruction|kl|explained_variance)(?:_(sample|mean))?_(train|validation|test)"
 )
 """Matches names of likelihoods, which have a value for each split."""
 _WORDS: Final = {
@@ -39,6 +39,7 @@ _WORDS: Final = {
     "infoe": "InfoE",
     "infoc": "InfoC",
     "elbo": "ELBO",
+    "explained_variance": "Explained variance of pixels (share)",
     "kl": "KL",
     "udr": "UDR",
 }
@@ -76,7 +77,10 @@ _BLIND_SPOTS: Final = (
     (r"omes\w*", "Does not see noise in the codes of a factor; noise counts as every factor."),
     (r"gaussian_\w+|mean_pairwise_mi", f"{_UNSUPERVISED}."),
     (r"active_units|num_active", "Counts active latents, whatever they carry."),
-    (r"(elbo|reconstruction|kl)_\w+", "Measures how well images are modelled, not the factors."),
+    (
+        r"(elbo|reconstruction|kl|explained_variance)_\w+",
+        "Measures how well images are modelled, not the factors.",
+    ),
 )
 """Patterns of names of scores, each with what these scores do not see."""
 

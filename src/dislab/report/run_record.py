@@ -23,7 +23,7 @@ from dislab.report.figures import (
     scored_factors,
 )
 from dislab.report.literature import literature
-from dislab.report.verdict import owners_in, verdict
+from dislab.report.verdict import EXPLAINED, owners_in, verdict
 from dislab.runs import SCORES, read_scores
 from dislab.runs.curves import CURVES, read_curves, term_name
 from dislab.runs.published import published, without_paths
@@ -330,7 +330,8 @@ def _bounds(scores: Mapping[str, Any]) -> Table | None:
     rows: dict[str, dict[str, str]] = {}
     for name, value in scores.items():
         if bound := likelihood(name):
-            rows.setdefault(bound[0], {})[bound[1]] = _nats(value)
+            digits = _digits if str(name).startswith(EXPLAINED) else _nats
+            rows.setdefault(bound[0], {})[bound[1]] = digits(value)
     splits = [split for split in _SPLITS if any(split in row for row in rows.values())]
     table = [[term, *(row.get(split, "") for split in splits)] for term, row in rows.items()]
     return Table(["nats per image", *splits], table) if table else None

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import compress
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import torch
@@ -22,6 +22,11 @@ from dislab.metrics.evaluation import INFORMATION
 from dislab.metrics.sheet import first_part, information_of
 from dislab.report.figures import scored_factors
 from dislab.runs.records import mapping_in
+
+EXPLAINED: Final = "explained_variance"
+"""Name of the share of the variance of pixels that reconstructions explain, without its split."""
+_LITTLE: Final = 0.1
+"""Share of the variance of pixels below which a model draws little more than the mean image."""
 
 
 class _Information(NamedTuple):
@@ -50,8 +55,9 @@ def owners_in(scored: Mapping[str, Any]) -> dict[str, int | None] | None:
 
 
 def verdict(scored: Mapping[str, Any]) -> str:
-    """Sentence on which factors have a latent of their own; empty if that was not scored.
+    """Which factors have a latent of their own, and whether the model draws its images.
 
+    Empty if the model was not scored, or if only the factors were not and it draws them.
     A factor without one shares its latent, if that has more than half of the information about the
     factor, or is spread, or is in no latent, as `own_latents` counts. A latent with a KL of at most
     0.1 nats has no factor.
@@ -59,6 +65,24 @@ def verdict(scored: Mapping[str, Any]) -> str:
     Args:
         scored: The record of the scores of codes.
     """
+    return " ".join(filter(None, (_on_factors(scored), _on_images(scored))))
+
+
+def _on_images(scored: Mapping[str, Any]) -> str:
+    """A sentence on reconstructions that explain less than a tenth of the variance of pixels."""
+    scores = mapping_in(scored, "scores")
+    shares = (scores.get(f"{EXPLAINED}_{split}") for split in ("test", "validation", "train"))
+    share = next((share for share in shares if isinstance(share, int | float)), 1)
+    if not share < _LITTLE:
+        return ""
+    return (
+        f"Reconstructions explain {max(share, 0):.0%} of the variance of the pixels: the model "
+        "draws little more than the mean image."
+    )
+
+
+def _on_factors(scored: Mapping[str, Any]) -> str:
+    """A sentence on which factors have a latent of their own; empty if that was not scored."""
     owners, information = owners_in(scored), _information(scored)
     if owners is None or information is None:
         return ""

@@ -641,10 +641,13 @@ def test_the_bound_and_its_terms_are_scores_of_every_split(
             posterior = objective.encode(image)
             kl = float(kl_per_latent(*posterior).sum(1).mean())
             mean = float(pixel_loss(objective, posterior.mean, image))
+            error = (objective.decode(posterior.mean) - image).square().sum()
+            explained = 1 - error / (image - image.mean(0)).square().sum()
         scores = records[0]
         assert scores[f"kl_{split}"] == pytest.approx(kl, rel=1e-5)
         assert scores[f"reconstruction_mean_{split}"] == pytest.approx(mean, rel=1e-5)
         assert scores[f"elbo_mean_{split}"] == pytest.approx(-mean - kl, rel=1e-5)
+        assert scores[f"explained_variance_{split}"] == pytest.approx(float(explained), rel=1e-4)
         sampled = scores[f"reconstruction_sample_{split}"]
         assert sampled != pytest.approx(mean, rel=1e-3)
         assert scores[f"elbo_sample_{split}"] == pytest.approx(-sampled - kl)

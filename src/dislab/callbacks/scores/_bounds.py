@@ -22,9 +22,11 @@ QUANTITIES: Final = (
     "reconstruction_sample",
     "reconstruction_mean",
     "kl",
+    "explained_variance",
 )
-"""Quantities in nats per image. `sample` and `mean` denote the decoded latents: samples or means of
-the posterior. The ELBO of means is not a bound."""
+"""Quantities in nats per image, but for the explained variance of pixels, a share. `sample` and
+`mean` denote the decoded latents: samples or means of the posterior. The ELBO of means is not a
+bound."""
 
 
 def bounds(
@@ -38,9 +40,9 @@ def bounds(
     """Each quantity on each split that has states, under `<quantity>_<split>`.
 
     Evaluated on at most `points` states of each split; 0 evaluates none. Empty for a method without
-    posterior or pixel likelihood.
+    posterior, decoder or pixel likelihood.
     """
-    if not points or lacks(module, "encode") or lacks(module, "pixel_loss"):
+    if not points or any(lacks(module, name) for name in ("encode", "decode", "pixel_loss")):
         return {}
     values: dict[str, float] = {}
     for split in SPLITS:
@@ -51,7 +53,7 @@ def bounds(
 
 
 def bounds_table(values: Mapping[str, float]) -> str:
-    """Formats the result of `bounds`, one line per quantity, in nats per image."""
+    """Formats the result of `bounds`, one line per quantity, in the units of `QUANTITIES`."""
     splits = [split for split in SPLITS if f"kl_{split}" in values]
     rows = [["nats per image", *splits]]
     for name in QUANTITIES:
@@ -72,14 +74,23 @@ def _terms(
     states = draw_states(data, split, points, seed)
     noise = standard_noise(len(states), seed)
 
+    pixels = torch.zeros(2, *data.image_shape, dtype=torch.float64)
+
     def measure(image: Tensor) -> Tensor:
+        pixels.add_(torch.stack([image, image.square()]).double().sum(1).cpu())
         mean, log_var = module.encode(image)
         z = sample(mean, log_var, noise(mean))
         decoded = [module.pixel_loss(code, image) for code in (z, mean)]
-        terms = torch.stack([*decoded, kl_per_latent(mean, log_var).sum(1).mean()]).double()
+        kl = kl_per_latent(mean, log_var).sum(1).mean()
+        error = (module.decode(mean) - image).double().square().flatten(1).sum(1).mean()
+        terms = torch.stack([*decoded, kl, error]).double()
         return terms.expand(len(image), -1)
 
     precision = trainer.precision_plugin
-    sampled, mean, kl = over_images(data, module, states, batch_size, measure, precision).mean(0)
-    values = (-sampled - kl, -mean - kl, sampled, mean, kl)
+    terms = over_images(data, module, states, batch_size, measure, precision).mean(0)
+    sampled, mean, kl, error = terms
+    first, second = pixels / len(states)
+    variance = (second - first.square()).clamp(min=0).sum()
+    explained = 1 - error / variance if variance else 0  # equal images have nothing to explain
+    values = (-sampled - kl, -mean - kl, sampled, mean, kl, explained)
     return dict(zip(QUANTITIES, map(float, values), strict=True))

@@ -49,7 +49,9 @@ class Evaluate(ScoreCallback):
     For a method with posteriors and a pixel likelihood, `elbo_sample_<split>`,
     `elbo_mean_<split>`, `reconstruction_sample_<split>`, `reconstruction_mean_<split>` and
     `kl_<split>` are scores of each split, in nats per image: the evidence lower bound with a
-    decoded sample of the posterior, and the same with its decoded mean, which is not a bound. For a
+    decoded sample of the posterior, and the same with its decoded mean, which is not a bound.
+    `explained_variance_<split>` is the share of the variance of pixels that decoded means explain:
+    0 for a model that draws the mean image, and for images that are all equal. For a
     method without codes, and for images without factors, only these and the losses are recorded.
 
     Args:
