@@ -126,6 +126,9 @@ def _with_traversals(record: RunRecord, module: Objective, explorer: dict[str, A
     """The record with traversals in the width of a column, in place of those of the run."""
     figure = traversal_figure(module, explorer)
     caption = PICTURES[TRAVERSALS] if lacks(module, "render") else "Each row moves one factor"
+    ranges = {(slider["low"], slider["high"]) for slider in explorer["sliders"] if "low" in slider}
+    if len(ranges) == 1:
+        caption += " from {:g} to {:g}, left to right".format(*ranges.pop()).replace("-", "−")
     if any(slider["carries"] for slider in explorer["sliders"]):
         caption += "; labels name the factor that its mean tells most of"
     drawn = [picture for picture in record.pictures if picture.name == TRAVERSALS]

@@ -278,16 +278,18 @@ def _headline(scored: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
     values, chance = mapping_in(scored, "scores"), mapping_in(scored, "chance")
     names = [str(metric.get("primary")) for metric in mapping_in(scored, "metrics").values()]
     return {
-        label(name): (_digits(values[name]), _digits(chance.get(name)))
+        label(name): (_digits(values[name], 2), _digits(chance.get(name), 2))
         for name in dict.fromkeys(names)
         if name in values
     }
 
 
-def _digits(value: Any) -> str:
+def _digits(value: Any, decimals: int = 3) -> str:
     if not isinstance(value, int | float):
         return "" if value is None else str(value)
-    return f"{value:.0f}" if float(value).is_integer() and abs(value) > 1 else f"{value:.3f}"
+    if float(value).is_integer() and abs(value) > 1:
+        return f"{value:.0f}"
+    return f"{round(value, decimals) + 0.0:.{decimals}f}"  # no minus before a zero
 
 
 def _mappings(records: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
