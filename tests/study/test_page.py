@@ -155,6 +155,16 @@ def test_values_of_a_setting_are_spelt_alike_in_every_table(make: Make, tmp_path
     assert not {"0.250", "2.000"} & set(cells)
 
 
+@pytest.mark.parametrize("seeds", [2, 12])
+def test_correlations_without_support_have_no_picture(
+    make: Make, tmp_path: Path, seeds: int
+) -> None:
+    text = f"base: [base.yaml]\nseeds: {seeds}\n"
+    scores = [0.01 * seed for seed in range(seeds)]
+    page = study_page_of(make(text, mig=scores, sap=scores), tmp_path)
+    assert ('alt="rank_correlations:' in page) == (seeds == 12)
+
+
 @pytest.mark.parametrize("seeds", [2, 8])
 def test_comparisons_without_support_are_folded(make: Make, tmp_path: Path, seeds: int) -> None:
     text = "base: [base.yaml]\naxes: {method: {one: {optimizer: 1}, two: {optimizer: 2}}}\n"

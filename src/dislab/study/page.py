@@ -402,9 +402,11 @@ def _published_axes(axes: Any, inside: bool = False) -> Any:
 
 
 def _sections(summary: StudySummary) -> Iterator[_Section]:
-    """The tables of a study with their pictures."""
+    """The tables of a study with their pictures; without that of a table that lacks support."""
     pictures_of: dict[str, list[PagePicture]] = {}
     for picture in pictures(summary, _MOST_PICTURES):
+        if not _has_support(summary.tables.get(picture.name)):
+            continue
         section = "means" if picture.name.startswith(_OF_MEANS) else "rank_correlations"
         caption = picture.caption.removesuffix(".")
         pictures_of.setdefault(section, []).append(
@@ -437,9 +439,11 @@ def _sections(summary: StudySummary) -> Iterator[_Section]:
         yield _Section(name, title, f"Not computed: {reason}.", [], {}, [])
 
 
-def _has_support(table: NamedTable) -> bool:
-    """Whether some corrected p of a table is below .05; tables without p count as supported."""
-    return "p_holm" not in table.table or bool((table.table["p_holm"] < LEVEL).any())
+def _has_support(table: NamedTable | None) -> bool:
+    """Whether some corrected p of a table is below .05; without a p it counts as supported."""
+    return (
+        table is None or "p_holm" not in table.table or bool((table.table["p_holm"] < LEVEL).any())
+    )
 
 
 def _caption(table: NamedTable, index: int, axes: Sequence[str]) -> str:
