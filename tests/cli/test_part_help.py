@@ -16,6 +16,7 @@ BEGUN = ["--config", "betavae"]
     [
         (["--model.encoder.help"], ["encoders:", "MLPEncoder", "--model.encoder.help NAME"]),
         (["--model.encoder.help", "MLPEncoder"], ["--model.encoder.hidden"]),
+        (["--model.encoder.help", "dislab.encoders.MLPEncoder"], ["--model.encoder.hidden"]),
         (["--model.encoder.help=MLPEncoder"], ["--model.encoder.hidden"]),
         (["--data.dataset.help"], ["datasets:", "Shapes3D"]),
         (["--data.dataset.help", "Shapes3D"], ["--data.dataset.look"]),
@@ -48,6 +49,10 @@ def test_parts_are_described_with_and_without_a_configuration(
             "the class has no part 'regularizers'",
         ),
         (["--model.encoder.help", "MLPEncodr"], "model.encoder: no part is named MLPEncodr (did"),
+        (["--model.encoder.help", "os.system"], "model.encoder: no part is named os.system;"),
+        (["--model.encoder.help", "torch.nn.Linear"], "available encoders: Conv"),
+        (["--model.encoder.help", "dislab.nothing.X"], "available encoders: Conv"),
+        (["--data.dataset.help", "nopackage.Set"], "no package nopackage is installed here"),
         (["--evaluate.metrics", "MIG"], "got 'MIG'; write it like {mig: MIG, dci: DCI}"),
         (["--model.optimizer", "torch.optim.Adom"], "torch.optim.Adom (did you mean Adam?)"),
         (

@@ -353,6 +353,8 @@ def unknown_class(name: str, setting: str) -> str:
         module = "lightning.pytorch.callbacks"
         names += [f"{module}.{cls}" for cls in import_module(module).__all__]
         name = name if "." in name or name in names else f"{module}.{name}"
+    if missing := missing_package(name):
+        return f"{name} is named, {missing}"
     if described := _described_elsewhere(name):
         return f"{described}; {listing}" if group else described
     return f"no part is named {name}{suggestion(name, names)}; {listing}"

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from dislab.cli.messages import OF_TORCH, base_of, group_of, unknown_class
 from dislab.errors import InputError
+from dislab.naming.classes import find_object
 from dislab.plugins import available
 
 SECTION_CLASSES: Final = {"model": "VAE", "data": "SingleData"}
@@ -89,8 +90,11 @@ def print_part_help(parse: Callable[[list[str]], Any], setting: str, args: list[
 
 
 def _is_class(name: str, group: str) -> bool:
-    """Whether a name is that of a part, or one with its module, which may lie anywhere."""
-    return "." in name or any(plugin.name == name for plugin in available(group))
+    """Whether a name is that of a part, or that of a class of the group with its module."""
+    if "." not in name:
+        return any(plugin.name == name for plugin in available(group))
+    cls = find_object(name)
+    return isinstance(cls, type) and issubclass(cls, base_of(group))
 
 
 def _every_class(setting: str) -> str:
