@@ -55,7 +55,7 @@ def _parsers_of_its_own() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def _same_draws() -> None:
-    """Seeds the global generators, so that a test without a seed has the same result every time."""
+    """Seeds the global generators, so that a test without a seed has the same result each time."""
     seed = int(os.environ.get("DISLAB_TESTS_SEED", "0"))
     random.seed(seed)
     np.random.seed(seed)  # noqa: NPY002
