@@ -73,7 +73,7 @@ def test_images_without_factors_train_and_are_drawn_and_not_scored(
     record = read_scores(run)["test"]
     assert {name.rpartition("_")[0] for name in record["scores"]} == {
         f"{what}_{code}" for what in ("elbo", "reconstruction") for code in ("sample", "mean")
-    } | {"kl"}
+    } | {"kl", "explained_variance"}
     assert set(record["skipped"]) == {"mig", "dci", "factor_vae"}
     assert record["losses"]["test/loss"] > 0
     pictures = {path.name for path in (run / "images").iterdir()}
