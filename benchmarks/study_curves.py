@@ -402,6 +402,7 @@ def main() -> None:
         }
     for name, figure in figures.items():
         save(figure, options.pictures / f"curves_{name}.svg", origin(result))
+    print(f"wrote {path} and {len(figures)} pictures; next: make docs-tables")
 
 
 def origin(result: dict[str, Any]) -> str:

@@ -308,15 +308,27 @@ def test_likelihoods_stand_in_one_table(tmp_path: Path) -> None:
     assert not record.verdict
 
 
-def test_a_model_that_draws_the_mean_image_is_said_to(tmp_path: Path) -> None:
-    scores = {"explained_variance_train": 0.5, "explained_variance_test": 0.042}
+@pytest.mark.parametrize(
+    ("share", "sentence"),
+    [
+        (
+            0.042,
+            "Reconstructions explain 4% of the variance of the pixels: the model draws little more "
+            "than the mean image.",
+        ),
+        (-0.25, "Reconstructions are farther from the images than the mean image is."),
+        (0.75, ""),
+    ],
+)
+def test_a_model_that_does_not_draw_its_images_is_named(
+    tmp_path: Path, share: float, sentence: str
+) -> None:
+    scores = {"explained_variance_train": 0.5, "explained_variance_test": share}
     record = read_run(write_run(tmp_path / "run", scores={"test": {"scores": scores}}))
-    assert record.verdict == (
-        "Reconstructions explain 4% of the variance of the pixels: the model draws little "
-        "more than the mean image."
-    )
+    assert record.verdict == sentence
     assert record.bounds is not None
-    assert record.bounds.rows == [["Explained variance of pixels (share)", "0.500", "0.042"]]
+    label = "Explained variance of pixels (share)"
+    assert record.bounds.rows == [[label, "0.500", f"{share:.3f}"]]
 
 
 def test_scores_stand_by_family_with_their_other_forms_apart(tmp_path: Path) -> None:

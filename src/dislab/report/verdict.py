@@ -75,8 +75,10 @@ def _on_images(scored: Mapping[str, Any]) -> str:
     share = next((share for share in shares if isinstance(share, int | float)), 1)
     if not share < _LITTLE:
         return ""
+    if share < 0:
+        return "Reconstructions are farther from the images than the mean image is."
     return (
-        f"Reconstructions explain {max(share, 0):.0%} of the variance of the pixels: the model "
+        f"Reconstructions explain {share:.0%} of the variance of the pixels: the model "
         "draws little more than the mean image."
     )
 
