@@ -4,9 +4,9 @@ python benchmarks/study_claims.py locatello studies/locatello_rooms
 
 Writes benchmarks/results/NAME_rooms.json, the scores of each run to benchmarks/results/runs/, and
 docs/results/NAME_rooms.md unless a page shows its claims already; `make docs-tables` fills the page
-with the tables. A verdict follows from a rule on
-intervals and corrected p-values alone: *yes* if every test of the claim supports it, *partly* with
-their number if some do, *no* if every interval leaves out an effect worth its name, else *undecided*. The package `claims` has a module for each
+with the tables. A verdict follows from a rule on intervals and corrected p-values alone: *yes* if
+every test of the claim supports it, *partly* with their number if some do, *no* if every interval
+leaves out an effect worth its name, else *undecided*. The package `claims` has a module for each
 paper.
 """
 
@@ -53,7 +53,8 @@ def write_page(name: str, command: str, tables: Iterable[str]) -> None:
     text = (
         f"# {name}\n\nWhen the study is finished:\n\n```bash\n{command}\n```\n\n"
         "A verdict follows from tests alone: *yes* if all of them support the claim, *partly*\n"
-        "if some do, *no* if every interval leaves out an effect, else *undecided*. That something has no effect is *yes* only if every interval lies\n"
+        "if some do, *no* if every interval leaves out an effect, else *undecided*. That\n"
+        "something has no effect is *yes* only if every interval lies\n"
         f"within a margin: ρ ±{RHO_MARGIN}, {MARGIN} of scores, shares and ratios, a tenth of the\n"
         "error by chance. *Undecided: no effect seen* gives the end of a wider interval.\n"
     )
