@@ -30,7 +30,7 @@ def test_facts_scores_and_transfer_of_a_run(tmp_path: Path) -> None:
     assert found.name == "small/version_2"
     scored_on = "900 of 1,024 images, training included"
     assert found.facts == {**FACTS, "steps": "4,000", "scored on": scored_on}
-    assert found.headline == {"MIG": ("0.25", "0.00")}
+    assert found.headline == {"MIG": ("0.25", "chance 0.00, untrained 0.02")}
     assert found.scores is not None
     assert found.scores.heads == ["score", "value", "interval", "chance", "untrained", "pixels"]
     assert found.scores.rows[0] == [

@@ -102,7 +102,7 @@ class RunRecord(NamedTuple):
         facts: Names and values of basic facts such as method, data and steps.
         verdict: Sentence on which latents carry which factors; empty if that was not scored.
         owners: Latents by the factor whose own they are; None if that was not scored.
-        headline: The main scores with their chance levels, which may be empty, by name.
+        headline: The main scores by name, each with the levels beside it, which may be empty.
         scores: The table of scores; None for a run that was not scored.
         bounds: The table of likelihoods, with a column for each split; None if there are none.
         blind: What each score cannot see, with the names of the scores.
@@ -274,11 +274,25 @@ def _is_plain(value: Any) -> bool:
 
 
 def _headline(scored: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
-    """The primary value of each score, and its chance level."""
-    values, chance = mapping_in(scored, "scores"), mapping_in(scored, "chance")
+    """The primary value of each score, and its level by chance and of untrained models."""
+    values, untrained = mapping_in(scored, "scores"), mapping_in(scored, "untrained")
+    levels = {
+        "chance": mapping_in(scored, "chance"),
+        "untrained": {
+            name: score.get("mean")
+            for name, score in _mappings(mapping_in(untrained, "scores")).items()
+        },
+    }
     names = [str(metric.get("primary")) for metric in mapping_in(scored, "metrics").values()]
     return {
-        label(name): (_digits(values[name], 2), _digits(chance.get(name), 2))
+        label(name): (
+            _digits(values[name], 2),
+            ", ".join(
+                f"{level} {text}"
+                for level, of in levels.items()
+                if (text := _digits(of.get(name), 2))
+            ),
+        )
         for name in dict.fromkeys(names)
         if name in values
     }
