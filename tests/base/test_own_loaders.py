@@ -258,10 +258,21 @@ def test_a_plain_loop_checks_its_first_batch(
         _plain_loss(batch, cls=cls)
 
 
-def test_a_plain_loop_waits_for_no_other_batch() -> None:
+def test_a_plain_loop_checks_no_other_batch() -> None:
     model: Any = vae()
     for images in (IMAGES, IMAGES.mul(255)):
         model.losses(images, model.draw(12, Stream(0)), 0)
+
+
+def test_losses_of_single_images_by_vmap_are_those_of_a_loop() -> None:
+    images = IMAGES[:3, None]
+    factors = torch.zeros(1, 0, dtype=torch.int64)
+
+    def loss(model: Any, image: torch.Tensor) -> Any:
+        return model.losses(ImageBatch(image, factors), model.draw(1, Stream(0)), 0).loss
+
+    mapped = torch.func.vmap(partial(loss, vae()))(images)
+    torch.testing.assert_close(mapped, torch.stack([loss(vae(), image) for image in images]))
 
 
 def test_a_shape_with_the_channels_last_is_refused() -> None:

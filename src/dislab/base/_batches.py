@@ -167,7 +167,10 @@ def _check_images(source: str, name: str, image: Tensor, shape: ImageShape | Non
         return
     numbers = torch.zeros(1) if image.is_complex() else image.detach().float()
     ends = gather_rows(torch.stack(torch.aminmax(numbers))[None])
-    low, high = float(ends[:, 0].min()), float(ends[:, 1].max())
+    try:
+        low, high = float(ends[:, 0].min()), float(ends[:, 1].max())
+    except RuntimeError:  # within torch's transformations, such as vmap, tensors have no values
+        return
     vector = is_vector(image.shape)
     if fault := pixel_fault(image.dtype, low, high, len(image), vector):
         raise InputError(f"{source} delivers {name} whose pixels {fault}")

@@ -13,7 +13,7 @@ from jaxtyping import Float, Int
 from lightning.pytorch.trainer.states import TrainerStatus
 from torch import Tensor
 
-from dislab.base._batches import first_batch, received
+from dislab.base._batches import received
 from dislab.base.parts import Posterior, is_vector
 from dislab.base.pixels import check_pixels
 from dislab.errors import InputError
@@ -21,10 +21,10 @@ from dislab.functional.streams import Stream
 
 
 def takes_arrays(cls: type) -> None:
-    """Lets an objective's methods accept NumPy arrays, and encoders refuse pixels out of range.
+    """Lets an objective's methods accept NumPy arrays, and refuse pixels out of range.
 
     An array is converted to the device of the weights, and to their dtype unless it has positions;
-    bytes of images are divided by 255.
+    bytes of images are divided by 255. `losses` takes batches of any loader instead.
     """
     for name, taking in _TAKING.items():
         method = cls.__dict__.get(name)
@@ -88,10 +88,7 @@ def _taking_batches(method: Callable[..., Any]) -> Callable[..., Any]:
             return method(self, batch, draws, step)
         batch = received(self.batch_types, batch)
         step = step if isinstance(step, Tensor) else torch.tensor(step, device=self.device)
-        if self.has_checked_batch or not self.checks_pixels:
-            return method(self, batch, draws, step)
-        self.has_checked_batch = True
-        with first_batch(self, self.batch_types, None, batch):
+        with self.checked_first("plain", batch):
             return method(self, batch, draws, step)
 
     return taking
@@ -139,7 +136,7 @@ _TAKING: Final = {
     "render": _taking_positions,
     "losses": _taking_batches,
 }
-"""What lets each method of an objective accept arrays."""
+"""What lets each method of an objective accept what users have."""
 
 
 def _check_range(model: pl.LightningModule, image: Tensor) -> None:

@@ -3,6 +3,7 @@
 import inspect
 from abc import abstractmethod
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
 from types import FrameType
@@ -88,9 +89,6 @@ class Objective(pl.LightningModule, Representation, Part):
     checks_pixels: bool = True
     """Whether encoding methods refuse images out of range; not within the loss of another model."""
 
-    has_checked_batch: bool = False
-    """Whether `losses` has checked a batch outside of a trainer, which checks its own."""
-
     steps: Tensor
     draw_seed: Tensor
 
@@ -158,6 +156,25 @@ class Objective(pl.LightningModule, Representation, Part):
         global_draws = self.draw(batch[0].shape[0] * world()[1], stream)
         draws = {name: own_rows(rows) for name, rows in global_draws.items()}
         return self.losses(batch, draws, self.steps)
+
+    def checked_first(
+        self, stage: str, batch: Any, data: object = None, accepted: tuple[type, ...] = ()
+    ) -> AbstractContextManager[None]:
+        """Checks the first batch of a stage, and the output of every part during its step.
+
+        Args:
+            stage: Whose batch it is: a split, `predict`, or `plain` for a loop without a trainer.
+            batch: The batch; only the first one of a stage is checked.
+            data: The data module that it comes from, if any.
+            accepted: Batch types; those of the method unless given.
+
+        Raises:
+            InputError: The batch or a part breaks its contract; the message names it.
+        """
+        if stage in self._tried:
+            return nullcontext()
+        self._tried.add(stage)
+        return first_batch(self, accepted or self.batch_types, data, batch)
 
     def watch(self, terms: dict[str, Tensor]) -> None:
         """Records the terms of a step for `check_finite`, without waiting for the device.
@@ -265,12 +282,9 @@ class Objective(pl.LightningModule, Representation, Part):
     def predict_step(self, batch: Any, batch_idx: int) -> dict[str, Tensor]:
         """Codes and factors of one batch."""
         batch = self._received(batch, ImageBatch)
-        if "predict" not in self._tried:
-            self._tried.add("predict")
-            data = getattr(self.trainer, "datamodule", None)
-            with first_batch(self, (ImageBatch,), data, batch):
-                return self.predict_step(batch, batch_idx)
-        return {"codes": self.codes(batch.image), "factors": batch.factors}
+        data = getattr(self.trainer, "datamodule", None)
+        with self.checked_first("predict", batch, data, (ImageBatch,)):
+            return {"codes": self.codes(batch.image), "factors": batch.factors}
 
     def optimizer_step(self, *args: Any, **kwargs: Any) -> None:
         """Count the optimiser steps, for schedules and annealing."""
@@ -379,14 +393,11 @@ class Objective(pl.LightningModule, Representation, Part):
             self._step(batch, stage, index, weight)
 
     def _step(self, batch: Any, stage: Stage, index: int, weight: int) -> Tensor:
-        if stage not in self._tried:  # only the first batch is checked
-            self._tried.add(stage)
-            data = getattr(self.trainer, "datamodule", None)
-            with first_batch(self, self.batch_types, data, batch):
-                if stage == "train":
-                    check_batch_size(self, count_of(batch) * world()[1])
-                return self._step(batch, stage, index, weight)
-        terms = self.terms_of(batch, stage, index)
+        begins = stage == "train" and stage not in self._tried
+        with self.checked_first(stage, batch, getattr(self.trainer, "datamodule", None)):
+            if begins:
+                check_batch_size(self, count_of(batch) * world()[1])
+            terms = self.terms_of(batch, stage, index)
         if stage == "train":
             self.watch({**terms.log, "loss": terms.loss})
         # Lightning would hold values of other steps until the next log row

@@ -616,6 +616,39 @@ def test_samples_need_a_posterior(
     assert runner.global_step == 0
 
 
+@pytest.mark.parametrize("contrast", [0.0, 1e-4])
+def test_faint_images_have_an_exact_share_of_explained_variance(
+    tmp_path: Path,
+    trainer: MakeTrainer,
+    data: DataModule,
+    objective: Objective,
+    correlation: MakeMetric,
+    monkeypatch: pytest.MonkeyPatch,
+    contrast: float,
+) -> None:
+    """Equal images have nothing to explain, and those that differ a little have it to the digit."""
+    whole = type(data).images
+
+    def images(self: Any, states: torch.Tensor) -> torch.Tensor:
+        return 0.3 + contrast * whole(self, states)
+
+    def pixel_loss(self: Any, z: torch.Tensor, image: torch.Tensor) -> torch.Tensor:
+        return image.sum()
+
+    monkeypatch.setattr(type(data), "images", images)
+    monkeypatch.setattr(type(objective), "pixel_loss", pixel_loss)
+    trainer(callbacks=[Evaluate({"corr": correlation}, batch_size=5, sheet=False)]).test(
+        objective, datamodule=data, verbose=False
+    )
+    shares = runs.read_scores(tmp_path / "run")["test"]["scores"]
+    with torch.no_grad():
+        image = data.images(torch.arange(32))
+        error = (objective.reconstruct(image) - image).double().square().sum()
+    variance = (image.double() - image.double().mean(0)).square().sum()
+    expected = float(1 - error / variance) if contrast else 0.0
+    assert shares["explained_variance_train"] == pytest.approx(expected, rel=1e-5)
+
+
 def test_the_bound_and_its_terms_are_scores_of_every_split(
     tmp_path: Path,
     trainer: MakeTrainer,

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from dislab.base import DataModule, Objective, Split
 from dislab.base.datamodule import draw_states
-from dislab.base.inference import lacks, over_images
+from dislab.base.inference import images_of, lacks, over_images
 from dislab.functional.losses import kl_per_latent, sample
 from dislab.metrics.score_table import label
 from dislab.runs.codes import standard_noise
@@ -73,11 +73,14 @@ def _terms(
 ) -> dict[str, float]:
     states = draw_states(data, split, points, seed)
     noise = standard_noise(len(states), seed)
-
-    pixels = torch.zeros(2, *data.image_shape, dtype=torch.float64)
+    precision = trainer.precision_plugin
+    # sums of differences from one image lose no digits of faint images, and are 0 for equal ones
+    origin = images_of(data, module, states[:1], precision).double()
+    sums = torch.zeros(2, *data.image_shape, dtype=torch.float64, device=module.device)
 
     def measure(image: Tensor) -> Tensor:
-        pixels.add_(torch.stack([image, image.square()]).double().sum(1).cpu())
+        difference = image.double() - origin
+        sums.add_(torch.stack([difference.sum(0), difference.square().sum(0)]))
         mean, log_var = module.encode(image)
         z = sample(mean, log_var, noise(mean))
         decoded = [module.pixel_loss(code, image) for code in (z, mean)]
@@ -86,11 +89,10 @@ def _terms(
         terms = torch.stack([*decoded, kl, error]).double()
         return terms.expand(len(image), -1)
 
-    precision = trainer.precision_plugin
     terms = over_images(data, module, states, batch_size, measure, precision).mean(0)
     sampled, mean, kl, error = terms
-    first, second = pixels / len(states)
-    variance = (second - first.square()).clamp(min=0).sum()
+    first, second = sums.cpu() / len(states)
+    variance = (second - first.square()).sum()
     explained = 1 - error / variance if variance else 0  # equal images have nothing to explain
     values = (-sampled - kl, -mean - kl, sampled, mean, kl, explained)
     return dict(zip(QUANTITIES, map(float, values), strict=True))
