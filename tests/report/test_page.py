@@ -72,6 +72,13 @@ def test_the_same_bytes_from_the_same_folder(small: ReportedRun, tmp_path: Path)
     assert "secret" not in re.sub(r"base64,\S+", "", first).replace("…/secret", "")
 
 
+def test_the_caption_of_traversals_has_the_range_of_the_explorer(small: ReportedRun) -> None:
+    sliders = explorers(small)[0]["sliders"]
+    (low,), (high,) = ({slider[end] for slider in sliders} for end in ("low", "high"))
+    caption = f"Each row moves one latent from {low:g} to {high:g}, left to right".replace("-", "−")
+    assert caption in page_of([small])
+
+
 def test_several_runs_are_compared_and_shown(small: ReportedRun, tmp_path: Path) -> None:
     settings = {**SETTINGS, "name": "other"}
     other = small._replace(folder=write_run(tmp_path / "b", settings))

@@ -68,7 +68,7 @@ def test_main_scores_come_first_and_bounds_never() -> None:
             3,
             6,
             0.3,
-            r"of 3 .* 6 seeds; by the interval .* below 0\.05, corrected for 3 differences\)",
+            r"6 seeds; by the interval alone, not corrected for 3 differences: so few .* 0\.05\)",
         ),
         (2, 1, 0.3, r"above m0 \(one seed: no interval; not supported: too few seeds\)\.$"),
         (2, 2, 0.3, r"above m0 \(two seeds: no interval; not supported: too few seeds\)\.$"),

@@ -55,7 +55,7 @@ def owners_in(scored: Mapping[str, Any]) -> dict[str, int | None] | None:
 
 
 def verdict(scored: Mapping[str, Any]) -> str:
-    """Which factors have a latent of their own, and whether the model draws its images.
+    """Says which factors have a latent of their own, and when the model does not draw its images.
 
     Empty if the model was not scored, or if only the factors were not and it draws them.
     A factor without one shares its latent, if that has more than half of the information about the

@@ -322,10 +322,10 @@ def _sentence(row: Mapping[Any, Any], axis: str, target: str, count: int) -> str
     if p < LEVEL:
         support = f"supported for this score alone, {p_text}"
     elif row["least_p"] * count >= LEVEL:
-        corrected = f", corrected for {count} differences" if count > 1 else ""
         support = "not supported: too few seeds"
-        if low > 0:
-            support = f"by the interval alone: so few seeds allow no p below {LEVEL:g}{corrected}"
+        if low > 0:  # the interval of the largest difference is not corrected for its choice
+            uncorrected = f", not corrected for {count} differences" if count > 1 else ""
+            support = f"by the interval alone{uncorrected}: so few seeds allow no p below {LEVEL:g}"
     else:
         support = f"not supported, {p_text}"
     subject = first if axis == "method" else f"{axis} {first}"
