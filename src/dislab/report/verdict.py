@@ -57,10 +57,9 @@ def owners_in(scored: Mapping[str, Any]) -> dict[str, int | None] | None:
 def verdict(scored: Mapping[str, Any]) -> str:
     """Says which factors have a latent of their own, and when the model does not draw its images.
 
-    Empty if the model was not scored, or if only the factors were not and it draws them.
-    A factor without one shares its latent, if that has more than half of the information about the
-    factor, or is spread, or is in no latent, as `own_latents` counts. A latent with a KL of at most
-    0.1 nats has no factor.
+    Each sentence is left out where its scores are missing. A factor without a latent of its own
+    shares one, if that has more than half of the information about the factor, or is spread, or is
+    in no latent, as `own_latents` counts. A latent with a KL of at most 0.1 nats has no factor.
 
     Args:
         scored: The record of the scores of codes.
