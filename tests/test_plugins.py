@@ -278,18 +278,27 @@ def test_groups_are_listed() -> None:
 ROOT = Path(__file__).parents[1]
 
 
-@pytest.mark.parametrize("group", [plugins.COMMANDS, plugins.STAGES, plugins.SAMPLERS])
-def test_words_of_distributed_plugins_say_what_to_install(group: str) -> None:
-    words = {}
-    for file in ROOT.glob("plugins/*/pyproject.toml"):
-        project = tomllib.loads(file.read_text())["project"]
-        for word in project["entry-points"].get(f"dislab.{group}", {}):
-            words[word] = f"pip install ./plugins/{project['name']}"
-            assert (ROOT / "plugins" / project["name"]).is_dir()
-    assert words
-    assert plugins._PLUGINS[group].keys() == words.keys()
-    assert all(plugins.remedy(group, word).endswith(words[word]) for word in words)
-    assert plugins.remedy(group, "fit") == ""
+def names_of(plugin: Path) -> set[str]:
+    """Names of everything that a distribution declares, and of its configurations."""
+    groups = tomllib.loads((plugin / "pyproject.toml").read_text())["project"]["entry-points"]
+    folders = groups.pop("dislab.configurations", {}).values()
+    names = {name for group in groups.values() for name in group}
+    for folder in (plugin / "src" / value.replace(".", "/") for value in folders):
+        names |= {str(file.relative_to(folder).with_suffix("")) for file in folder.rglob("*.yaml")}
+    return names
+
+
+@pytest.mark.parametrize("folder", sorted(ROOT.glob("plugins/*")), ids=lambda path: path.name)
+def test_names_of_distributed_plugins_say_what_to_install(folder: Path) -> None:
+    names = names_of(folder)
+    assert names
+    assert set(plugins._PLUGINS[folder.name]) == names
+    assert all(plugins.remedy(name).endswith(f"./plugins/{folder.name}") for name in names)
+
+
+def test_the_plugins_of_the_repository_are_all_there_is_a_remedy_for() -> None:
+    assert plugins._PLUGINS.keys() == {folder.name for folder in ROOT.glob("plugins/*")}
+    assert plugins.remedy("fit") == ""
 
 
 def test_entry_points_are_read_again_only_when_distributions_come_or_go(

@@ -56,22 +56,27 @@ CONFIGURATIONS: Final = "configurations"
 """The group of the folders with configurations, whose values are dotted names of folders."""
 
 _PLUGINS: Final = {
-    COMMANDS: {
-        "act": "dislab-control",
-        "fairness": "dislab-downstream",
-        "import": "dislab-import",
-        "reasoning": "dislab-downstream",
-        "zoo": "dislab-zoo",
-    },
-    STAGES: {
-        "act": "dislab-control",
-        "act-transfer": "dislab-control",
-        "fairness": "dislab-downstream",
-        "reasoning": "dislab-downstream",
-    },
-    SAMPLERS: {"optuna": "dislab-optuna"},
+    "dislab-control": (
+        *("ActionData", "ControlScores", "IndependentlyControllableFactors", "WorldFrames"),
+        *("WorldStates", "act", "act-transfer", "darla_dae", "darla_see", "icf_dsprites"),
+        *("icf_generated", "icf_grid", "icf_maze", "seek_avoid", "studies/darla"),
+        *("studies/darla_finger", "studies/darla_laptop"),
+    ),
+    "dislab-downstream": ("fairness", "reasoning"),
+    "dislab-hfs": ("HFS", "hfs"),
+    "dislab-identify": (
+        *("ContrastiveInversion", "DrawnWorld", "IVAE", "LeJEPA", "SlowVAE", "StepData", "TCL"),
+        *("VectorDataset", "contrastive", "ivae", "lejepa", "slowvae", "tcl", "vectors"),
+    ),
+    "dislab-import": ("import",),
+    "dislab-optuna": ("optuna",),
+    "dislab-qlae": ("QLAE", "qlae"),
+    "dislab-zoo": ("zoo",),
 }
-"""Distributions in `plugins/` of dislab's repository that declare commands, stages, samplers."""
+"""Parts, commands, stages, samplers and configurations of the distributions in `plugins/` of
+dislab's repository."""
+
+_IN_A_CLONE: Final = "in a clone of dislab: pip install ./plugins/"
 
 _BROKEN: Final = (Exception, SystemExit)
 """Errors of third-party modules that must not end the command, including `sys.exit()`."""
@@ -194,7 +199,7 @@ def load_declared(group: str, word: str, base: type) -> Any:
     """
     plugins, noun = declared(group), base.__name__.lower()
     if word not in plugins:
-        hint = remedy(group, word) or suggestion(word, plugins)
+        hint = remedy(word) or suggestion(word, plugins)
         raise InputError(f"no {noun} is named {word!r}{hint}; the {noun}s are {', '.join(plugins)}")
     cls = load_object(plugins[word])
     if not isinstance(cls, type) or not issubclass(cls, base):
@@ -203,17 +208,16 @@ def load_declared(group: str, word: str, base: type) -> Any:
     return cls()
 
 
-def remedy(group: str, word: str) -> str:
-    """How to install dislab's plugin that declares a word; empty if none does.
+def remedy(word: str) -> str:
+    """How to install dislab's plugin that declares a name; empty if none does.
 
     Args:
-        group: `COMMANDS`, `STAGES` or `SAMPLERS`.
-        word: The name of the command, the stage or the sampler.
+        word: Name of a part, a command, a stage, a sampler or a configuration.
     """
-    name = _PLUGINS.get(group, {}).get(word)
-    if name is None:
-        return ""
-    return f" without the plugin {name}; in a clone of dislab: pip install ./plugins/{name}"
+    for name, words in _PLUGINS.items():
+        if word in words:
+            return f" without the plugin {name}; {_IN_A_CLONE}{name}"
+    return ""
 
 
 def load_command(plugin: Plugin) -> Callable[[list[str]], int]:
@@ -299,7 +303,9 @@ def configuration(name: str) -> Path | None:
 
 
 def configuration_hint(name: str, folder: Path = Path()) -> str:
-    """` (did you mean …?)` with a similar file of the folder, else a similar configuration.
+    """The plugin of dislab that has the configuration, else ` (did you mean …?)`.
+
+    A similar file of the folder comes before a similar configuration.
 
     If the name ends in a suffix, a configuration must be nearly equal to it.
     """
@@ -308,6 +314,8 @@ def configuration_hint(name: str, folder: Path = Path()) -> str:
     with suppress(OSError, ValueError):  # no folder can have such a name
         files = [str(path.parent / file.name) for file in (folder / path.parent).glob("*.yaml")]
     short = name.removeprefix("configs/").removesuffix(".yaml")
+    if install := remedy(short):
+        return install
     alike = list(configurations())
     if path.suffix:
         alike = get_close_matches(short, alike, cutoff=0.85)
@@ -370,7 +378,7 @@ def load(group: str, name: str) -> type:
     """
     installed = {plugin.name: plugin for plugin in available(group)}
     if name not in installed:
-        hint = suggestion(name, installed)
+        hint = remedy(name) or suggestion(name, installed)
         listing = ", ".join(installed) or "none"
         raise InputError(f"none of the {group} is named {name!r}{hint}; available: {listing}")
     try:
@@ -557,7 +565,8 @@ def missing_package(name: object) -> str | None:
     if importlib.util.find_spec(package) is not None:
         return None
     distribution = package.replace("_", "-")
+    how = _IN_A_CLONE if distribution in _PLUGINS else "such as by pip install "
     return (
-        f"and no package {package} is installed here; install the plugin that has it, such as by "
-        f"pip install {distribution}"
+        f"and no package {package} is installed here; install the plugin that has it, "
+        f"{how}{distribution}"
     )

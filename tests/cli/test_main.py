@@ -146,6 +146,18 @@ def test_the_help_gives_choices_and_defaults(capsys: pytest.CaptureFixture[str])
             "no command is named 'import' without the plugin dislab-import; in a clone of dislab: "
             "pip install ./plugins/dislab-import",
         ),
+        (
+            ["study", "run", "darla_finger"],
+            "no file and no study is named 'darla_finger' without the plugin dislab-control; in a",
+        ),
+        (
+            ["fit", "--config", "qlae"],
+            "no file and no configuration is named 'qlae' without the plugin dislab-qlae; in a clo",
+        ),
+        (
+            ["data", "show", "WorldFrames"],
+            "no data set is named 'WorldFrames' without the plugin dislab-control; in a clone of d",
+        ),
         (["fti"], "no command is named 'fti' (did you mean fit?); the commands are fit, validate"),
         (
             ["plugins", "encodrs"],

@@ -296,6 +296,16 @@ def test_other_triggers_replace_the_default_one(dislab: Dislab, tmp_path: Path) 
         (["--model.latent_dim=0"], "latent_dim is 0; it must be a whole number of at least 1"),
         (["--model.latent_dim=1"], "one latent has no total correlation"),
         (
+            ["--model=QLAE"],
+            "model: no part is named QLAE without the plugin dislab-qlae; in a clone of dislab: "
+            "pip install ./plugins/dislab-qlae; available objectives: AdaGVAE",
+        ),
+        (
+            ["--model=dislab_qlae.QLAE"],
+            "model: dislab_qlae.QLAE is named, and no package dislab_qlae is installed here; "
+            "install the plugin that has it, in a clone of dislab: pip install ./plugins/dislab-q",
+        ),
+        (
             ["--data.dataset=DSprite"],
             "data.dataset: no part is named DSprite (did you mean DSprites?)",
         ),

@@ -21,7 +21,6 @@ from dislab.errors import (
     printable,
     suggestion,
 )
-from dislab.plugins import COMMANDS as COMMAND_GROUP
 from dislab.plugins import Plugin, commands, load_command, remedy
 from dislab.signals import interrupting
 
@@ -233,7 +232,7 @@ def _rows() -> list[tuple[str, str]]:
 
 def _unknown(command: str) -> InputError:
     names = list(_declared())
-    if install := remedy(COMMAND_GROUP, command):
+    if install := remedy(command):
         return InputError(f"no command is named {command!r}{install}")
     equivalent = _OTHER_NAMES.get(command.lower())
     hint = (

@@ -21,6 +21,7 @@ from dislab.plugins import (
     configuration_folder,
     configuration_hint,
     configurations,
+    remedy,
 )
 from dislab.storage import atomic, check_output, folders_above, text_table
 from dislab.yaml_files import is_yaml, read_mapping, yaml_text
@@ -150,7 +151,11 @@ def find_study(name: str) -> Path:
     if path := configuration(study) or configuration(_short(name)):
         return path
     names = [each.removeprefix("studies/") for each in configurations() if _is_study(each)]
-    hint = suggestion(study.removeprefix("studies/"), names) or configuration_hint(name)
+    hint = (
+        remedy(study)
+        or suggestion(study.removeprefix("studies/"), names)
+        or configuration_hint(name)
+    )
     raise InputError(
         f"no file and no study is named {name!r}{hint}; the studies that come with dislab and its "
         f"plugins are {', '.join(names)}"

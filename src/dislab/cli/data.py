@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
 from dislab.cli.arguments import Existing, Parser, help_page
 from dislab.errors import InputError, suggestion
-from dislab.plugins import Plugin, available, load_all
+from dislab.plugins import Plugin, available, load_all, remedy
 from dislab.storage import cache_path, text_table, unreadable
 from dislab.yaml_files import yaml_text
 
@@ -170,9 +170,9 @@ def _built(action: str, name: str, settings: list[str]) -> "tuple[Dataset, dict[
     """Builds a data set from its settings; returns it with the other options."""
     names = [plugin.name for plugin in available("datasets")]
     if name not in names:
+        hint = remedy(name) or suggestion(name, names)
         raise InputError(
-            f"no data set is named {name!r}{suggestion(name, names)}; the data sets are "
-            f"{', '.join(names)}"
+            f"no data set is named {name!r}{hint}; the data sets are {', '.join(names)}"
         )
     import jsonargparse  # data sets import torch, which listing must avoid
 
