@@ -59,8 +59,8 @@ _PLUGINS: Final = {
     "dislab-control": (
         *("ActionData", "ControlScores", "IndependentlyControllableFactors", "WorldFrames"),
         *("WorldStates", "act", "act-transfer", "darla_dae", "darla_see", "icf_dsprites"),
-        *("icf_generated", "icf_grid", "icf_maze", "seek_avoid", "studies/darla"),
-        *("studies/darla_finger", "studies/darla_laptop"),
+        *("icf_generated", "icf_grid", "icf_maze", "seek_avoid", "shapes_room", "shapes_room_dae"),
+        *("studies/darla", "studies/darla_finger", "studies/darla_laptop", "studies/darla_room"),
     ),
     "dislab-downstream": ("fairness", "reasoning"),
     "dislab-hfs": ("HFS", "hfs"),

@@ -18,6 +18,7 @@ ENVIRONMENTS: list[tuple[str, dict[str, Any]]] = [
     ("dislab/GridMaze-v0", {}),
     ("dislab/SeekAvoid-v0", {}),
     ("dislab/FingerReach-v0", {}),
+    ("dislab/ShapesRoom-v0", {}),
     ("dislab/SeekAvoid-v0", {"domain": "new-wall-hue", "samples": 2}),
 ]
 

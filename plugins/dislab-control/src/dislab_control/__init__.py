@@ -20,6 +20,7 @@ from dislab_control.independently_controllable_factors import (
 )
 from dislab_control.registration import register
 from dislab_control.seek_avoid import SeekAvoid
+from dislab_control.shapes_room import ShapesRoom
 from dislab_control.vector import WorldVectorEnv
 from dislab_control.world_frames import WorldFrames
 from dislab_control.world_states import WorldStates
@@ -36,6 +37,7 @@ __all__ = [
     "GridObjects",
     "IndependentlyControllableFactors",
     "SeekAvoid",
+    "ShapesRoom",
     "WorldEnv",
     "WorldFrames",
     "WorldStates",

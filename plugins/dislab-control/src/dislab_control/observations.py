@@ -1,8 +1,9 @@
 """Observations of a world: images, codes of a trained model, or true factors."""
 
+import math
 from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import Any, Literal, final, get_args
+from typing import Any, Final, Literal, final, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +21,8 @@ Observation = Literal["pixels", "codes", "factors", "untrained"]
 initial weights."""
 
 OBSERVATIONS: tuple[str, ...] = get_args(Observation)
+
+_SMALLEST: Final = 36
 
 
 class Observer(ABC):
@@ -41,6 +44,9 @@ class Observer(ABC):
 class Pixels(Observer):
     """Observes images as bytes, channels first.
 
+    Pixels of small images are repeated, as the convolutional network of stable-baselines3 needs 36
+    rows and columns.
+
     Args:
         world: The world.
     """
@@ -48,11 +54,14 @@ class Pixels(Observer):
     def __init__(self, world: World) -> None:
         self._world = world
         height, width, channels = world.image_shape
-        self.space = Box(0, 255, (channels, height, width), np.uint8)
+        self._times = math.ceil(_SMALLEST / min(height, width))
+        shape = (channels, height * self._times, width * self._times)
+        self.space = Box(0, 255, shape, np.uint8)
 
     def observe(self, states: States) -> npt.NDArray[Any]:
         """Renders images of states."""
-        return np.ascontiguousarray(self._world.draw(states).transpose(0, 3, 1, 2))
+        images = self._world.draw(states).transpose(0, 3, 1, 2)
+        return np.ascontiguousarray(images.repeat(self._times, 2).repeat(self._times, 3))
 
 
 @final

@@ -10,6 +10,7 @@ from dislab.functional.checks import check_choice
 from dislab_control.finger_reach import FingerReach
 from dislab_control.grid_objects import GridObjects
 from dislab_control.seek_avoid import SeekAvoid
+from dislab_control.shapes_room import ShapesRoom
 from dislab_control.world import World
 
 WORLDS: Final[dict[str, Callable[..., World]]] = {
@@ -17,6 +18,7 @@ WORLDS: Final[dict[str, Callable[..., World]]] = {
     "GridMaze": partial(GridObjects, objects=1, maze=True),
     "SeekAvoid": SeekAvoid,
     "FingerReach": FingerReach,
+    "ShapesRoom": ShapesRoom,
 }
 """The worlds; each is the environment `dislab/<name>-v0`."""
 
