@@ -293,6 +293,21 @@ def test_factors_of_which_no_pairs_can_be_drawn_are_refused_before_a_file_is_wri
     assert check in Path("mine_adagvae.yaml").read_text()
 
 
+@pytest.mark.parametrize("command", ["check", "new"])
+def test_both_commands_take_a_fit(
+    command: str, images: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Image.new("RGB", (16, 12)).save(images / "wide.png")
+    args = {
+        "check": ["data", "check", "mine"],
+        "new": ["configs", "new", "--data", "mine", "--method", "betavae"],
+    }
+    assert main([*args[command], "--fit", "squash"]) == 0
+    assert "fit: squash changes the proportions of 1 images" in capsys.readouterr().out
+    if command == "new":
+        assert "fit: squash\n" in Path("mine_betavae.yaml").read_text()
+
+
 @pytest.mark.parametrize(
     ("size", "settings"),
     [((16, 16), {}), ((16, 12), {"side": 16, "fit": "crop"}), ((40, 40), {"side": 64})],

@@ -236,13 +236,13 @@ def _new(options: argparse.Namespace) -> None:
 
     images = (data, options.table, options.file, options.factors)
     encoder = str(model["init_args"].get("encoder"))
-    inspection = inspect(*images, 128 if "Encoder128" in encoder else SIDE, keep)
+    inspection = inspect(*images, 128 if "Encoder128" in encoder else SIDE, keep, options.fit)
     networks = model["init_args"]
     if (
         inspection.largest <= _SMALL
         and {name: _class_of(networks.get(name)) for name in _CONVOLUTIONS} == _CONVOLUTIONS
     ):
-        inspection = inspect(*images, inspection.largest, keep)
+        inspection = inspect(*images, inspection.largest, keep, options.fit)
         config["model"]["init_args"] = {**networks, **_NETWORKS}
     check = f"`dislab data check {image_options(data, options)}`"
     if inspection.faults:

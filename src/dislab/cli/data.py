@@ -115,12 +115,18 @@ def own_images(parser: Parser) -> None:
     parser.add_argument(
         "--factors", metavar="COLUMN", nargs="+", help="the columns that are factors; else all"
     )
+    parser.add_argument(
+        "--fit",
+        choices=("pad", "crop", "squash"),
+        help="images that are not square get borders (with a table), lose their ends (without "
+        "one), or their proportions",
+    )
 
 
 def image_options(path: Path, options: argparse.Namespace) -> str:
     """The path of images and the options of `own_images` as a user types them."""
     words = [str(path)]
-    for name in ("table", "file"):
+    for name in ("table", "file", "fit"):
         if (value := getattr(options, name)) is not None:
             words += [f"--{name}", value]
     if options.factors:
@@ -150,7 +156,9 @@ def _check(args: list[str]) -> int:
     options = parser.parse_args(args)
     from dislab.datasets.own.inspection import inspect
 
-    inspection = inspect(options.path, options.table, options.file, options.factors)
+    inspection = inspect(
+        options.path, options.table, options.file, options.factors, fit=options.fit
+    )
     print("\n".join(text_table([*inspection.images, *inspection.table])))
     for note in inspection.notes:
         print(f"note: {note}")

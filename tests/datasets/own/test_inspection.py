@@ -7,6 +7,7 @@ import pytest
 from PIL import Image
 
 from dislab.datasets import FolderDataset
+from dislab.datasets.files.image_files import Fit
 from dislab.datasets.own.inspection import Inspection, inspect
 from dislab.errors import InputError
 
@@ -49,8 +50,9 @@ def test_images_without_a_table_are_described_and_train(folder: Path) -> None:
     assert lines["sizes"] == "8×6 (4), 64×64 (1)"
     assert lines["modes"] == "RGB (4), L (1)"
     assert lines["equal files"] == "1: sub/1.png = sub/copy.png"
-    [note] = inspection.notes
-    assert note.startswith("equal files may fall into training and test")
+    copies, cut = inspection.notes
+    assert copies.startswith("equal files may fall into training and test")
+    assert cut == "fit: crop cuts off the ends of 4 images that are not square"
     assert lines["other files"] == "notes.txt"
     assert lines["table"].startswith("none")
     conversion = {"side": 64, "fit": "crop", "colour": "rgb", "gaps": "drop"}
@@ -224,9 +226,24 @@ def test_chosen_factors_alone_are_settings_and_need_values(folder: Path) -> None
 def test_images_that_are_left_out_are_counted(folder: Path) -> None:
     write(folder, "file,x", "grey.png,1", "sub/0.png,")
     note, cut = inspect(folder, keep=False).notes
-    assert cut.startswith("fit: crop cuts the ends off 3 images that are not square")
+    assert cut == "fit: pad adds black borders to the sides of 3 images that are not square"
     assert note == ("gaps: drop leaves out 3 of 4 images, which have no row or lack a value")
     assert inspect(folder).notes == [cut]
+
+
+@pytest.mark.parametrize(
+    ("fit", "effect"),
+    [("crop", "cuts off the ends of"), ("squash", "changes the proportions of")],
+)
+def test_a_chosen_fit_is_the_setting_whether_there_is_a_table(
+    fit: Fit, effect: str, folder: Path
+) -> None:
+    write(folder, "file,x", "grey.png,1", "sub/0.png,2", "sub/1.png,1", "sub/2.png,1")
+    inspection = inspect(folder, fit=fit)
+    assert inspection.notes == [f"fit: {fit} {effect} 3 images that are not square"]
+    assert usable(inspection).fit == fit
+    (folder / "labels.csv").unlink()
+    assert inspect(folder, fit=fit).settings["fit"] == fit
 
 
 @pytest.mark.parametrize("path", ["nowhere", "empty", "mine/grey.png"])

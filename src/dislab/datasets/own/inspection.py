@@ -12,7 +12,13 @@ from typing import Any, Final, NamedTuple
 from PIL import Image
 from tqdm import tqdm
 
-from dislab.datasets.files.image_files import SUFFIXES, UNREADABLE, files_below, read_image
+from dislab.datasets.files.image_files import (
+    SUFFIXES,
+    UNREADABLE,
+    Fit,
+    files_below,
+    read_image,
+)
 from dislab.datasets.own import _factor_table as table_files
 from dislab.datasets.own._columns import Traits, labelled, listing
 from dislab.datasets.own.folder_dataset import FolderDataset
@@ -24,6 +30,11 @@ SIDE: Final = 64
 _TABLES: Final = (".csv", ".parquet")
 _SUBFOLDERS: Final = 20
 """Maximum number of subfolders that names in a table are tried in."""
+_FITS: Final[dict[str, str]] = {
+    "pad": "adds black borders to the sides",
+    "crop": "cuts off the ends",
+    "squash": "changes the proportions",
+}
 _GREY: Final = frozenset(("1", "L", "LA"))
 _ORIENTATION: Final = 274
 """EXIF tag; from 5 on, width and height are exchanged."""
@@ -61,6 +72,7 @@ def inspect(
     factors: Sequence[str] | None = None,
     side: int = SIDE,
     keep: bool = True,
+    fit: Fit | None = None,
 ) -> Inspection:
     """Reads all images of a folder, and the table of their factors if there is one.
 
@@ -72,6 +84,8 @@ def inspect(
         factors: The columns that are factors; all others unless given.
         side: Height and width in pixels that the images shall have.
         keep: Whether images without a value of some factor are to be kept.
+        fit: Treatment of images that are not square; unless given, `pad` beside a table, whose
+            columns may tell positions, and `crop` without one.
 
     Raises:
         InputError: The path is neither a folder nor a table, there are no images, or the table has
@@ -95,10 +109,12 @@ def inspect(
     asked = table is not None or file is not None
     if folder != path:
         table = os.path.relpath(path / match.table, folder)
-        return inspect(folder, table, match.file, factors, side, keep)
+        return inspect(folder, table, match.file, factors, side, keep, fit)
     sizes, modes = _formats(path, names)
     report, chosen = _table(path, names, match, factors, asked)
-    settings = {"folder": str(path), "table": None, **chosen, **_conversion(sizes, modes, side)}
+    settings = {"folder": str(path), "table": None, **chosen}
+    fit = fit or ("pad" if settings["table"] else "crop")
+    settings |= _conversion(sizes, modes, side, fit)
     if settings["table"] is None and others:
         settings["gaps"] = "drop"
     unread = _refusals(path, names, settings)
@@ -124,12 +140,9 @@ def inspect(
         notes.append(f"gaps: drop leaves out {lost}, which have no row or lack a value")
     if copies:
         notes.append("equal files may fall into training and test; remove all copies but one")
-    if settings.get("fit") == "crop" and settings["table"] is not None:
-        cut = sum(width != height for width, height in sizes.values())
-        notes.append(
-            f"fit: crop cuts the ends off {cut:,} images that are not square; where a column tells "
-            "positions, fit: pad keeps them right"
-        )
+    if "fit" in settings:
+        uneven = sum(width != height for width, height in sizes.values())
+        notes.append(f"fit: {fit} {_FITS[fit]} of {uneven:,} images that are not square")
     largest = max((max(size) for size in sizes.values()), default=side)
     return Inspection(images, report, settings, faults, notes, largest, len(used))
 
@@ -148,14 +161,14 @@ def _formats(
 
 
 def _conversion(
-    sizes: Mapping[str, tuple[int, int]], modes: Mapping[str, str], side: int
+    sizes: Mapping[str, tuple[int, int]], modes: Mapping[str, str], side: int, fit: Fit
 ) -> dict[str, Any]:
     """The settings `side`, `fit` and `colour` that make images alike."""
     settings: dict[str, Any] = {}
     if set(sizes.values()) != {(side, side)}:
         settings["side"] = side
         if any(width != height for width, height in sizes.values()):
-            settings["fit"] = "crop"
+            settings["fit"] = fit
     kinds = set(modes.values())
     if not kinds <= {"1", "L"} and kinds != {"RGB"}:
         settings["colour"] = "grey" if kinds <= _GREY else "rgb"
