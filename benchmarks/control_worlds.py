@@ -20,6 +20,7 @@ CASES = [
     ("GridObjects, 12×12", "GridObjects", {}),
     ("GridObjects, 64×64", "GridObjects", {"cells": 16, "scale": 4}),
     ("FingerReach", "FingerReach", {}),
+    ("ShapesRoom", "ShapesRoom", {}),
     ("SeekAvoid, 1 ray a pixel", "SeekAvoid", {"samples": 1}),
     ("SeekAvoid, 2×2 rays a pixel", "SeekAvoid", {"samples": 2}),
 ]

@@ -1,5 +1,6 @@
 """Tables and pictures of docs/results/darla.md, from agents that have been trained and tested.
 
+python benchmarks/darla.py --study studies/darla_room --agents agents/darla_room
 python benchmarks/darla.py --study studies/darla_finger --agents agents/darla_finger
 python benchmarks/darla.py --study studies/darla_laptop --agents agents/darla_laptop
 
@@ -30,7 +31,7 @@ from sklearn.preprocessing import StandardScaler
 from dislab.runs import versions
 from dislab.storage.writing import atomic
 from dislab.study import Study
-from dislab.study.statistics import holm
+from dislab.study.statistics import holm, rank_correlations
 from dislab_control.agent_config import read_config
 from dislab_control.agent_progress import PROGRESS
 from dislab_control.observations import observer
@@ -56,25 +57,31 @@ class Experiment(NamedTuple):
 
     world: str
     domains: tuple[str, ...]
-    seen: slice
+    seen: Sequence[int]
 
 
 EXPERIMENTS: Final = {
     "darla_laptop": Experiment(
         "SeekAvoid",
         ("source", "target", "new-wall-hue", "new-object-hue", "wall-equals-object"),
-        slice(8),  # presence, bearing and distance of the nearest ball and cube
+        range(8),  # presence, bearing and distance of the nearest ball and cube
     ),
     "darla_finger": Experiment(
         "FingerReach",
         ("source", "new-cube-hue", "new-cube-place"),
-        slice(6, 10),  # position of the cube, and vector from the tip to it
+        range(6, 10),  # position of the cube, and vector from the tip to it
+    ),
+    "darla_room": Experiment(
+        "ShapesRoom",
+        ("source", "target", "new-hues", "evening"),
+        (2, 5, 6, 7),  # hue of the cube as cosine and sine, size and angle
     ),
 }
 """By the name of the study."""
 NAMES: Final = {
     "factors": "true factors",
     "darla": "DARLA: β-VAE_DAE",
+    "betatcvae": "β-TCVAE, β = 6",
     "betavae": "β-VAE, β = 4",
     "entangled": "β-VAE, β = 0.1",
     "codes": "features of the autoencoder",
@@ -86,9 +93,12 @@ NAMES: Final = {
 BLIND: Final = ("factors", "pixels")
 """Representations that no model makes."""
 FRAMES: Final = 3000
+D_SCORE: Final = "score.dci_hgbt_disentanglement"
+ORDERS: Final = 100_000
+"""Permutations of a test."""
 SCORES: Final = {
     "score.mig": "MIG",
-    "score.dci_hgbt_disentanglement": "DCI D",
+    D_SCORE: "DCI D",
     "score.dci_hgbt_informativeness": "DCI I",
 }
 EACH: Final = 10
@@ -151,7 +161,7 @@ def probes_of(
     test_states = {domain: states_of(world, 1) for domain, world in worlds.items()}
     train_states = states_of(worlds["source"], 0)
     seen = {
-        domain: worlds[domain].seen(states)[:, experiment.seen]
+        domain: worlds[domain].seen(states)[:, list(experiment.seen)]
         for domain, states in test_states.items()
     }
     probes: dict[str, dict[str, float]] = {}
@@ -162,7 +172,7 @@ def probes_of(
             ridge = make_pipeline(StandardScaler(), RidgeCV(np.logspace(-3, 3, 7)))
             ridge.fit(
                 eyes["source"].observe(train_states),
-                worlds["source"].seen(train_states)[:, experiment.seen],
+                worlds["source"].seen(train_states)[:, list(experiment.seen)],
             )
             rows.append(
                 [
@@ -254,6 +264,24 @@ def difference_rows(
     return [[NAMES[name], *cells] for name, *cells in zip(others, *columns, strict=True)]
 
 
+def relation(table: pd.DataFrame, new: Sequence[str]) -> dict[str, Any]:
+    """Rank correlation of disentanglement and the share of the return kept, over all encoders."""
+    shares = {f"act-transfer.PPO/codes/{domain}/ratio": domain for domain in new}
+    correlations = rank_correlations(table, D_SCORE, list(shares), orders=ORDERS)
+    rows = [
+        [
+            shares[row["right"]],
+            str(row["runs"]),
+            with_interval(row["rho"], (row["low"], row["high"])),
+            f"{row['p']:.3f}",
+            f"{row['p_holm']:.3f}",
+        ]
+        for row in correlations.to_dict("records")
+    ]
+    header = ["domain", "encoders", "ρ of DCI D and share", "p", "p (Holm)"]
+    return {"header": header, "rows": rows, "intervals": "runs"}
+
+
 def probe_cells(probe: dict[str, float], scores: pd.DataFrame, encoder: str) -> list[str]:
     """R² in each domain, and the mean scores of encoders that the study has trained."""
     texts = [rounded(error) for error in probe.values()]
@@ -268,9 +296,10 @@ def tables_of(
     returns: dict[str, dict[str, dict[str, Any]]],
     shares: dict[str, dict[str, list[float]]],
     probes: dict[str, dict[str, float]],
-    scores: pd.DataFrame,
+    table: pd.DataFrame,
 ) -> dict[str, Any]:
     """The tables of the page, by name."""
+    scores = table.groupby("encoder")[list(SCORES)].mean()
     source, *new = experiment.domains
     tables: dict[str, Any] = {}
     chance = next(iter(returns.values()))
@@ -305,6 +334,7 @@ def tables_of(
             "rows": difference_rows(shares, new),
             "intervals": "welch",
         }
+        tables["relation"] = relation(table, new)
     tables["probes"] = {
         "header": ["representation", source, *new, *SCORES.values()],
         "rows": [
@@ -332,9 +362,8 @@ def main() -> None:
         if pairs:
             eyes[kind] = sorted(pairs, key=str)
     probes = probes_of(experiment, eyes)
-    scores = study.table().groupby("encoder")[list(SCORES)].mean()
     shares = {name: shares_of(folders) for name, folders in agents.items()}
-    tables = tables_of(experiment, agents, returns, shares, probes, scores)
+    tables = tables_of(experiment, agents, returns, shares, probes, study.table())
     record = {
         "command": f"python benchmarks/darla.py --study studies/{name} --agents agents/{name}",
         "hardware": {"processor": processor(), "threads": 1},

@@ -181,6 +181,7 @@ def labels() -> Figure:
 DARLA: Final = {
     "darla_finger": "a touch gives +1, 0.1 m nearer +1",
     "darla_laptop": "a ball gives +1, a cube −1",
+    "darla_room": "a goal gives +1, an action nearer 0.1",
 }
 """Rewards of the world of each experiment."""
 
