@@ -1,6 +1,7 @@
 """Methods take images of loaders and arrays that are not dislab's."""
 
 import math
+import re
 from functools import partial
 from typing import Any
 
@@ -262,6 +263,19 @@ def test_a_plain_loop_checks_no_other_batch() -> None:
     model: Any = vae()
     for images in (IMAGES, IMAGES.mul(255)):
         model.losses(images, model.draw(12, Stream(0)), 0)
+
+
+@pytest.mark.parametrize(
+    ("draws", "fault"),
+    [
+        ({}, "draws of VAE lack 'noise'; they have nothing; its draw"),
+        ({"nois": torch.zeros(12, 3)}, "draws of VAE lack 'noise'; they have 'nois'; its draw"),
+        (None, "draws of VAE are NoneType, not tensors by their names; its draw"),
+    ],
+)
+def test_missing_draws_are_named(draws: Any, fault: str) -> None:
+    with pytest.raises(InputError, match=re.escape(fault)):
+        vae().losses(ImageBatch(IMAGES, LABELS[:, None]), draws, 0)  # type: ignore[arg-type]
 
 
 def test_losses_of_single_images_by_vmap_are_those_of_a_loop() -> None:

@@ -2,7 +2,7 @@
 
 import functools
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Final
 
 import lightning.pytorch as pl
@@ -88,10 +88,38 @@ def _taking_batches(method: Callable[..., Any]) -> Callable[..., Any]:
             return method(self, batch, draws, step)
         batch = received(self.batch_types, batch)
         step = step if isinstance(step, Tensor) else torch.tensor(step, device=self.device)
+        draws = _NamedDraws(type(self).__name__, draws)
         with self.checked_first("plain", batch):
             return method(self, batch, draws, step)
 
     return taking
+
+
+class _NamedDraws(dict[str, Tensor]):
+    """Draws of a loss, which say what they lack.
+
+    Args:
+        method: Name of the class whose loss takes them.
+        draws: Tensors by name.
+
+    Raises:
+        InputError: They are no mapping; later, there is no such name.
+    """
+
+    def __init__(self, method: str, draws: Any) -> None:
+        self._method = method
+        if not isinstance(draws, Mapping):
+            raise self._refusal(f"are {type(draws).__name__}, not tensors by their names")
+        super().__init__(draws)
+
+    def __missing__(self, name: str) -> Tensor:
+        """Refuses a name that is missing."""
+        names = ", ".join(map(repr, self)) or "nothing"
+        raise self._refusal(f"lack {name!r}; they have {names}")
+
+    def _refusal(self, fault: str) -> InputError:
+        remedy = "its draw(count, stream) makes all, for as many examples as the batch has"
+        return InputError(f"draws of {self._method} {fault}; {remedy}")
 
 
 def _called(
