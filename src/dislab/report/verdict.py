@@ -88,7 +88,10 @@ def _on_factors(scored: Mapping[str, Any]) -> str:
     if owners is None or information is None:
         return ""
     if information.is_collapsed:
-        return f"No latent is active: the KL of each is at most {ACTIVE} nats (posterior collapse)."
+        return (
+            f"No latent is active: the KL of each is at most {ACTIVE} nats (posterior collapse, or a "
+            "training that has hardly begun)."
+        )
     alone = [f"{name} in z{latent}" for name, latent in owners.items() if latent is not None]
     if alone:
         verb = "has a latent of its" if len(alone) == 1 else "have a latent of their"
