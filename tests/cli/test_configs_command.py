@@ -293,6 +293,23 @@ def test_factors_of_which_no_pairs_can_be_drawn_are_refused_before_a_file_is_wri
     assert check in Path("mine_adagvae.yaml").read_text()
 
 
+@pytest.mark.parametrize(
+    ("command", "hint"),
+    [
+        (["list"], ""),
+        (["show", "vae"], ""),
+        (["copy", "vae"], ""),
+        (["new", "--data", "mine"], " (did you mean --out?)"),
+    ],
+)
+def test_an_unknown_option_is_explained_by_the_verb(
+    command: list[str], hint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["configs", *command, "--foo", "1"]) == 2
+    message = f"no option is named --foo{hint}; see dislab configs {command[0]} --help"
+    assert message in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("command", ["check", "new"])
 def test_both_commands_take_a_fit(
     command: str, images: Path, capsys: pytest.CaptureFixture[str]

@@ -41,7 +41,7 @@ def test_a_fit_ends_with_its_page(folder: Path, capsys: pytest.CaptureFixture[st
         f"page      {RUN}/{PAGE} (open it in a browser)",
         f"curves    tensorboard --logdir {RUN}",
         f"next      dislab encode {RUN}   # its codes as arrays",
-        f"          dislab fit --resume {RUN} --trainer.max_steps 8   # train longer",
+        f"          dislab fit --resume {RUN} --trainer.max_steps 1000   # train longer",
     ]
     page = Path(RUN, PAGE).read_bytes()
     assert b'class="explorer"' in page

@@ -107,6 +107,11 @@ class Parser(argparse.ArgumentParser):
             InputError: A seed is negative or too large, or a run does not exist.
         """
         options, others = super().parse_known_args(args, namespace)
+        for action in self._actions if others else ():
+            if isinstance(action, argparse._SubParsersAction):  # the verb says it, with its help
+                action.choices[getattr(options, action.dest)].error(
+                    f"unrecognized arguments: {' '.join(others)}"
+                )
         seeds = getattr(options, "seed", None)
         for seed in seeds if isinstance(seeds, list) else [seeds]:
             if isinstance(seed, int):

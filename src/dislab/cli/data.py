@@ -169,6 +169,7 @@ def _check(args: list[str]) -> int:
     if inspection.faults:
         print("\nmend the faults, then run this command again")
         return 1
+    options.factors = options.factors or inspection.advised
     images = image_options(options.path, options)
     print(f"\nnext: dislab configs new --data {images} --method factorvae")
     return 0

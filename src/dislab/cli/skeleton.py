@@ -133,7 +133,8 @@ def test_its_order_says_which_code_is_nearest() -> None:
     "datamodules": _Kind(
         "Data",
         "check_datamodule",
-        "In a configuration: `data: {class_path: $Class, init_args: {dataset: DSprites}}`.",
+        "In a configuration: `data: {class_path: $Class, init_args: {dataset: DSprites}}`, with a "
+        "method whose `batch_types` hold its batches, `Row`.",
         """
 
 def test_rows_are_as_long_as_asked() -> None:

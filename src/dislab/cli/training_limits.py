@@ -12,6 +12,8 @@ from dislab.cli.checks import check_time
 from dislab.errors import InputError
 
 _LIMITS: Final = ("max_steps", "max_epochs", "max_time")
+_TRIAL: Final = 1000
+"""Number of steps after which a longer training is twice as long."""
 """Settings of the trainer that end training."""
 
 
@@ -52,7 +54,10 @@ def check_limits(
 
 
 def ending(trainer: pl.Trainer) -> tuple[str, str]:
-    """Why training ended, and the option that doubles the limit; empty where there is none."""
+    """Why training ended, and the option that doubles the limit; empty where there is none.
+
+    A limit of few steps, as of a trial, becomes 1,000.
+    """
     callbacks = trainer.callbacks  # type: ignore[attr-defined]  # set by name
     for callback in callbacks:
         if isinstance(callback, Timer) and (callback.time_remaining() or 1) <= 0:
@@ -65,7 +70,8 @@ def ending(trainer: pl.Trainer) -> tuple[str, str]:
                 return f"EarlyStopping: {text.removesuffix(' Signaling Trainer to stop.')}", ""
         return "a callback stopped it", ""
     if trainer.global_step >= trainer.max_steps >= 0:
-        return "trainer.max_steps is reached", f"--trainer.max_steps {2 * trainer.global_step}"
+        more = max(2 * trainer.global_step, _TRIAL)
+        return "trainer.max_steps is reached", f"--trainer.max_steps {more}"
     return "trainer.max_epochs is reached", f"--trainer.max_epochs {2 * trainer.current_epoch}"
 
 

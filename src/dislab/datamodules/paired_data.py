@@ -164,12 +164,14 @@ class PairedData(PlannedData):
             self.factors.names[chosen[0]] for chosen in GroupPartners(look, rare, (1,)).impossible
         ]
         if alone:
-            most = max(columns, key=lambda column: len(np.unique(look[:, column])))
+            sizes = {column: len(np.unique(look[:, column])) for column in columns}
+            many = [column for column in columns if sizes[column] > len(look) / 2]
+            many = many or [max(columns, key=sizes.__getitem__)]
+            listed = " and ".join(f"{self.factors.names[each]} ({sizes[each]})" for each in many)
             raise InputError(
                 f"among the {len(look)} training states no two differ in {' or '.join(alone)} "
-                "alone; include more states, name the factors that may change with change, or "
-                "leave factors of many values out of the data set's factors, such as "
-                f"{self.factors.names[most]}"
+                "alone; include more states, list the factors that may change in the setting "
+                "change, or leave factors of many values out of the data set's factors: " + listed
             )
 
 

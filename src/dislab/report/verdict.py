@@ -89,8 +89,8 @@ def _on_factors(scored: Mapping[str, Any]) -> str:
         return ""
     if information.is_collapsed:
         return (
-            f"No latent is active: the KL of each is at most {ACTIVE} nats (posterior collapse, or a "
-            "training that has hardly begun)."
+            f"No latent is active: the KL of each is at most {ACTIVE} nats (posterior collapse, or "
+            "a training that has hardly begun)."
         )
     alone = [f"{name} in z{latent}" for name, latent in owners.items() if latent is not None]
     if alone:

@@ -78,7 +78,7 @@ def test_a_partial_grid_and_chosen_columns(folder: Path) -> None:
 def test_another_column_names_the_files(folder: Path) -> None:
     rows = [f"{name},{x},{kind}" for name, x, kind in ROWS]
     write(folder, *rows, header="image_id,x,kind")
-    with pytest.raises(InputError, match="if image_id does, set file: image_id, or rename that"):
+    with pytest.raises(InputError, match="if image_id does, choose it as file, or rename that"):
         FolderDataset(str(folder)).prepare()
     dataset = FolderDataset(str(folder), file="image_id")
     assert dataset.factors.names == ("x", "kind")
@@ -212,7 +212,7 @@ def test_gaps_are_named_or_dropped(
         (
             ["a.png,1"],
             "name,x",
-            r"no column 'file', .* line says name, x; if name does, set",
+            r"no column 'file', .* line says name, x; if name does, choo",
         ),
         (["a.png;1"], "file;x", "seems to be separated by ';', and commas are expected"),
         (["a.png,1,2"], "file,x,x", "columns with names of their own, not file, x, x"),

@@ -49,7 +49,7 @@ def test_images_without_a_table_are_described_and_train(folder: Path) -> None:
     assert lines["images"] == "5"
     assert lines["sizes"] == "8×6 (4), 64×64 (1)"
     assert lines["modes"] == "RGB (4), L (1)"
-    assert lines["equal files"] == "1: sub/1.png = sub/copy.png"
+    assert lines["equal files"] == "2 in 1 group: sub/1.png = sub/copy.png"
     copies, cut = inspection.notes
     assert copies.startswith("equal files may fall into training and test")
     assert cut == "fit: crop cuts off the ends of 4 images that are not square"
@@ -148,7 +148,7 @@ def test_a_table_of_another_format_is_left_out_with_the_reason(folder: Path) -> 
 
 def test_a_column_or_table_that_was_asked_for_must_name_images(folder: Path) -> None:
     write(folder, "name,size", "grey.png,77")
-    with pytest.raises(InputError, match=r"labels.csv cannot be used: .*did you mean name"):
+    with pytest.raises(InputError, match=r"^\S+labels.csv has no column .*did you mean name"):
         inspect(folder, file="nam")
     write(folder, "name,size", "other.png,77")
     assert report(inspect(folder))["table"].startswith("labels.csv is left out: ")
@@ -221,6 +221,15 @@ def test_chosen_factors_alone_are_settings_and_need_values(folder: Path) -> None
     assert usable(inspection).factors.names == ("y",)
     with pytest.raises(InputError, match=r"no column 'nota' \(did you mean note\?\)"):
         inspect(folder, factors=["nota"])
+
+
+def test_columns_that_only_name_images_are_left_out_of_the_advice(folder: Path) -> None:
+    for number in range(60):
+        Image.new("L", (64, 64), number).save(folder / f"n{number}.png")
+    rows = [f"n{number}.png,{number % 2},words {number}" for number in range(60)]
+    write(folder, "file,x,note", *rows)
+    assert inspect(folder).advised == ["x"]
+    assert inspect(folder, factors=["x"]).advised == []
 
 
 def test_images_that_are_left_out_are_counted(folder: Path) -> None:

@@ -183,10 +183,13 @@ class Evaluate(ScoreCallback):
         """Number of images, scores, and other models and codes that are scored too."""
         if not module.has_codes or data.factors.names == (UNLABELLED,):
             return ""
-        count = min(self.points, len(drawable(data, self.split)))
+        complete = drawable(data, self.split)
+        count = min(self.points, len(complete))
         copies = f"{self.untrained} untrained model{'s' if self.untrained > 1 else ''}"
         others = ", ".join([*([copies] if self.untrained else []), *self.baselines])
         text = f"{images_text(count)} by {', '.join(map(title, self.metrics))}"
+        if incomplete := len(data.indices(split_with_states(data, self.split))) - len(complete):
+            text += f" ({incomplete:,} without a value of some factor are left out)"
         return f"{text}; then {others}" if others else text
 
     def score(

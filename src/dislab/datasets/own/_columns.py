@@ -164,6 +164,9 @@ def _warn_of_texts(factors: Iterable[Factor], images: int) -> None:
         )
 
 
+_LEAVE_OUT: Final = "leave out a column that only names images by listing the others in factors"
+
+
 def _remedy(texts: Sequence[str], images: int) -> str | None:
     """Advice on texts that are hardly classes; None for others."""
     if texts and all(is_number(text) or _NUMBER.fullmatch(text.strip()) for text in texts):
@@ -172,7 +175,17 @@ def _remedy(texts: Sequence[str], images: int) -> str | None:
         return None
     if all(_DATE.fullmatch(text.strip()) for text in texts):
         return "write dates as numbers, such as days since the first one"
-    return "leave out a column that only names images by listing the others in factors"
+    return _LEAVE_OUT
+
+
+def names_images(factor: Factor, images: int) -> bool:
+    """Whether the values of a factor are texts that only tell images apart.
+
+    Args:
+        factor: The factor.
+        images: Number of images.
+    """
+    return _remedy([text for text in factor.values if isinstance(text, str)], images) == _LEAVE_OUT
 
 
 def _check_known(name: str, setting: str, columns: Mapping[str, Gapped]) -> None:

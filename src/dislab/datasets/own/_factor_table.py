@@ -203,7 +203,7 @@ def _check_names(path: Path, names: list[str], file: str, first: list[str]) -> N
             if Path(cell.strip()).suffix.lower() in SUFFIXES
         ]
         if images:
-            hint = f"; if {images[0]} does, set file: {images[0]}, or rename that column"
+            hint = f"; if {images[0]} does, choose it as file, or rename that column"
         raise InputError(
             f"{path} has no column {file!r}, which names the images{suggestion(file, names)}; its "
             f"first line says {', '.join(names) or 'nothing'}{hint}"

@@ -20,7 +20,7 @@ from dislab.datasets.files.image_files import (
     read_image,
 )
 from dislab.datasets.own import _factor_table as table_files
-from dislab.datasets.own._columns import Traits, labelled, listing
+from dislab.datasets.own._columns import Traits, labelled, listing, names_images
 from dislab.datasets.own.folder_dataset import FolderDataset
 from dislab.errors import InputError
 
@@ -54,6 +54,7 @@ class Inspection(NamedTuple):
         notes: Warnings of the data set with these settings.
         largest: Height or width of the largest image in pixels, before any conversion.
         used: Number of images that the data set uses.
+        advised: The factors without columns that only name images; empty if there are none.
     """
 
     images: Rows
@@ -63,6 +64,7 @@ class Inspection(NamedTuple):
     notes: list[str]
     largest: int
     used: int
+    advised: list[str]
 
 
 def inspect(
@@ -130,11 +132,11 @@ def inspect(
         ("sizes", _counts(f"{width}×{height}" for width, height in sizes.values())),
         ("modes", _counts(modes.values())),
         ("refused", _many(list(unread))),
-        ("equal files", _many([" = ".join(equal[:3]) for equal in copies])),
+        ("equal files", _groups(copies)),
     ]
     if foreign := [name for name in others if name not in tables]:
         images.append(("other files", listing(foreign)))
-    used, faults, notes = _tried(settings, names, unread)
+    used, faults, notes, advised = _tried(settings, names, unread)
     if not faults and len(used) < len(names):
         lost = f"{len(names) - len(used):,} of {len(names):,} images"
         notes.append(f"gaps: drop leaves out {lost}, which have no row or lack a value")
@@ -144,7 +146,7 @@ def inspect(
         uneven = sum(width != height for width, height in sizes.values())
         notes.append(f"fit: {fit} {_FITS[fit]} of {uneven:,} images that are not square")
     largest = max((max(size) for size in sizes.values()), default=side)
-    return Inspection(images, report, settings, faults, notes, largest, len(used))
+    return Inspection(images, report, settings, faults, notes, largest, len(used), advised)
 
 
 def _formats(
@@ -263,7 +265,7 @@ def _table(
             return [("table", f"{best.table} cannot be read")], settings
         fault = str(error)
     if not best.images and asked:
-        raise InputError(f"{best.table} cannot be used: {fault}")
+        raise InputError(fault if best.table in fault else f"{best.table} cannot be used: {fault}")
     if not best.images:
         return [("table", f"{best.table} is left out: {fault}")], {}
     report = [
@@ -315,26 +317,38 @@ def _columns(rows: list[table_files.Row], file: str, factors: Sequence[str]) -> 
 
 def _tried(
     settings: Mapping[str, Any], names: Sequence[str], unread: Mapping[str, str]
-) -> tuple[set[str], list[str], list[str]]:
-    """The images that a data set with the settings uses, its errors and its warnings.
+) -> tuple[set[str], list[str], list[str], list[str]]:
+    """The images that a data set with the settings uses, its errors, warnings, advised factors.
 
     `unread` are the errors of images, which are warnings if the data set does not use the images.
     """
-    used, faults = set(names), list[str]()
+    used, faults, advised = set(names), list[str](), list[str]()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            used = set(FolderDataset(**settings).files)
+            dataset = FolderDataset(**settings)
+            used = set(dataset.files)
+            factors = dataset.factors.without_nuisance().factors
+            serve = [factor.name for factor in factors if not names_images(factor, len(used))]
+            advised = serve if len(serve) < len(factors) else []
         except InputError as error:
             faults = [str(error)]
     notes = dict.fromkeys(str(warning.message) for warning in caught)
     refused = [f"{error}; mend or remove it" for name, error in unread.items() if name in used]
     unused = [error for name, error in unread.items() if name not in used]
-    return used, [*refused, *faults], [*unused, *notes]
+    return used, [*refused, *faults], [*unused, *notes], advised
 
 
 def _many(names: Sequence[str]) -> str:
     return f"{len(names):,}: {listing(names)}" if names else "none"
+
+
+def _groups(copies: Sequence[Sequence[str]]) -> str:
+    if not copies:
+        return "none"
+    names = [" = ".join([*equal[:3], *(["…"] if len(equal) > 3 else [])]) for equal in copies]
+    groups = f"{len(copies):,} group{'s' if len(copies) != 1 else ''}"
+    return f"{sum(map(len, copies)):,} in {groups}: {listing(names)}"
 
 
 def _counts(values: Iterable[str]) -> str:
