@@ -328,7 +328,8 @@ def _tried(
         try:
             dataset = FolderDataset(**settings)
             used = set(dataset.files)
-            factors = dataset.factors.without_nuisance().factors
+            space = dataset.factors
+            factors = [space[name] for name in space.essential_names]
             serve = [factor.name for factor in factors if not names_images(factor, len(used))]
             advised = serve if len(serve) < len(factors) else []
         except InputError as error:
