@@ -435,21 +435,23 @@ def _shares(runs: pd.DataFrame, axes: list[str], measures: Mapping[str, Best]) -
     if not axes:
         raise InputError("no axis has two values, so that nothing but the seed can matter")
     shares = variance_shares(runs, axes[0], list(measures), settings=axes)
-    excerpt = shares.assign(score=shares["score"].map(label)).rename(
-        columns={
-            "method_by_chance": "method by chance",
-            "setting_by_chance": "setting by chance",
-        }
-    )
-    if not excerpt["note"].any():
-        excerpt = excerpt.drop(columns="note")
-    numbers = excerpt.select_dtypes("float").columns
-    excerpt[numbers] = excerpt[numbers].round(3)
+    excerpt = pd.DataFrame({"score": shares["score"].map(label)})
+    for name in ("method", "setting"):
+        excerpt[name] = shares[name]
+        excerpt[f"{name} by chance (95 %)"] = [
+            "–" if pd.isna(mean) else f"{mean:.3f} ({high:.3f})"
+            for mean, high in shares[[f"{name}_by_chance", f"{name}_chance_high"]].to_numpy()
+        ]
+    excerpt = excerpt.assign(seed=shares["seed"], runs=shares["runs"])
+    if shares["note"].any():
+        excerpt["note"] = shares["note"]
     method = "" if axes[0] == "method" else f"`method` is {axes[0]}, "
     return NamedTable(
         "What matters",
         f"Shares of each score's variance: {method}`setting` is the other axes, and "
-        "`seed` the rest. Scores of pure noise would get the shares `by chance` on average.",
+        "`seed` the rest. By chance: mean and, in brackets, 95 % quantile of the share after "
+        "shuffling the runs, over all methods for `method`, within each for `setting`. A share "
+        "above the quantile is more than chance, if that score alone is asked about.",
         shares,
         (excerpt,),
     )

@@ -376,8 +376,11 @@ def test_variance_shares_are_the_r2_of_regressions_on_one_hot_columns() -> None:
     assert row["method"] == pytest.approx(r2(["method"]))
     assert row["setting"] == pytest.approx(r2(["method", "model.beta"]) - r2(["method"]))
     assert row["method"] + row["setting"] + row["seed"] == pytest.approx(1)
-    assert row["method_by_chance"] == pytest.approx(1 / 27)
-    assert row["setting_by_chance"] == pytest.approx(4 / 27)
+    assert row["method_by_chance"] == pytest.approx(1 / 27, abs=0.01)
+    assert 2 / 27 < row["method_chance_high"] < 5 / 27  # beta with 1 and 26 degrees of freedom
+    # 4 of the 26 degrees of freedom within methods
+    assert row["setting_by_chance"] == pytest.approx(4 / 26 * (1 - row["method"]), abs=0.01)
+    assert row["setting_by_chance"] < row["setting_chance_high"] < row["setting"]
 
 
 @pytest.mark.slow
@@ -390,6 +393,9 @@ def test_shares_of_noise_are_those_by_chance() -> None:
     means = pd.concat(rows).mean(numeric_only=True)
     assert means["method"] == pytest.approx(means["method_by_chance"], abs=0.02)
     assert means["setting"] == pytest.approx(means["setting_by_chance"], abs=0.03)
+    table = pd.concat(rows)
+    for share in ("method", "setting"):
+        assert (table[share] > table[f"{share}_chance_high"]).mean() < 0.15
 
 
 @pytest.mark.parametrize(

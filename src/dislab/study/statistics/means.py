@@ -2,10 +2,13 @@
 
 import math
 from collections.abc import Sequence
+from typing import Final
 
 import numpy as np
 import pandas as pd
+from jaxtyping import Float, Int
 
+from dislab.functional.checks import check_count
 from dislab.study.stages.score import CHANCE
 from dislab.study.statistics._frames import (
     AGREEMENT,
@@ -20,6 +23,15 @@ from dislab.study.statistics._frames import (
     numbers,
     seeds_of,
 )
+
+_CHANCE: Final = (
+    "method_by_chance",
+    "setting_by_chance",
+    "method_chance_high",
+    "setting_chance_high",
+)
+_QUANTILE: Final = 0.95
+"""Quantile of the shares of shuffled scores."""
 
 
 def summary(
@@ -91,6 +103,8 @@ def variance_shares(
     method: str | Sequence[str],
     scores: Columns = None,
     settings: Columns = None,
+    draws: int = 1000,
+    seed: int = 0,
 ) -> pd.DataFrame:
     """Share of each score's variance over runs that method, setting and seed explain.
 
@@ -100,8 +114,9 @@ def variance_shares(
       that remains within methods is 1 − R²;
     * `setting`: increase of R² with one column for each combination of method and settings;
     * `seed`: 1 − R² of that second regression: differences between runs of one setting;
-    * `method_by_chance`, `setting_by_chance`: expected shares of purely random scores,
-      (methods − 1)/(runs − 1) and (settings − methods)/(runs − 1);
+    * `method_by_chance`, `setting_by_chance`: mean share of shuffled scores: over all runs for the
+      method, within each method for the setting; `method_chance_high` and `setting_chance_high`
+      are the 95 % quantiles of these shares, not corrected for the number of scores;
     * `runs`, `note`: number of runs with a finite score, and the reason for NaN.
 
     This is the nested analysis of variance, method first; the three shares sum to 1. Locatello et
@@ -114,17 +129,25 @@ def variance_shares(
         scores: Names of the columns to explain; `None` for every result.
         settings: Names of the columns that define a setting within a method; `None` for every
             other setting but the seed.
+        draws: Number of times that the scores are shuffled.
+        seed: Seed of the shuffles.
 
     Raises:
-        InputError: The table is empty or lacks a column, or a score is no number.
+        InputError: The table is empty or lacks a column, a score is no number, or a setting is out
+            of bounds.
     """
+    check_count("draws", draws, 99)
     methods = named_columns(table, method, "method")
     columns = chosen_results(table, scores)
     within = chosen_settings(table, settings, "settings")
     values = numbers(table, columns)
     kinds = _cells(table, methods)
     cells = _cells(table, [*methods, *(name for name in within if name not in methods)])
-    rows = [{"score": name, **_shares(values[name].dropna(), kinds, cells)} for name in columns]
+    generator = np.random.default_rng(seed)
+    rows = [
+        {"score": name, **_shares(values[name].dropna(), kinds, cells, draws, generator)}
+        for name in columns
+    ]
     return pd.DataFrame(rows)
 
 
@@ -133,27 +156,55 @@ def _cells(table: pd.DataFrame, columns: Sequence[str]) -> pd.Series:
     return keyed(table, columns).groupby(list(columns), sort=False, dropna=False).ngroup()
 
 
-def _shares(score: pd.Series, kinds: pd.Series, cells: pd.Series) -> dict[str, float | int | str]:
+def _shares(
+    score: pd.Series,
+    kinds: pd.Series,
+    cells: pd.Series,
+    draws: int,
+    generator: np.random.Generator,
+) -> dict[str, float | int | str]:
     """The row of one score."""
     runs, kinds, cells = len(score), kinds[score.index], cells[score.index]
-    names = ("method", "setting", "seed", "method_by_chance", "setting_by_chance")
+    names = ("method", "setting", "seed", *_CHANCE)
     unknown = dict.fromkeys(names, math.nan)
     if runs < 2 or score.min() == score.max():
         return {**unknown, "runs": runs, "note": "the score does not vary"}
     if cells.nunique() == runs:
         return {**unknown, "runs": runs, "note": "no setting has two seeds"}
-    by_method, by_cell = (_explained(score, groups) for groups in (kinds, cells))
+    centred = (score - score.mean()).to_numpy()
+    methods, settings = (pd.factorize(column)[0] for column in (kinds, cells))
+    by_method, by_cell = (_explained(centred, group) for group in (methods, settings))
     return {
         "method": by_method,
         "setting": by_cell - by_method,
         "seed": 1 - by_cell,
-        "method_by_chance": (kinds.nunique() - 1) / (runs - 1),
-        "setting_by_chance": (cells.nunique() - kinds.nunique()) / (runs - 1),
+        **_by_chance(centred, methods, settings, draws, generator),
         "runs": runs,
         "note": "",
     }
 
 
-def _explained(score: pd.Series, groups: pd.Series) -> float:
+def _explained(centred: Float[np.ndarray, " run"], group: Int[np.ndarray, " run"]) -> float:
     """R² of the regression on one column per group, whose predictions are the group means."""
-    return float(score.groupby(groups).transform("mean").var(ddof=0) / score.var(ddof=0))
+    sums = np.bincount(group, centred)
+    return float((sums**2 / np.bincount(group)).sum() / (centred**2).sum())
+
+
+def _by_chance(
+    centred: Float[np.ndarray, " run"],
+    kinds: Int[np.ndarray, " run"],
+    cells: Int[np.ndarray, " run"],
+    draws: int,
+    generator: np.random.Generator,
+) -> dict[str, float]:
+    """Means and 95 % quantiles of the shares of shuffled scores, for method and setting."""
+    order = np.argsort(kinds, kind="stable")
+    centred, kinds, cells = centred[order], kinds[order], cells[order]
+    by_method, shares = _explained(centred, kinds), []
+    for _ in range(draws):
+        noise = generator.random(len(centred))
+        within = centred[np.lexsort((noise, kinds))]  # each method keeps its runs
+        shuffled = centred[np.argsort(noise)]
+        shares.append([_explained(shuffled, kinds), _explained(within, cells) - by_method])
+    numbers = [*np.mean(shares, axis=0), *np.quantile(shares, _QUANTILE, axis=0)]
+    return dict(zip(_CHANCE, map(float, numbers), strict=True))
