@@ -201,7 +201,9 @@ def test_scores_on_few_labels_select_runs_and_change_nothing_else() -> None:
     chosen = found.tables["model_selection"].table.query("target == 'score.tc' and group == 'all'")
     row = chosen[chosen["selector"] == "labelled.mig_100_labels"].iloc[0]
     assert (row["rho"], row["regret"]) == (pytest.approx(-1), 59)
-    assert "MIG 100 labels" in set(found.tables["model_selection"].excerpts[0]["selector"])
+    excerpt = found.tables["model_selection"].excerpts[0].set_index("selector")
+    assert excerpt["p (Holm)"]["MIG 100 labels"] < 0.05
+    assert np.isnan(excerpt["p (Holm)"]["random"])
     for name in ("means", "rank_correlations", "variance_shares"):
         pd.testing.assert_frame_equal(found.tables[name].table, alone.tables[name].table)
 

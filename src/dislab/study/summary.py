@@ -18,6 +18,7 @@ from dislab.study.stages import load_stage
 from dislab.study.statistics import (
     comparisons,
     correlation_table,
+    holm,
     model_selection,
     rank_correlations,
     summary,
@@ -53,6 +54,7 @@ _DEPENDENT: Final = (
     " Runs of several settings with the same seed count as independent: where the seed matters "
     "much, intervals and p are too small."
 )
+_OF_FEW: Final = " `100 labels`: taken on 100 labelled images."
 
 
 class NothingToCompareError(InputError):
@@ -400,9 +402,7 @@ def _correlated(
     runs: pd.DataFrame, axes: list[str], measures: Mapping[str, Best], target: str
 ) -> NamedTable:
     names = [*measures, *_agreement_of(runs)]
-    groups = 1 + (runs[axes[0]].map(repr).nunique() if axes else 0)
-    rows = groups * len(names) * (len(names) - 1) // 2
-    orders = min(max(_LEAST_ORDERS, _ORDERS_PER_ROW * rows), _MOST_ORDERS)
+    orders = _orders(runs, axes, len(names) * (len(names) - 1) // 2)
     correlations = rank_correlations(runs, names, by=axes[:1], orders=orders)
     matrix = correlation_table(correlations)
     of_target = correlations[(correlations["left"] == target) | (correlations["right"] == target)]
@@ -429,6 +429,12 @@ def _correlated(
         correlations,
         (matrix, overall.reset_index(drop=True)),
     )
+
+
+def _orders(runs: pd.DataFrame, axes: list[str], pairs: int) -> int:
+    """Permutations per test of so many pairs, over all runs and by value of the first axis."""
+    groups = 1 + (runs[axes[0]].map(repr).nunique() if axes else 0)
+    return min(max(_LEAST_ORDERS, _ORDERS_PER_ROW * groups * pairs), _MOST_ORDERS)
 
 
 def _shares(runs: pd.DataFrame, axes: list[str], measures: Mapping[str, Best]) -> NamedTable:
@@ -466,38 +472,41 @@ def _selected(
     labelled: pd.DataFrame,
 ) -> NamedTable:
     few: dict[str, Best] = {str(name): "highest" for name in labelled}
-    about_few = " `100 labels`: taken on 100 labelled images." if few else ""
     agreement: dict[str, Best] = {
         name: "highest" for name in _agreement_of(runs) if name != INFORMATIVE
     }
-    correlated = tables.get("rank_correlations")
-    correlations = None if correlated is None else correlated.table
+    correlations = tables["rank_correlations"].table if "rank_correlations" in tables else None
+    orders = _orders(runs, axes, len(few) + len(agreement) + len(measures))
+    select = partial(model_selection, by=axes[:1], orders=orders)
     parts = []
     for goal, end in measures.items():
-        if is_bound(goal) and goal != target:
-            continue
         others = {**agreement, **{name: best for name, best in measures.items() if name != goal}}
-        if others:
-            selected = model_selection(
-                runs, goal, others, end, by=axes[:1], correlations=correlations
-            )
-            if few:
-                by_few = model_selection(runs.join(labelled), goal, few, end, by=axes[:1])
-                by_few = by_few[by_few["selector"] != RANDOM]
-                selected = pd.concat([by_few, selected], ignore_index=True)
-            parts.append(selected.assign(target=goal)[["target", *selected.columns]])
+        if not others or (is_bound(goal) and goal != target):
+            continue
+        selected = select(runs, goal, others, end, correlations=correlations)
+        if few:
+            selected = _joined(select(runs.join(labelled), goal, few, end), selected)
+        parts.append(selected.assign(target=goal)[["target", *selected.columns]])
     if not parts:
         raise InputError("there is one score alone, so that no other one can select by it")
     selections = pd.concat(parts, ignore_index=True)
+    order = [*few, *agreement, *measures, RANDOM]
     return NamedTable(
         "Model selection",
         f"First: runs selected for {label(target)} by another score, over all runs; positive ρ "
-        "where the selector prefers the better runs, and *regret*, the distance of the selected "
-        "run from the best one. Then the regret of every selector for every target, in the "
-        f"target's unit. Regret hangs on one run.{_DEPENDENT}{about_few}",
+        "where the selector prefers the better runs, with p corrected by Holm for the "
+        f"{len(parts[0])} rows of a target, and *regret*, the distance of the selected run from "
+        "the best one. Then the regret of every selector for every target, in the target's unit. "
+        f"Regret hangs on one run.{_DEPENDENT}{_OF_FEW if few else ''}",
         selections,
-        _selected_overall(selections, target, [*few, *agreement, *measures, RANDOM]),
+        _selected_overall(selections, target, order),
     )
+
+
+def _joined(by_few: pd.DataFrame, selected: pd.DataFrame) -> pd.DataFrame:
+    """Selections by few labels and by others for one target, with p corrected for all of them."""
+    rows = pd.concat([by_few[by_few["selector"] != RANDOM], selected], ignore_index=True)
+    return rows.assign(p_holm=holm(rows["p"].to_numpy()))
 
 
 def _selected_overall(
@@ -510,6 +519,7 @@ def _selected_overall(
         {
             "selector": of_target["selector"].map(label),
             "ρ [interval]": [_with_interval(row, "rho") for row in of_target.to_dict("records")],
+            "p (Holm)": of_target["p_holm"],
             "selected": of_target["selected"],
             "best": of_target["best"],
             "regret": of_target["regret"],

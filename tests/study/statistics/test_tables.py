@@ -433,6 +433,9 @@ def test_selection_by_hand() -> None:
     assert everything.loc["score.elbo", "rho"] == pytest.approx(ranks)
     assert everything.loc["score.error", "rho"] == pytest.approx(1.0)
     assert everything.loc["random", "rho"] == 0
+    assert everything.loc["score.error", "p"] == pytest.approx(2 / math.factorial(6))
+    assert everything["p"].isna().to_dict()["random"]
+    np.testing.assert_array_equal(found["p_holm"], holm(found["p"].to_numpy()))
     first = found[found["group"] == "model.beta=1"].set_index("selector")
     assert first.loc["score.elbo", "regret"] == 0
     assert first.loc["random", "selected"] == pytest.approx(0.3)
@@ -462,7 +465,7 @@ def test_selection_takes_correlations_that_are_known() -> None:
         others = {name: one for name, one in selectors.items() if name != target}
         own = model_selection(table, target, others, end, by="model.beta")
         given = model_selection(table, target, others, end, by="model.beta", correlations=known)
-        drawn = ["low", "high"]  # of other resamples
+        drawn = ["low", "high", "p", "p_holm"]  # of other resamples and permutations
         pd.testing.assert_frame_equal(own.drop(columns=drawn), given.drop(columns=drawn))
         scores = given[given["selector"] != "random"]
         assert (scores["low"] <= scores["rho"]).all()

@@ -18,12 +18,15 @@ from dislab.study.statistics._frames import (
     numbers,
 )
 from dislab.study.statistics.correlations import LEAST, rank_correlations
+from dislab.study.statistics.paired import holm
 
 Best = Literal["highest", "lowest"]
 """Direction in which a score improves."""
 
 RANDOM: Final = "random"
 """Name of the selector that chooses every run with equal probability."""
+_CORRELATION: Final = ("rho", "low", "high", "p")
+"""Columns of a rank correlation that a selection repeats."""
 
 
 def model_selection(
@@ -36,6 +39,7 @@ def model_selection(
     draws: int = 2000,
     seed: int = 0,
     correlations: pd.DataFrame | None = None,
+    orders: int | None = None,
 ) -> pd.DataFrame:
     """Quality of the runs that each selector chooses, over all runs and within groups.
 
@@ -46,6 +50,8 @@ def model_selection(
     * `rho`, `low`, `high`: Spearman's rank correlation of selector and target with its bootstrap
       interval, positive where the selector prefers the better runs; 0 for `random`, its exact
       expectation;
+    * `p`, `p_holm`: two-sided permutation p value of `rho`, and with Holm's correction for all rows
+      of this table; NaN for `random`;
     * `selected`: target of the run that the selector ranks best; averaged over ties for the best,
       and over all runs for `random`: both are exact expectations;
     * `best`: target of the best run;
@@ -68,6 +74,7 @@ def model_selection(
         seed: Seed of the resamples.
         correlations: Result of `rank_correlations` for this table, these scores and `by`, which
             avoids drawing resamples again; groups in which a run lacks a score are recomputed.
+        orders: Maximum number of permutations of a test; `None` for as many as `draws`.
 
     Raises:
         InputError: The table is empty or lacks a column, a score is no number, there is no
@@ -82,7 +89,9 @@ def model_selection(
     for name, end in ends.items():
         check_choice(name, end, ("highest", "lowest"))
     signs = pd.Series({name: 1.0 if end == "highest" else -1.0 for name, end in ends.items()})
-    correlate = partial(rank_correlations, confidence=confidence, draws=draws, seed=seed)
+    correlate = partial(
+        rank_correlations, confidence=confidence, draws=draws, seed=seed, orders=orders
+    )
     rows = []
     for name, group in named_groups(table, chosen_settings(table, by, "by")):
         upwards = numbers(group, columns) * signs
@@ -90,7 +99,9 @@ def model_selection(
         for row in _group(upwards, target, signed, correlate):
             reached = {end: row[end] * signs[target] for end in ("selected", "best")}
             rows.append({"group": name, **row, **reached})
-    return pd.DataFrame(rows)
+    result = pd.DataFrame(rows)
+    result.insert(list(result.columns).index("p") + 1, "p_holm", holm(result["p"].to_numpy()))
+    return result
 
 
 def _signed(correlations: pd.DataFrame, group: str, target: str, signs: pd.Series) -> pd.DataFrame:
@@ -98,7 +109,7 @@ def _signed(correlations: pd.DataFrame, group: str, target: str, signs: pd.Serie
     part = correlations[correlations["group"] == group]
     part = part[(part["left"] == target) | (part["right"] == target)]
     selector = part["right"].where(part["left"] == target, part["left"])
-    signed = part.set_axis(pd.Index(selector), axis=0)[["rho", "low", "high", "runs"]]
+    signed = part.set_axis(pd.Index(selector), axis=0)[[*_CORRELATION, "runs"]]
     signed = signed.loc[[name for name in signed.index if name in signs]]
     turned = signs[signed.index] * signs[target] < 0
     return signed.assign(
@@ -137,8 +148,8 @@ def _group(
             correlations = correlate(runs, target, scored).set_index("right")
     rho: dict[Any, dict[Any, Any]] = {}
     if correlations is not None:
-        rho = correlations[["rho", "low", "high"]].to_dict("index")
-    unknown = dict.fromkeys(("rho", "low", "high"), math.nan)
+        rho = correlations[list(_CORRELATION)].to_dict("index")
+    unknown = dict.fromkeys(_CORRELATION, math.nan)
     choices: dict[str, tuple[dict[Any, Any], float, str]] = {}
     for name in selectors:
         if name not in scored:
