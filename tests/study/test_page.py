@@ -147,6 +147,22 @@ def test_tables_and_pictures_of_the_summary_are_shown(make: Make, tmp_path: Path
     assert not re.search(r"<td[^>]*>[^<]*(?<![\w.])-\.?\d", text)
 
 
+def test_complete_tables_name_scores_in_words_and_repeat_no_other(
+    make: Make, tmp_path: Path
+) -> None:
+    scores = [0.1, 0.2, 0.3, 0.25, 0.5, 0.45, 0.7, 0.6]
+    bound = [-100 * score for score in scores]
+    page = study_page_of(make(mig=scores, sap=scores[::-1], elbo_sample_test=bound), tmp_path)
+    body = page.partition('<section id="all-runs">')[0]
+    assert "score.mig" not in body
+    assert "p_holm" not in body
+    assert "ELBO (test, nats)" in body
+    assert "ELBO (test)" not in body
+    sections = dict(re.findall(r'<section id="(\w+)">(.*?)</section>', body, re.DOTALL))
+    assert "Every number (" in sections["rank_correlations"]
+    assert "Every number (" not in sections["variance_shares"]  # whose excerpt has all of them
+
+
 def test_values_of_a_setting_are_spelt_alike_in_every_table(make: Make, tmp_path: Path) -> None:
     text = "base: [base.yaml]\naxes: {model.parts.kl.beta: [0.25, 2]}\nseeds: 2\n"
     page = study_page_of(make(text, mig=[0.1, 0.2, 0.4, 0.6]), tmp_path)

@@ -235,7 +235,7 @@ def test_a_target_in_nats_has_tables_of_its_own() -> None:
     comparisons = found.tables["comparisons_noise"]
     assert set(comparisons.table["score"]) == {bound, *PRIMARY}
     assert len(comparisons.excerpts[0]) == 1
-    assert "difference of ELBO (test)" in comparisons.excerpts[0]
+    assert "difference of ELBO (test, nats)" in comparisons.excerpts[0]
     others = summarize(runs, "mine", ("method", "strength", "noise"), PRIMARY)
     assert set(others.tables["model_selection"].table["target"]) == set(PRIMARY)
 

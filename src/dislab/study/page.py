@@ -50,6 +50,9 @@ _MOST_SHOWN: Final = 4
 """Number of scores shown initially as columns of the table of runs."""
 _NOT_SHOWN: Final = ("seed_everything", "name", "report")
 """Settings left out of comparisons: equal by design, or with a column of their own."""
+_OF_SCORES: Final = ("score", "left", "right", "target", "selector")
+"""Columns of complete tables that hold names of scores."""
+_HEADS: Final = {"p_holm": "p (Holm)", "rho": "ρ", "least_p": "least possible p"}
 _PLAIN: Final = str.maketrans("", "", "`*")
 """Removes Markdown markup from a sentence."""
 _PAGE: Final = "page of the run"
@@ -425,9 +428,9 @@ def _sections(summary: StudySummary) -> Iterator[_Section]:
             or len(content.heads) > _MOST_COLUMNS
             or unsupported
         ]
-        if len(table.table) <= _MOST_ROWS:
+        if max(map(len, table.excerpts)) < len(table.table) <= _MOST_ROWS:
             folded.append("Every number")
-            tables["Every number"] = _table(table.table, summary)
+            tables["Every number"] = _table(_in_words(table.table, summary.axes), summary)
         text = table.note.translate(_PLAIN)
         if name == "means":
             ends = (f"{label(score)} ({best})" for score, best in summary.measures.items())
@@ -457,6 +460,15 @@ def _caption(table: NamedTable, index: int, axes: Sequence[str]) -> str:
     names = [str(name) for name in excerpt if name not in settings | {"runs"}]
     are_means = any(name in excerpt for name in settings)
     return f"{table.title}: {', '.join(names if are_means else names[:1])}"
+
+
+def _in_words(table: pd.DataFrame, axes: Sequence[str]) -> pd.DataFrame:
+    """A complete table with its columns, and the scores in them, named as in its excerpts."""
+    columns = [name for name in _OF_SCORES if name in table]
+    scores = labels(dict.fromkeys(map(str, table[columns].to_numpy().ravel())))
+    heads = {name: _HEADS.get(name, name.replace("_", " ")) for name in map(str, table)}
+    named = table.assign(**{name: table[name].map(scores) for name in columns})
+    return named.rename(columns=heads | labels(axes))
 
 
 def _table(frame: pd.DataFrame, summary: StudySummary) -> Table:

@@ -41,6 +41,11 @@ _SPLITS: Final = ("test", "validation", "train")
 _BOUNDS: Final[Mapping[str, Best]] = {"elbo_sample": "highest", "reconstruction_sample": "lowest"}
 _RATIOS: Final = ("generalisation.mean_ratio", "generalisation.sample_ratio")
 _OF_OTHER_DRAWS: Final = re.compile(r"_(train|validation|test)$")
+_NATS: Final = re.compile(
+    r"(sampled/)?(gaussian_total_correlation|mean_pairwise_mi)"
+    r"|(elbo|reconstruction|kl)(_sample|_mean)?_(train|validation|test)"
+)
+"""Matches names of scores in nats."""
 _NOTHING: Final = "no finished run has a score that varies"
 _COLUMNS: Final = 4
 """Maximum number of score columns in a printed table."""
@@ -54,6 +59,7 @@ _DEPENDENT: Final = (
     " Runs of several settings with the same seed count as independent: where the seed matters "
     "much, intervals and p are too small."
 )
+_OF_BOUNDS: Final = " ELBO and reconstruction are per image."
 _OF_FEW: Final = " `100 labels`: taken on 100 labelled images."
 
 
@@ -272,16 +278,21 @@ def slugs(columns: Iterable[str]) -> dict[str, str]:
 
 
 def label(column: str) -> str:
-    """The name of a column as words; see `labels` for several columns.
+    """The name of a column as words, with its unit if it has one; see `labels` for several columns.
 
     >>> label("score.dci_hgbt_disentanglement"), label("model.regularizers.kl.beta")
     ('DCI disentanglement', 'kl.beta')
+    >>> label("score.elbo_sample_test"), label("score.gaussian_total_correlation")
+    ('ELBO (test, nats)', 'Gaussian total correlation (nats)')
     >>> label("transfer.rooms_ood1_b/GradientBoosting")
     'Error of gradient boosting in rooms OOD1 B'
     """
     prefix, _, name = column.partition(".")
     if column.startswith(("score.", AGREEMENT, LABELLED)):
-        return words(name)
+        text = words(name)
+        if not _NATS.fullmatch(name):
+            return text
+        return f"{text.removesuffix(')')}, nats)" if text.endswith(")") else f"{text} (nats)"
     if prefix == "transfer" and "/" in name:
         return _transfer_label(*name.split("/", 2))
     if prefix in ("transfer", "generalisation"):
@@ -342,7 +353,9 @@ def _means(runs: pd.DataFrame, axes: list[str], measures: Mapping[str, Best]) ->
         "Means over seeds",
         "Mean ± standard deviation over the runs of a setting, with Student's 95 % interval of "
         "the mean for three runs or more. Where scores were compared with chance, the last row has "
-        "the mean of that level." + (_OF_AGREEMENT if INFORMATIVE in names else ""),
+        "the mean of that level."
+        + (_OF_BOUNDS if any(map(is_bound, names)) else "")
+        + (_OF_AGREEMENT if INFORMATIVE in names else ""),
         means,
         tuple(excerpts),
     )
