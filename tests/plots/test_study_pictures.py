@@ -122,6 +122,16 @@ def test_a_scatter_has_one_point_a_run_and_the_rank_correlation() -> None:
     assert figure.legends[0].get_texts()[0].get_text() == expected
 
 
+def test_a_scatter_has_the_given_p() -> None:
+    figure = scatter(
+        RUNS[:, 0], RUNS[:, 1], ("a", "b"), GROUPS, p={"": 0.0004, "_group $0": 0.0384}
+    )
+    assert ", p < .001, 90 runs" in figure.axes[0].get_title(loc="left")
+    first, second, *_ = figure.legends[0].get_texts()
+    assert first.get_text().endswith("\np = .038, 10 runs")
+    assert "p =" not in second.get_text()
+
+
 @pytest.mark.parametrize("first", [[1.0, 2.0], [1.0, 1.0, 1.0], []])
 def test_a_scatter_without_a_correlation_says_so(first: list[float]) -> None:
     figure = scatter(first, np.arange(len(first)), ("a", "b"))

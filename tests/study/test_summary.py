@@ -304,6 +304,20 @@ def test_axes_and_scores_with_equal_file_names_keep_all_tables_and_pictures() ->
     assert slugs(["A.b", "a_b"])["A.b"].lower() != slugs(["A.b", "a_b"])["a_b"]
 
 
+def test_settings_side_by_side_are_drawn_where_violins_do_not_show_them() -> None:
+    axes, runs = ["method", "strength", "noise"], table()
+    many = pd.concat([runs.assign(size=number) for number in range(4)], ignore_index=True)
+    crossed = many.assign(method=many.index % 3, strength=many["seed"])
+    for one, names, is_drawn in (
+        (runs, axes, False),  # violins have a row for each of 12 settings
+        (runs[runs["seed"] == 0], axes, True),  # as in a search
+        (many, [*axes, "size"], False),  # 48 settings, whose strengths mean different terms
+        (crossed, ["size", "method", "strength"], True),
+    ):
+        found = summarize(one, "mine", names, PRIMARY)
+        assert ("settings" in [picture.name for picture in pictures(found, 1)]) == is_drawn
+
+
 def test_trials_of_a_search_are_not_compared_in_pairs() -> None:
     axes = ["method", "strength", "noise"]
     trials = summarize(table(), "mine", axes, PRIMARY, trials=True)

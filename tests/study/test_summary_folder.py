@@ -79,7 +79,6 @@ def test_all_tables_and_pictures(
         "rank_correlations.svg",
         "scatter_elbo_sample_test.svg",
         "scatter_udr_lasso_pooled.svg",
-        "settings.svg",
     }
     text = (out / "summary.md").read_text()
     assert "20 runs (19 finished, 1 waiting)" in text
@@ -141,7 +140,7 @@ def test_pictures_fit_a_column_and_their_labels_can_be_read(
     out = tmp_path / "out"
     assert main(["study", "summary", str(folder.path), "--out", str(out), "--pictures=pdf"]) == 0
     pictures = [path.read_bytes() for path in out.glob("*.pdf")]
-    assert len(pictures) == len(figures) == 5
+    assert len(pictures) == len(figures) == 4
     assert all(picture.startswith(b"%PDF") for picture in pictures)
     assert not any(b"/Subtype /Image" in picture for picture in pictures)
     assert max(figure.get_figwidth() for figure in figures) <= 3.5

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import cycle, islice
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -112,6 +113,7 @@ def scatter(
     names: tuple[str, str],
     groups: Sequence[str] = (),
     title: str = "",
+    p: Mapping[str, float] = MappingProxyType({}),
 ) -> Figure:
     """A figure with one point per run, and Spearman's rank correlation ρ over all and per group.
 
@@ -124,6 +126,7 @@ def scatter(
         names: Names of both scores.
         groups: Group of each run, such as its method, which sets colour and marker; or empty.
         title: Title above the figure; empty for none.
+        p: p value of ρ by group, and of all runs under the empty name; shown if known.
 
     Raises:
         InputError: The numbers of scores and groups differ, or scores are not numeric.
@@ -137,7 +140,10 @@ def scatter(
     finite = np.isfinite(across) & np.isfinite(down)
     across, down, members = across[finite], down[finite], members[finite]
     chosen = _styles(list(members))
-    rhos = {name: _rho(across[members == name], down[members == name]) for name in chosen}
+    rhos = {
+        name: _rho(across[members == name], down[members == name], p.get(name), "\n")
+        for name in chosen
+    }
     labels = [f"{name}\n{rho}" for name, rho in rhos.items()]
     legend = _legend_room(labels if groups else ())
     figure, axes = panel(legend.width, 2.6 + legend.height)
@@ -155,20 +161,30 @@ def scatter(
                 linewidths=0,
             )
         )
-    _finish(axes, *names, f"{title}\n{_rho(across, down)}".lstrip())
+    _finish(axes, *names, f"{title}\n{_rho(across, down, p.get(''), ', ')}".lstrip())
     if groups:
         _legend(figure, handles, labels, legend)
     return figure
 
 
-def _rho(first: Float[np.ndarray, " run"], second: Float[np.ndarray, " run"]) -> str:
+def _rho(
+    first: Float[np.ndarray, " run"],
+    second: Float[np.ndarray, " run"],
+    p: float | None,
+    before_p: str,
+) -> str:
+    """Spearman's ρ, its p if known, and the number of runs."""
     from scipy.stats import spearmanr
 
     runs = f"{len(first)} runs"
     if len(first) < 3 or np.ptp(first) == 0 or np.ptp(second) == 0:
         return f"no ρ, {runs}"
     rho = round(float(spearmanr(first, second).statistic), 2) + 0.0  # 0 has no sign
-    return f"ρ = {rho:.2f}, {runs}".replace("-", "−")
+    text = f"ρ = {rho:.2f}".replace("-", "−")
+    if p is None:
+        return f"{text}, {runs}"
+    corrected = "< .001" if p < 0.001 else f"= {p:.3f}".replace("0.", ".", 1)
+    return f"{text}{before_p}p {corrected}, {runs}"
 
 
 def sample_efficiency(

@@ -1,6 +1,7 @@
 """Pictures of a study, and the folder with all its tables and pictures."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import permutations
 from math import isfinite, nan
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -13,14 +14,15 @@ from dislab.storage import markdown_text, new_folder
 from dislab.study.headline import headline_measures
 from dislab.study.stages.score import CHANCE
 from dislab.study.statistics import correlation_table, markdown
-from dislab.study.statistics._frames import groups, numbers
-from dislab.study.summary import UDR, StudySummary, label, labels, slugs
+from dislab.study.statistics._frames import ALL, groups, numbers
+from dislab.study.summary import UDR, StudySummary, label, labels, nested, slugs
 from dislab.study.tables import PICTURES, PictureFormat, is_table, write_table
 
 _WIDE: Final = 40
 """Maximum number of scores in a matrix; more would be illegible."""
 _TALL: Final = 40
 """Maximum number of violins in a picture; trailing axes are dropped to stay below it."""
+_OF_P: Final = "; p is corrected by Holm for all rows of the rank correlations"
 
 
 class StudyPicture(NamedTuple):
@@ -41,8 +43,8 @@ def pictures(summary: StudySummary, most: int | None = None) -> Iterator[StudyPi
     """Draws the pictures of a study one by one.
 
     They are violin plots of each measure by setting, the matrix of rank correlations, scatter plots
-    of the target against the measures that need no factor labels, and parallel coordinates of
-    settings and target.
+    of the target against the measures that need no factor labels, and, where violins do not show
+    all axes, parallel coordinates of settings and target.
 
     Args:
         summary: Result of `summarize`.
@@ -74,7 +76,7 @@ def pictures(summary: StudySummary, most: int | None = None) -> Iterator[StudyPi
                 correlation_matrix(rho.to_numpy(), [label(str(name)) for name in rho.index], names),
             )
     yield from _scatters(summary, values, files, varying[:1], most)
-    if varying:
+    if _are_parallel(runs, varying):
         yield StudyPicture(
             "settings",
             f"The settings of every run beside its {label(target)}; one line is one run.",
@@ -89,6 +91,20 @@ def pictures(summary: StudySummary, most: int | None = None) -> Iterator[StudyPi
         )
 
 
+def _are_parallel(runs: pd.DataFrame, axes: list[str]) -> bool:
+    """Whether parallel coordinates of the settings show more than violins.
+
+    That is the case for the trials of a search, and for more settings than fit a picture of
+    violins, unless a value means something else in each method.
+    """
+    settings = len(list(groups(runs, axes)))
+    if not axes or settings == len(runs):
+        return bool(axes)
+    return _few(runs, axes) != axes and not any(
+        nested(runs, *pair) for pair in permutations(axes, 2)
+    )
+
+
 def _scatters(
     summary: StudySummary,
     values: pd.DataFrame,
@@ -99,15 +115,31 @@ def _scatters(
     """The target against each score that needs no factor labels."""
     target = summary.target
     kinds = [str(value) for value in summary.runs[by[0]]] if by else []
+    known = summary.tables.get("rank_correlations")
     others = [str(name) for name in values if name != target]
     for partner in [name for name in others if name == UDR or not _needs_labels(name)][:most]:
         name = label(partner)
         yield StudyPicture(
             f"scatter_{files[partner]}",
             f"{label(target)} against {name}, with Spearman's ρ over all runs"
-            f"{f' and by {by[0]}' if by else ''}.",
-            scatter(values[target], values[partner], (label(target), name), kinds),
+            f"{f' and by {by[0]}' if by else ''}{'' if known is None else _OF_P}.",
+            scatter(
+                values[target],
+                values[partner],
+                (label(target), name),
+                kinds,
+                p={} if known is None else _p_of(known.table, {target, partner}, by),
+            ),
         )
+
+
+def _p_of(correlations: pd.DataFrame, pair: set[str], by: list[str]) -> dict[str, float]:
+    """The corrected p of a pair by value of the axis, and over all runs under the empty name."""
+    both = correlations["left"].isin(pair) & correlations["right"].isin(pair)
+    part = correlations[both & correlations["p_holm"].notna()]
+    starts = [f"{axis}=" for axis in by]
+    names = ["" if name == ALL else name.removeprefix("".join(starts)) for name in part["group"]]
+    return dict(zip(names, part["p_holm"], strict=True))
 
 
 def _violins(
