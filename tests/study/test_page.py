@@ -189,6 +189,7 @@ def test_comparisons_without_support_are_folded(make: Make, tmp_path: Path, seed
     page = study_page_of(make(f"{text}seeds: {seeds}\n", mig=scores), tmp_path)
     folded = "<summary>Comparisons of method: no p (Holm) below 0.05 (1 row)</summary>" in page
     assert folded == (seeds == 2)
+    assert ("So few seeds allow no p (Holm) below 0.05." in page) == (seeds == 2)
 
 
 @pytest.mark.slow

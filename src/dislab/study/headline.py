@@ -14,7 +14,7 @@ from dislab.study.statistics import comparisons, latex, rank_correlations
 from dislab.study.statistics._frames import AGREEMENT, is_chance, keyed
 from dislab.study.statistics.selection import Best
 from dislab.study.status import MAIN
-from dislab.study.summary import is_bound, label, labels, nested
+from dislab.study.summary import LEVEL, is_bound, label, labels, nested
 
 _COLUMNS: Final = 3
 _SETTINGS: Final = 4
@@ -29,8 +29,6 @@ _END: Final = "\ue001"
 _COUNT: Final = "score.num_active"
 """Column with the number of latents that vary enough for the FactorVAE score."""
 _FACTOR_VAE: Final = "factor_vae"
-LEVEL: Final = 0.05
-"""The corrected p below which a difference counts as supported."""
 
 
 def headline_measures(measures: Mapping[str, Best]) -> list[str]:

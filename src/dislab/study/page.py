@@ -21,13 +21,20 @@ from dislab.runs import CONFIG
 from dislab.runs.published import is_published, published, without_paths
 from dislab.storage import atomic
 from dislab.study.comparison import flat_settings
-from dislab.study.headline import LEVEL, headline_measures, headline_table, verdict, without_latents
+from dislab.study.headline import headline_measures, headline_table, verdict, without_latents
 from dislab.study.results import STUDY
 from dislab.study.schedule import read_schedule, study_file_of
 from dislab.study.statistics.text import texts
 from dislab.study.status import RunStatus, duration, mixed_versions, versions_of
 from dislab.study.study import Study, StudyWarning
-from dislab.study.summary import NamedTable, NothingToCompareError, StudySummary, label, labels
+from dislab.study.summary import (
+    LEVEL,
+    NamedTable,
+    NothingToCompareError,
+    StudySummary,
+    label,
+    labels,
+)
 from dislab.study.summary_folder import pictures
 from dislab.yaml_files import parse_mapping, yaml_text
 

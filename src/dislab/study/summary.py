@@ -47,10 +47,17 @@ _NATS: Final = re.compile(
 )
 """Matches names of scores in nats."""
 _NOTHING: Final = "no finished run has a score that varies"
-_COLUMNS: Final = 4
+_COLUMNS: Final = 3
 """Maximum number of score columns in a printed table."""
+LEVEL: Final = 0.05
+"""The corrected p below which a difference counts as supported."""
 _DETECT: Final = 0.05
 """Mean difference to detect for `seeds needed`."""
+_OF_NEED: Final = (
+    "The column `seeds needed` has the number of seeds for which a paired t test would detect a "
+    f"difference of {_DETECT} in 80 % of all studies, and for which p (Holm) can be below {LEVEL}; "
+    "from few seeds it is rough."
+)
 _LEAST_ORDERS: Final = 2_000
 _MOST_ORDERS: Final = 50_000
 _ORDERS_PER_ROW: Final = 25
@@ -401,14 +408,20 @@ def _compared(
     averaged = f", averaged over {', '.join(map(label, inner))}" if inner else ""
     return NamedTable(
         f"Comparisons of {label(axis)}",
-        f"Differences paired by seed{averaged}; p by permutation, corrected by Holm for all "
-        f"{len(differences)} rows of the table, of {len(scores)} scores. The column `seeds needed` "
-        "has the number of seeds for which a paired t test would detect a difference of "
-        f"{_DETECT} in 80 % of all studies, and for which p (Holm) can be below 0.05; from few "
-        "seeds it is rough.",
+        f"Differences paired by seed{averaged}, with 95 % intervals; p by permutation, corrected "
+        f"by Holm for all {len(differences)} rows of the table, of {len(scores)} scores."
+        f"{_of_few_seeds(differences)} {_OF_NEED}",
         differences,
         (excerpt.reset_index(drop=True),),
     )
+
+
+def _of_few_seeds(differences: pd.DataFrame) -> str:
+    """Sentence on comparisons whose corrected p cannot be below the level; else empty."""
+    tests = differences["p"].notna().sum()
+    if not tests or tests * differences["least_p"].min() < LEVEL:
+        return ""
+    return f" So few seeds allow no p (Holm) below {LEVEL}."
 
 
 def _correlated(
@@ -507,10 +520,10 @@ def _selected(
     return NamedTable(
         "Model selection",
         f"First: runs selected for {label(target)} by another score, over all runs; positive ρ "
-        "where the selector prefers the better runs, with p corrected by Holm for the "
-        f"{len(parts[0])} rows of a target, and *regret*, the distance of the selected run from "
-        "the best one. Then the regret of every selector for every target, in the target's unit. "
-        f"Regret hangs on one run.{_DEPENDENT}{_OF_FEW if few else ''}",
+        "where the selector prefers the better runs, with 95 % bootstrap intervals and p corrected "
+        f"by Holm for the {len(parts[0])} rows of a target, and *regret*, the distance of the "
+        "selected run from the best one. Then the regret of every selector for every target, in "
+        f"the target's unit. Regret hangs on one run.{_DEPENDENT}{_OF_FEW if few else ''}",
         selections,
         _selected_overall(selections, target, order),
     )

@@ -38,6 +38,12 @@ def test_latex_escapes_names() -> None:
     assert r"r2 & 50 \% \& more & -- & 4 \\" in text
 
 
+def test_large_means_have_fewer_digits() -> None:
+    row = {"score": "score.elbo", "mean": -885.2143, "sd": 1.1554, "low": -886.43, "high": -884.0}
+    (cell,) = summary_table(pd.DataFrame([{**row, "runs": 6}]))["score.elbo"]
+    assert cell == "-885.2 ± 1.2 [-886.4, -884.0]"
+
+
 def test_a_summary_gets_one_column_a_score_with_interval_and_runs() -> None:
     summary = pd.DataFrame(
         [

@@ -11,6 +11,8 @@ from dislab.metrics.score_table import count_text, is_count
 from dislab.storage import markdown_text
 
 _NUMBERS: Final = ("score", "mean", "sd", "low", "high", "runs", "seeds", "missing", "chance")
+_LARGE: Final = 100
+"""Mean from which a cell has fewer digits, as of losses in nats."""
 _LATEX: Final = str.maketrans(
     {"±": r"$\pm$", "–": "--", "−": "$-$", "β": r"$\beta$", "ρ": r"$\rho$"}
 )
@@ -25,7 +27,7 @@ def summary_table(summary: pd.DataFrame, digits: int = 3) -> pd.DataFrame:
 
     Args:
         summary: Result of `summary`.
-        digits: Digits after the point.
+        digits: Digits after the point; two fewer in cells with a mean of 100 or more.
 
     Raises:
         InputError: The number of digits is negative or no whole number.
@@ -60,6 +62,8 @@ def _chance(summary: pd.DataFrame, keys: list[str], digits: int) -> dict[str, st
 
 
 def _cell(record: dict[Any, Any], digits: int) -> str:
+    if abs(record["mean"]) >= _LARGE:
+        digits = max(digits - 2, 0)
     mean, sd, low, high = (
         count_text(record[name])
         if is_count(record["score"], record[name])
