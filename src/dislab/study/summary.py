@@ -430,6 +430,7 @@ def _correlated(
     names = [*measures, *_agreement_of(runs)]
     orders = _orders(runs, axes, len(names) * (len(names) - 1) // 2)
     correlations = rank_correlations(runs, names, by=axes[:1], orders=orders)
+    least = min(1.0, correlations["p"].count() / (orders + 1))
     matrix = correlation_table(correlations)
     of_target = correlations[(correlations["left"] == target) | (correlations["right"] == target)]
     partner = of_target["left"].where(of_target["right"] == target, of_target["right"])
@@ -450,8 +451,8 @@ def _correlated(
     return NamedTable(
         "Rank correlations",
         f"Spearman's ρ over all runs{within}, with 95 % bootstrap intervals; p by permutation, "
-        f"corrected by Holm for all {len(correlations)} rows. Over all runs two "
-        f"scores correlate already if settings change both.{_DEPENDENT}",
+        f"corrected by Holm for all {len(correlations)} rows and hence at least {least:.2g}. Over "
+        f"all runs two scores correlate already if settings change both.{_DEPENDENT}",
         correlations,
         (matrix, overall.reset_index(drop=True)),
     )
