@@ -5,8 +5,8 @@ python benchmarks/darla.py --study studies/darla_finger --agents agents/darla_fi
 python benchmarks/darla.py --study studies/darla_laptop --agents agents/darla_laptop
 
 Where dislab-control is installed, after the commands of that page; in the folder in which they ran.
-Writes benchmarks/results/NAME.json and docs/images/results/NAME_curves.png for the NAME of the
-study; from the file `study_figures.py` draws the returns.
+Writes benchmarks/results/NAME.json for the NAME of the study, and the curves of darla_room;
+`study_figures.py` draws its returns.
 """
 
 import argparse
@@ -22,7 +22,7 @@ import pandas as pd
 import torch
 from gymnasium.spaces import Box
 from matplotlib.figure import Figure
-from scipy.stats import t, ttest_ind
+from scipy.stats import spearmanr, t, ttest_ind
 from sklearn.linear_model import RidgeCV
 from sklearn.metrics import r2_score
 from sklearn.pipeline import make_pipeline
@@ -40,6 +40,7 @@ from dislab_control.stages import FOLDER
 from dislab_control.world import States, World
 from dislab_control.worlds import world_of
 from hardware import processor
+from kept_runs import keep_runs
 
 ROOT: Final = Path(__file__).parents[1]
 RESULTS: Final = ROOT / "benchmarks/results"
@@ -53,11 +54,13 @@ class Experiment(NamedTuple):
         world: Name of the world.
         domains: Its domains, the source first.
         seen: Columns of `World.seen` that a probe predicts.
+        is_main: Whether the page shows the returns in training, and scores of runs are kept.
     """
 
     world: str
     domains: tuple[str, ...]
     seen: Sequence[int]
+    is_main: bool = False
 
 
 EXPERIMENTS: Final = {
@@ -75,6 +78,7 @@ EXPERIMENTS: Final = {
         "ShapesRoom",
         ("source", "target", "new-hues", "evening"),
         (2, 5, 6, 7),  # hue of the cube as cosine and sine, size and angle
+        is_main=True,
     ),
 }
 """By the name of the study."""
@@ -90,6 +94,8 @@ NAMES: Final = {
 }
 """Names of representations on the page, by name of the encoder or of the observations."""
 
+
+ENTANGLED: Final = "entangled"
 BLIND: Final = ("factors", "pixels")
 """Representations that no model makes."""
 FRAMES: Final = 3000
@@ -231,8 +237,8 @@ def mean_share(shares: Sequence[float]) -> str:
     if not shares:
         return "–"
     error = np.std(shares, ddof=1) / len(shares) ** 0.5
-    mean = float(np.mean(shares))
-    return with_interval(mean, t.interval(0.95, len(shares) - 1, mean, error))
+    mean, width = float(np.mean(shares)), float(t.ppf(0.975, len(shares) - 1) * error)
+    return with_interval(mean, (mean - width, mean + width))
 
 
 def difference_rows(
@@ -268,17 +274,17 @@ def relation(table: pd.DataFrame, new: Sequence[str]) -> dict[str, Any]:
     """Rank correlation of disentanglement and the share of the return kept, over all encoders."""
     shares = {f"act-transfer.PPO/codes/{domain}/ratio": domain for domain in new}
     correlations = rank_correlations(table, D_SCORE, list(shares), orders=ORDERS)
+    others = table[table["encoder"] != ENTANGLED]
     rows = [
         [
             shares[row["right"]],
-            str(row["runs"]),
             with_interval(row["rho"], (row["low"], row["high"])),
-            f"{row['p']:.3f}",
             f"{row['p_holm']:.3f}",
+            rounded(spearmanr(others[D_SCORE], others[row["right"]]).statistic),
         ]
         for row in correlations.to_dict("records")
     ]
-    header = ["domain", "encoders", "ρ of DCI D and share", "p", "p (Holm)"]
+    header = ["domain", "ρ of DCI D and share", "p (Holm)", f"without {NAMES[ENTANGLED]}"]
     return {"header": header, "rows": rows, "intervals": "runs"}
 
 
@@ -376,10 +382,13 @@ def main() -> None:
         "shares": shares,
         "probes": probes,
     }
+    if experiment.is_main:
+        keep_runs(study)
     with atomic(RESULTS / f"{name}.json") as temporary:
         text = json.dumps(record, indent=2, ensure_ascii=False)
         temporary.write_text(text + "\n", encoding="utf-8")
-    curves(agents).savefig(PICTURES / f"{name}_curves.png", dpi=110)
+    if experiment.is_main:
+        curves(agents).savefig(PICTURES / f"{name}_curves.png", dpi=110)
     for table in tables.values():
         for row in [table["header"], *table["rows"]]:
             print(" | ".join(row))

@@ -9,7 +9,6 @@ intervals or errors, as in the tables.
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
@@ -178,24 +177,17 @@ def labels() -> Figure:
     return figure
 
 
-DARLA: Final = {
-    "darla_finger": "a touch gives +1, 0.1 m nearer +1",
-    "darla_laptop": "a ball gives +1, a cube −1",
-    "darla_room": "a goal gives +1, an action nearer 0.1",
-}
-"""Rewards of the world of each experiment."""
-
-
-def darla(name: str, rewards: str) -> Figure:
+def darla() -> Figure:
     """Mean return of the agents on each representation in each domain, with its error."""
-    returns = result_of(name)["returns"]
-    titles = column(tables_of(name)["ratios"], "representation")
+    returns = result_of("darla_room")["returns"]
+    titles = column(tables_of("darla_room")["ratios"], "representation")
     cells: dict[str, list[str]] = {domain: [] for domain in next(iter(returns.values()))}
     for domains in returns.values():
         for domain, row in domains.items():
             ends = (row["mean"] + sign * row["error"] for sign in (0, -1, 1))
             cells[domain].append(" ".join(f"{end:.4f}" for end in ends))
     figure, (axes,) = _panels((1,), height=4)
+    rewards = "a goal gives +1, an action nearer 0.1"
     _dots(axes, cells, titles, f"mean return; {rewards}; grey line: nothing gained")
     axes.axvline(0, color="0.6", linewidth=0.8, zorder=0)
     return figure
@@ -332,7 +324,7 @@ FIGURES: Final[dict[str, tuple[str, Callable[[], Figure]]]] = {
     "montero_rooms": ("montero_rooms", montero),
     "correlated_rooms": ("correlated_rooms", correlated),
     "labels_rooms": ("labels_rooms", labels),
-    **{f"{name}_returns": (name, partial(darla, name, rewards)) for name, rewards in DARLA.items()},
+    "darla_room_returns": ("darla_room", darla),
     "dittadi_transfer": ("dittadi_finger", dittadi_finger),
     "dittadi_noise": ("dittadi_finger", dittadi_noise),
 }
