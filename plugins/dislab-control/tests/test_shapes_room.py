@@ -1,12 +1,11 @@
 from itertools import product
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
 import torch
 
 from dislab.datasets import Shapes3D
-from dislab.datasets.shapes3d.shapes3d import Look
 from dislab.errors import InputError
 from dislab_control.observations import observer
 from dislab_control.shapes_room import ShapesRoom, to_go
@@ -82,7 +81,9 @@ def test_domains_differ_in_pairs_of_hues() -> None:
 
 
 @pytest.mark.parametrize("look", ["published", "evening"])
-def test_pictures_are_those_of_the_data_set_at_half_their_size(look: Look) -> None:
+def test_pictures_are_those_of_the_data_set_at_half_their_size(
+    look: Literal["published", "evening"],
+) -> None:
     data = Shapes3D(look=look)
     data.prepare()
     states = starts("evening" if look == "evening" else "source", 3)
