@@ -67,7 +67,7 @@ def _shares(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
     chance = _shuffled_shares(runs)
 
     def shares(some: pd.DataFrame) -> Numbers:
-        explained = variance_shares(some, "method", list(SCORES), settings=["strength"])
+        explained = variance_shares(some, "method", list(SCORES), settings=["strength"], draws=99)
         values: Numbers = explained[["method", "setting", "seed"]].to_numpy(dtype=float)
         # whether method outweighs the rest, and whether the seed outweighs method
         differences = [values[:, 0] - values[:, 1:].sum(1), values[:, 2] - values[:, 0]]

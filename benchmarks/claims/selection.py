@@ -118,7 +118,9 @@ def claim_without_labels(choices: Sequence[Choice], chance: float) -> Claim:
         return Claim(text, "Duan et al. (2020)", here, helps, reach=reach, margin=RHO_MARGIN)
     text = f"{selector[0].upper()}{selector[1:]} does not select good models"
     claim = Claim(text, "section 5.4", here, [])
-    return claim_of_no_effect(claim, reach, helps, RHO_MARGIN, "ρ {:.2f}")
+    ranked = [choice.is_ranked for choice in choices]
+    scores = [choice.score for choice in choices]
+    return claim_of_no_effect(claim, reach, ranked, RHO_MARGIN, "ρ {:.2f}", scores)
 
 
 def claim_with_labels(choices: Sequence[Choice], chance: float, among: str = "") -> Claim:
