@@ -31,6 +31,13 @@ def test_the_loss_is_named_when_it_alone_is_bad() -> None:
         watch.look()
 
 
+def test_a_formula_that_is_bad_from_the_start_is_told_from_a_divergence() -> None:
+    watch = Watch()
+    watch.note(0, terms(float("nan")))
+    with pytest.raises(TrainingError, match=r"at the first step, .*; check the formula"):
+        watch.look()
+
+
 def test_no_graph_is_kept_and_a_look_comes_in_time() -> None:
     watch = Watch()
     weight = torch.ones((), requires_grad=True)

@@ -9,7 +9,7 @@ import torch
 from dislab.base import DataModule, Dataset, ImageBatch
 from dislab.datamodules import SingleData
 from dislab.datamodules.single_data import SinglePlan
-from dislab.datasets import DSprites, FolderDataset
+from dislab.datasets import DSprites, FolderDataset, GaussianBlob
 from dislab.errors import InputError
 from dislab.functional.streams import Stream
 from dislab.plans.index_plans import Drawn, TrainBatches, TrainingProgress
@@ -26,6 +26,20 @@ def draws(count: int, steps: int, seed: int = 5, rank: int = 0, world: int = 1) 
     states = SinglePlan(np.arange(100, 100 + count))
     batches = TrainBatches(states, 64, rank, world, TrainingProgress(seed))
     return [batches.states_of(step).states for step in range(steps)]
+
+
+def test_images_take_state_numbers_of_any_kind() -> None:
+    data = SingleData(GaussianBlob(places=16))
+    data.prepare_data()
+    images = data.images(torch.tensor([3, 1]))
+    for states in ([3, 1], np.array([3, 1]), (3, 1)):
+        assert torch.equal(data.images(states), images)
+    wrong: Any
+    for wrong in ([256], np.array([-1]), torch.tensor([256])):
+        with pytest.raises(InputError, match="they run from 0 to 255"):
+            data.images(wrong)
+    with pytest.raises(InputError, match="it is a list or an array of whole numbers"):
+        data.images(np.array([0.5]))
 
 
 def test_draws_are_those_of_the_stream() -> None:

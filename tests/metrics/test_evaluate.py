@@ -5,6 +5,7 @@ import math
 import re
 import warnings
 from importlib.metadata import version
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from dislab.codes.splits import UnseenValueWarning
 from dislab.errors import InputError
 from dislab.factors import Factor, FactorSpace
 from dislab.metrics import DCI, MIG, FactorVAEScore, evaluate, evaluate_fully
+from dislab.metrics._arrays import tensor
 from dislab.metrics.array_scores import DEFAULT, SkippedScoreWarning
 from dislab.metrics.score_table import score_table
 from dislab.plugins import available
@@ -229,6 +231,22 @@ def with_nan(codes: Any) -> Any:
 
 
 @pytest.mark.parametrize(
+    ("array", "message"),
+    [
+        ({"x": [0, 1]}, "codes are a dictionary; pandas.DataFrame makes a table of columns"),
+        (None, "codes are None; give one row for each image"),
+        (
+            SimpleNamespace(codes=0, factors=0),
+            "codes are an SimpleNamespace; give its codes and its factors, which are two tables",
+        ),
+    ],
+)
+def test_what_is_no_table_is_named(array: object, message: str) -> None:
+    with pytest.raises(InputError, match=re.escape(message)):
+        tensor("codes", array)
+
+
+@pytest.mark.parametrize(
     ("change", "message"),
     [
         (
@@ -249,6 +267,11 @@ def with_nan(codes: Any) -> Any:
         ),
         ({"codes": [[1.0, 2.0], [3.0]]}, "codes are no table: .*rows of equal length"),
         ({"codes": np.array([["a"]])}, "codes must be numbers, not of type <U1"),
+        (
+            {"factors": pd.DataFrame({"x": [0, 1], "kind": ["cup", "plate"]})},
+            "factors must be numbers, not of type object, as in column 'kind'; numpy.unique",
+        ),
+        ({"codes": "codes.npz"}, "codes are 'codes.npz'; numpy.load reads a file"),
         (
             {"factors": draw()[1][:, 0]},
             r"factors have shape \(images.*got \(400,\); factors\[:, None\] makes",

@@ -10,7 +10,7 @@ from torch.nn import functional as F
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import MultiStepLR
 
-from dislab.base import DataModule, ImageBatch, PairBatch, Regularizer
+from dislab.base import DataModule, Encoder, ImageBatch, ImageShape, PairBatch, Regularizer
 from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
 from dislab.errors import InputError, TrainingError
@@ -287,3 +287,30 @@ def test_a_schedule_halves_the_learning_rate_at_given_optimiser_steps(
     settings = {"accumulate_grad_batches": 2, "limit_val_batches": 0, "gradient_clip_val": 1.0}
     trainer(tmp_path, max_steps=6, callbacks=[Note()], **settings).fit(vae, data)
     assert rates == [1e-4, 1e-4, 5e-5, 5e-5, 2.5e-5, 2.5e-5]
+
+
+class UnbegunEncoder(Encoder):
+    """Forgets its base class, and has no layers whose assignment would say so."""
+
+    def __init__(self, image_shape: ImageShape, outputs: int) -> None:
+        self.outputs = outputs
+
+    def forward(self, image: Tensor) -> Tensor:
+        return image.flatten(1)[:, : self.outputs]
+
+
+class UnbegunPenalty(Regularizer):
+    def __init__(self, latent_dim: int, train_size: int) -> None:
+        self.weight = 1.0
+
+    def forward(self, *args: Any) -> Any:
+        raise NotImplementedError
+
+
+@pytest.mark.parametrize(
+    "parts", [{"encoder": UnbegunEncoder}, {"regularizers": {"kl": UnbegunPenalty}}]
+)
+def test_a_part_that_forgets_its_base_class_is_named(parts: dict[str, Any]) -> None:
+    settings = {"encoder": MLPEncoder, "decoder": MLPDecoder, "regularizers": {"kl": KL}} | parts
+    with pytest.raises(InputError, match=r"^Unbegun\w+.__init__ does not call super\(\).__init__"):
+        VAE(image_shape=(1, 8, 8), train_size=12, latent_dim=3, **settings)  # type: ignore[arg-type]

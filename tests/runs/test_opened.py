@@ -58,6 +58,8 @@ def test_a_run_is_opened_with_its_data(tmp_path: Path, monkeypatch: pytest.Monke
             run.encode(states=wrong)
     with pytest.raises(InputError, match="they run from 0 to 1023"):
         run.encode(states=np.array([1024]))
+    with pytest.raises(InputError, match=r"of your own: run.model.codes\(images\)$"):
+        run.encode(images)  # type: ignore[arg-type]
 
     for path in (folder, folder / "checkpoints/last.ckpt"):
         again = open_run(path, SingleData(GaussianBlob(), batch_size=8)).encode()

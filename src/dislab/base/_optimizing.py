@@ -115,8 +115,13 @@ class Watch:
             name for name, value in zip(self._names, wrong[first].tolist(), strict=True) if value
         ]
         names = ", ".join([name for name in bad if name not in ("objective", "loss")] or bad)
+        step, text = self._steps[first], f"training stopped: {names} became NaN or infinite"
+        if not step:
+            raise DivergenceError(
+                f"{text} at the first step, before any weight changed; check the formula of the "
+                "term and the values of the data"
+            )
         raise DivergenceError(
-            f"training stopped: {names} became NaN or infinite at optimiser step "
-            f"{self._steps[first]}; the last checkpoint is from before; lower the learning rate "
-            "or the weights of the penalties"
+            f"{text} at optimiser step {step}; the last checkpoint is from before; lower the "
+            "learning rate or the weights of the penalties"
         )

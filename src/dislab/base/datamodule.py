@@ -1,8 +1,8 @@
 """Contract of the data modules."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
-from typing import Any, ClassVar, Final, Literal, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar, Final, Literal, NamedTuple, TypeAlias
 
 import lightning.pytorch as pl
 import numpy as np
@@ -16,6 +16,9 @@ from dislab.errors import InputError
 from dislab.factors import FactorSpace, Indices, Selection
 from dislab.functional.random import host_generator
 from dislab.naming.settings import Part
+
+States: TypeAlias = Sequence[int] | npt.NDArray[Any] | Tensor
+"""State numbers."""
 
 Split = Literal["train", "validation", "test", "all"]
 """A part of the selected states; `all` is the union of the other three."""
@@ -288,6 +291,23 @@ def split_with_states(data: DataModule, split: Split) -> Split:
 
 _FEW: Final = 500
 """Number of states below which a split alone does not tell what latents encode."""
+
+
+def state_numbers(space: FactorSpace, states: States) -> Indices:
+    """State numbers of any kind as an array.
+
+    Args:
+        space: The factors.
+        states: A list, an array or a tensor.
+
+    Raises:
+        InputError: They are no whole numbers, or there is no such state.
+    """
+    numbers = np.atleast_1d(np.asarray(states.cpu() if isinstance(states, Tensor) else states))
+    if numbers.dtype.kind not in "iu" or numbers.ndim != 1:
+        raise InputError(f"states is {states!r}; it is a list or an array of whole numbers")
+    space.positions(numbers)  # refuses numbers of no state
+    return numbers.astype(np.int64)
 
 
 def drawable(data: DataModule, split: Split) -> Indices:

@@ -191,6 +191,20 @@ def make_decoder(build: DecoderBuilder, latents: int, image_shape: ImageShape) -
     return decoder
 
 
+def check_begun(part: nn.Module) -> None:
+    """Refuses a part whose constructor has not called that of its base class.
+
+    Args:
+        part: The part.
+
+    Raises:
+        InputError: It has not.
+    """
+    if "_modules" not in vars(part):
+        name = type(part).__name__
+        raise InputError(f"{name}.__init__ does not call super().__init__(); call it first")
+
+
 def _check_order(image_shape: ImageShape) -> None:
     """Refuses (height, width, channels), the order of pictures in NumPy and in files."""
     first, height, last = image_shape
@@ -203,6 +217,7 @@ def _check_order(image_shape: ImageShape) -> None:
 
 def _check_sized(part: nn.Module) -> None:
     """Refuses lazy layers: optimisers and checkpoints need all weights before the first batch."""
+    check_begun(part)
     for name, layer in part.named_modules():
         if any(
             isinstance(parameter, UninitializedParameter)

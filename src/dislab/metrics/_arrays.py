@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final, TypeAlias, cast, get_args
 
 import numpy as np
@@ -87,6 +88,8 @@ def tensor(what: str, array: object) -> Tensor:
     """An array or nested lists of numbers as a tensor; `what` names it in messages."""
     if isinstance(array, Tensor):
         return array.detach()
+    if refusal := _no_table(array):
+        raise InputError(f"{what} are {refusal}")
     try:
         values = np.asarray(array)
     except ValueError as error:
@@ -95,10 +98,30 @@ def tensor(what: str, array: object) -> Tensor:
         ) from error
     if values.dtype.kind not in "biufc":
         advice = "numpy.unique(column, return_inverse=True)[1] numbers the names of a column"
-        raise InputError(f"{what} must be numbers, not of type {values.dtype}; {advice}")
+        columns = "".join(f", as in column {name!r}" for name in _texts(array)[:1])
+        raise InputError(f"{what} must be numbers, not of type {values.dtype}{columns}; {advice}")
     types = {"u": np.int64, "f": np.float64, "c": np.complex128}
     values = values.astype(types.get(values.dtype.kind, values.dtype.newbyteorder("=")))
     return torch.from_numpy(values)
+
+
+def _no_table(array: object) -> str:
+    """What an object is that is no table of numbers, and the remedy; empty for others."""
+    if array is None:
+        return "None; give one row for each image"
+    if isinstance(array, str | Path):
+        return f"{str(array)!r}; numpy.load reads a file"
+    if isinstance(array, Mapping):
+        return "a dictionary; pandas.DataFrame makes a table of columns"
+    if hasattr(array, "codes") and hasattr(array, "factors"):
+        return f"an {type(array).__name__}; give its codes and its factors, which are two tables"
+    return ""
+
+
+def _texts(array: object) -> list[object]:
+    """Names of the columns of a table of pandas that hold no numbers."""
+    kinds = getattr(array, "dtypes", {})
+    return [name for name, kind in dict(kinds).items() if getattr(kind, "kind", "f") not in "biufc"]
 
 
 def _numbered(

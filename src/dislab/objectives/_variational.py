@@ -21,6 +21,7 @@ from dislab.base import (
     Regularizer,
     RegularizerBuilder,
 )
+from dislab.base.parts import check_begun
 from dislab.errors import InputError
 from dislab.functional.losses import Likelihood, mean_image, negative_log_likelihood
 from dislab.functional.noise import InputNoise, add_input_noise
@@ -133,7 +134,10 @@ def build_regularizers(
     for name in builders:
         if not name.isidentifier() or hasattr(nn.ModuleDict, name):
             raise InputError(f"{name!r} cannot name a regulariser; choose another name")
-    return nn.ModuleDict({name: make(latent_dim, train_size) for name, make in builders.items()})
+    parts = {name: make(latent_dim, train_size) for name, make in builders.items()}
+    for part in parts.values():
+        check_begun(part)
+    return nn.ModuleDict(parts)
 
 
 def build_further_regularizers(

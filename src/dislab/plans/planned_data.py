@@ -11,7 +11,14 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from dislab.base.datamodule import DataModule, ImageBatch, LabelledImages, Split
+from dislab.base.datamodule import (
+    DataModule,
+    ImageBatch,
+    LabelledImages,
+    Split,
+    States,
+    state_numbers,
+)
 from dislab.base.dataset import Dataset
 from dislab.base.parts import ImageShape
 from dislab.base.trainer_counters import batches_unfinished
@@ -170,9 +177,22 @@ class PlannedData(DataModule):
             )
         return self._splits[split]
 
-    def images(self, index: Int[Tensor, " batch"]) -> Float[Tensor, "batch channel height width"]:
-        """Images as a network receives them, pixels in [0, 1], on the device of `index`."""
-        return self._gathering.images(index)
+    def images(self, index: States) -> Float[Tensor, "batch channel height width"]:
+        """Images as a network receives them, pixels in [0, 1], on the device of `index`.
+
+        Args:
+            index: State numbers: a tensor, an array or a list.
+
+        Raises:
+            InputError: They are no whole numbers, or there is no such state.
+        """
+        if not isinstance(index, Tensor):
+            index = torch.from_numpy(state_numbers(self.factors, index))
+        try:
+            return self._gathering.images(index)
+        except IndexError:
+            state_numbers(self.factors, index)
+            raise
 
     def setup(self, stage: str) -> None:
         """Sets the seed of the run, which all processes share, and the residency of the images.

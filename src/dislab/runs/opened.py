@@ -1,23 +1,20 @@
 """Opens finished runs with their data, and encodes whole sets of images."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias, cast
+from typing import Any, cast
 
 import jsonargparse
-import numpy as np
-import numpy.typing as npt
 from lightning.fabric import Fabric
 from lightning.pytorch.plugins import Precision
-from torch import Tensor, float64
+from torch import float64
 
 from dislab.base import DataModule, Objective, Split
-from dislab.base.datamodule import draw_states, drawable
+from dislab.base.datamodule import States, draw_states, drawable, state_numbers
 from dislab.base.inference import precision_of
 from dislab.errors import InputError, one_line, suggestion
-from dislab.factors import Indices
 from dislab.functional.checks import check_count
 from dislab.naming.classes import ForeignNameError, method_of
 from dislab.naming.rebuilding import built_part
@@ -29,9 +26,6 @@ from dislab.runs.folders import LAST, checkpoint_of
 from dislab.runs.models import load_run
 from dislab.runs.records import Record, read_scores, scored_stage
 from dislab.yaml_files import CONFIG, read_config
-
-States: TypeAlias = Sequence[int] | npt.NDArray[Any] | Tensor
-"""State numbers."""
 
 
 class Scores(dict[str, float | None]):
@@ -133,12 +127,16 @@ class OpenRun:
         Raises:
             InputError: A number is too small, a state does not exist, or the method makes no codes.
         """
+        if not isinstance(split, str):
+            raise InputError(
+                "encode takes a split of the run's data, or state numbers as `states`; for images "
+                "of your own: run.model.codes(images)"
+            )
         check_count("batch_size", batch_size, 1)
         if not self.model.has_codes:
             raise InputError(f"{type(self.model).__name__} has no codes, so nothing can be encoded")
         if states is not None:
-            states = _numbers(states)
-            self.data.factors.positions(states)  # refuses numbers of no state
+            states = state_numbers(self.data.factors, states)
         elif images is None:
             states = drawable(self.data, split)
         else:
@@ -215,14 +213,6 @@ def run_data(
         message = str(error).replace('key "part.', 'key "data.')  # as the file calls it
         raise InputError(f"{folder / CONFIG}: {explain(message)}") from error
     return data
-
-
-def _numbers(states: States) -> Indices:
-    """State numbers of any kind as an array."""
-    numbers = np.atleast_1d(np.asarray(states))
-    if numbers.dtype.kind not in "iu" or numbers.ndim != 1:
-        raise InputError(f"states is {states!r}; it is a list or an array of whole numbers")
-    return numbers.astype(np.int64)
 
 
 def made_ready(

@@ -95,4 +95,7 @@ def _terms(
     variance = (second - first.square()).sum()
     explained = 1 - error / variance if variance else 0  # equal images have nothing to explain
     values = (-sampled - kl, -mean - kl, sampled, mean, kl, explained)
-    return dict(zip(QUANTITIES, map(float, values), strict=True))
+    quantities = dict(zip(QUANTITIES, map(float, values), strict=True))
+    if len(states) < 2:  # whose pixels have no variance
+        quantities.pop("explained_variance")
+    return quantities
