@@ -376,7 +376,14 @@ def test_mistakes_end_with_one_line_and_status_two(
             "model: {init_args: {encoder: {class_path: MLPEncoder, init_args: [1]}}}",
             "model.init_args.encoder.init_args is a list; it must hold settings by name",
         ),
-        ("modle: {}", "no setting at the top level is named 'modle' (did you mean model?)"),
+        (
+            "modle: {}",
+            "section.yaml: no setting at the top level is named 'modle' (did you mean model?)",
+        ),
+        (
+            "init_args: {latent_dim: 3}",
+            "section.yaml: no setting at the top level is named 'init_args'",
+        ),
         ("trainer: {max_stepz: {}}", "trainer has no setting 'max_stepz' (did you mean max_steps"),
         ("data: {batch_sise: {}}", "SingleData has no setting 'batch_sise' (did you mean batch_s"),
         (

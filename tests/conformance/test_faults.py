@@ -256,7 +256,7 @@ def test_the_checks_notice_what_does_not_conform() -> None:
         check_regularizer(Leaky)
     with pytest.raises(AssertionError, match="a resumed run continues the draws"):
         check_datamodule(lambda: Restarting(DSprites(), batch_size=8, include=SMALL))
-    with pytest.raises(AssertionError, match=r"Nothing is no entry point of dislab\.encoders"):
+    with pytest.raises(AssertionError, match=r"has an entry point Nothing of dislab\.encoders"):
         check_declared("encoders", ["Nothing"])
 
 

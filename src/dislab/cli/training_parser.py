@@ -113,10 +113,13 @@ class Parser(LightningArgumentParser):
             options: Further options of jsonargparse.
 
         Raises:
-            InputError: A part to be removed does not exist.
+            InputError: A part to be removed, or a setting at the top level, does not exist.
         """
         earlier, self.earlier = self.earlier, None
         if earlier is not None and isinstance(settings := parse_yaml(content, "--config"), dict):
+            sections = {action.dest.partition(".")[0] for action in self._actions}
+            for name in settings.keys() - sections:
+                self.error(f"Option {name!r} is not accepted")
             together = _unknown_as_null(self, merged(settings, earlier, self.default_groups))
             for group in list(self.default_groups):
                 section, _, name = group.partition(".")

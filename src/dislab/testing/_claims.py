@@ -11,7 +11,7 @@ from torch import nn
 
 from dislab import cli
 from dislab.errors import InputError
-from dislab.plugins import available
+from dislab.plugins import available, load
 
 CPU: Final = torch.device("cpu")
 Part = TypeVar("Part")
@@ -26,10 +26,17 @@ def check_declared(group: str, names: Sequence[str]) -> None:
     """
     declared = {plugin.name: plugin for plugin in available(group)}
     for name in names:
-        must(name in declared, f"{name} is no entry point of dislab.{group}")
+        must(name in declared, f"pyproject.toml has an entry point {name} of dislab.{group}")
         plugin = declared[name]
-        must(plugin.value.endswith(f":{name}"), f"the key of {plugin.value} is {name}")
-        must(bool(plugin.summary), f"{name} has no docstring in {plugin.value}")
+        must(
+            plugin.value.endswith(f":{name}"),
+            f"the entry point {name} has a value that ends in :{name}, not {plugin.value}",
+        )
+        try:
+            load(group, name)
+        except InputError as error:
+            raise AssertionError(f"this should hold: {name} can be imported; {error}") from error
+        must(bool(plugin.summary), f"{name} has a docstring in {plugin.value}")
 
 
 def check_configuration(name: str) -> None:
