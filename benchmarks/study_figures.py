@@ -20,8 +20,8 @@ from matplotlib.figure import Figure
 from dislab.plots import save
 
 ROOT: Final = Path(__file__).parents[1]
-COLOURS: Final = ("#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7")
-MARKERS: Final = ("o", "s", "^", "D", "v")
+COLOURS: Final = ("#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9")
+MARKERS: Final = ("o", "s", "^", "D", "v", "P")
 CHANCE: Final = "0.9"
 NUMBER: Final = re.compile(r"-?\d+\.\d+")
 DISENTANGLEMENT: Final = "dci_hgbt_disentanglement"

@@ -23,12 +23,14 @@ from dislab.study.statistics.selection import Best
 SELECTORS: Final = {
     "score.elbo_sample_test": "ELBO",
     "score.reconstruction_sample_test": "reconstruction",
-    "agreement.udr_lasso_pooled": "UDR",
+    "agreement.udr_lasso_pooled": "UDR (lasso)",
+    "agreement.udr_spearman_pooled": "UDR (Spearman)",
 }
 BEST: Final[dict[str, Best]] = {
     "score.elbo_sample_test": "highest",
     "score.reconstruction_sample_test": "lowest",
     "agreement.udr_lasso_pooled": "highest",
+    "agreement.udr_spearman_pooled": "highest",
 }
 LABELLED: Final = {
     "labelled.mig_100_labels": "MIG of 100 labels",
@@ -113,8 +115,8 @@ def claim_without_labels(choices: Sequence[Choice], chance: float) -> Claim:
         if choice.is_ranked and not choice.helps
     )
     selector = choices[0].selector
-    if selector == "UDR":
-        text = "UDR selects good models without labels"
+    if selector.startswith("UDR"):
+        text = f"{selector} selects good models without labels"
         return Claim(text, "Duan et al. (2020)", here, helps, reach=reach, margin=RHO_MARGIN)
     text = f"{selector[0].upper()}{selector[1:]} does not select good models"
     claim = Claim(text, "section 5.4", here, [])

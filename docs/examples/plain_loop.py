@@ -51,9 +51,7 @@ def main(steps: int = 1000) -> None:
         if step % 100 == 0:
             print(step, {name: round(term.item(), 2) for name, term in terms.log.items()})
     images, factors = next(iter(DataLoader(blobs, batch_size=len(blobs))))
-    model.eval()
-    with torch.no_grad():
-        codes = model.codes(images.to(device))
+    codes = model.eval().requires_grad_(False).codes(images.to(device))
     print(evaluate(codes, factors, ["MIG"], names=blobs.factors.names))
 
 

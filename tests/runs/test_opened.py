@@ -46,6 +46,7 @@ def test_a_run_is_opened_with_its_data(tmp_path: Path, monkeypatch: pytest.Monke
     for name in ("states", "factors", "codes", "kl"):
         assert np.array_equal(getattr(sampled, name), stored[name])
 
+    assert run.model.codes(images).numpy().shape == tested.codes.shape
     named = run.encode(states=np.array([7, 3, 7]))
     np.testing.assert_allclose(named.codes, codes.codes[[7, 3, 7]], atol=1e-6)
     assert named.factors.tolist() == codes.factors[[7, 3, 7]].tolist()

@@ -155,6 +155,9 @@ class OpenRun:
 def open_run(run: str | Path, data: DataModule | None = None) -> OpenRun:
     """Loads the model of a finished run together with its data, ready to encode.
 
+    The model is in evaluation mode, and its weights need no gradients, so that
+    `run.model.codes(images).numpy()` works; `run.model.requires_grad_(True)` trains on.
+
     Args:
         run: A run folder; with `data` also a checkpoint file.
         data: Replacement of the run's data; required for a run from Python, whose folder or
@@ -170,7 +173,9 @@ def open_run(run: str | Path, data: DataModule | None = None) -> OpenRun:
         config = run_config(folder, "; for a run from Python give its data: open_run(run, data=…)")
         data = run_data(folder, config)
     checkpoint = folder if is_exported(folder) else checkpoint_of(run)
-    return made_ready(checkpoint, load_run(checkpoint), data, config)
+    opened = made_ready(checkpoint, load_run(checkpoint), data, config)
+    opened.model.requires_grad_(False)
+    return opened
 
 
 def run_config(folder: Path, advice: str = "") -> dict[str, Any]:

@@ -97,8 +97,9 @@ def inspect(
         path, table = path.parent, path.name
     if not path.is_dir():
         raise InputError(
-            f"{path} is no folder of images and no CSV or Parquet table; give one (arrays, in npy "
-            "and npz files, need no check: NumpyDataset reads them)"
+            f"{path} is no folder of images and no CSV or Parquet table; give one. Arrays, in npy "
+            "and npz files, need no check: dislab fit --config factorvae --data.dataset "
+            f"NumpyDataset --data.dataset.file {path}"
         )
     names, others = files_below(path)
     if not names:
