@@ -83,6 +83,19 @@ def test_a_verdict_claims_what_the_corrected_p_supports(
     assert re.search(sentence, said), said
 
 
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("seeds", [2, 8])
+def test_a_verdict_has_the_difference_of_the_two_best(sign: int, seeds: int) -> None:
+    table = runs(3, seeds, 0.3)
+    table["score.mig"] *= sign
+    best: dict[str, Best] = {"score.mig": "highest" if sign > 0 else "lowest"}
+    said = verdict(table, ["method", "strength"], best)
+    interval = r" \(95 % interval 0\.[23]\d+ to 0\.[34]\d+; p 0\.0\d+\)" if seeds > 2 else ""
+    sentence = rf" The two best methods are m2 and m1, which differ by 0\.300{interval}\."
+    assert re.search(sentence, said), said
+    assert "The two best" not in verdict(runs(2, seeds, 0.3), ["method", "strength"], best)
+
+
 def test_a_verdict_has_the_range_over_conditions_that_all_methods_share() -> None:
     table = runs(2, 2, 0.3).assign(strength=[1.0, 1.0, 2.0, 2.0] * 2)
     table["score.mig"] += 0.1 * (table["strength"] == 2) * (table["method"] == "m1")

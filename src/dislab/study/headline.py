@@ -236,9 +236,10 @@ def _best(scores: "pd.Series[float]", measures: Mapping[str, Best]) -> str:
 def verdict(runs: pd.DataFrame, axes: Sequence[str], measures: Mapping[str, Best]) -> str:
     """Says which two values of the first axis differ most, in which score, and by how much.
 
-    The difference is averaged over the other axes; where runs of both values share the values of
-    these, a second sentence has its range over them. For each axis of three numbers or more a
-    sentence says whether the score rises or falls with it. A difference is supported if its p
+    A second sentence has the difference of the two best values, if these are others. Differences
+    are averaged over the other axes; where runs of both values share the values of
+    these, a sentence has the range of the largest one over them. For each axis of three numbers or
+    more a sentence says whether the score rises or falls with it. A difference is supported if its p
     value, of a permutation test that pairs runs by seed and corrected for all pairs of values by
     Holm, is below 0.05; other scores do not count, as they do in the tables of comparisons.
 
@@ -264,8 +265,33 @@ def verdict(runs: pd.DataFrame, axes: Sequence[str], measures: Mapping[str, Best
     largest = max(rows, key=lambda row: abs(row["difference"]))
     over = f", averaged over {' and '.join(map(label, others))}" if others else ""
     sentence = _sentence(largest, label(axis), f"{label(target)}{over}", len(rows))
+    sentence += _of_the_best(rows, largest, label(axis), measures[target])
     sentence += _range_of(runs, largest, axis, [n for n in others if n not in inner], target)
     return sentence + _trends(runs, [name for name in varying if name not in inner], target)
+
+
+def _of_the_best(
+    rows: Sequence[Mapping[Any, Any]], largest: Mapping[Any, Any], axis: str, best: Best
+) -> str:
+    """Sentence on the two best values of the axis, unless the first one has named them."""
+    above: dict[Any, float] = {}
+    for row in rows:
+        difference = row["difference"] if best == "highest" else -row["difference"]
+        above[row["first"]] = above.get(row["first"], 0) + difference
+        above[row["second"]] = above.get(row["second"], 0) - difference
+    pair = sorted(above, key=lambda value: -above[value])[:2]
+    row = next((row for row in rows if {row["first"], row["second"]} == set(pair)), largest)
+    if row is largest:
+        return ""
+    sign = math.copysign(1, row["difference"])
+    ends = sorted(sign * row[end] for end in ("low", "high"))
+    support = f"; p {row['p_holm']:.2g}" if row["p_holm"] < LEVEL else ""
+    interval = f" (95 % interval {ends[0]:.3f} to {ends[1]:.3f}{support})"
+    interval = "" if math.isnan(ends[0]) else interval
+    kind = "methods" if axis == "method" else f"values of {axis}"
+    names = f"{pair[0]} and {pair[1]}"
+    difference = f"{abs(row['difference']):.3f}{interval}".replace("-", "−")
+    return f" The two best {kind} are {names}, which differ by {difference}."
 
 
 def _range_of(
