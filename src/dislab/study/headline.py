@@ -237,9 +237,9 @@ def verdict(runs: pd.DataFrame, axes: Sequence[str], measures: Mapping[str, Best
     """Says which two values of the first axis differ most, in which score, and by how much.
 
     A second sentence has the difference of the two best values, if these are others. Differences
-    are averaged over the other axes; where runs of both values share the values of
-    these, a sentence has the range of the largest one over them. For each axis of three numbers or
-    more a sentence says whether the score rises or falls with it. A difference is supported if its p
+    are averaged over the other axes; where runs of both values share the values of these, a
+    sentence has the range of the largest one over them. For each axis of three numbers or more a
+    sentence says whether the score rises or falls with it. A difference is supported if its p
     value, of a permutation test that pairs runs by seed and corrected for all pairs of values by
     Holm, is below 0.05; other scores do not count, as they do in the tables of comparisons.
 
@@ -339,7 +339,7 @@ def _sentence(row: Mapping[Any, Any], axis: str, target: str, count: int) -> str
         first, second, difference, low, high = second, first, -difference, -high, -low
     largest = f", the largest of {count} differences" if count > 1 else ""
     p = row["p_holm"]
-    ends = f"95 % interval {low:.3f} to {high:.3f}, {row['seeds']} seeds"
+    ends = f"95 % interval {low:.3f} to {high:.3f}, {row['seeds']} seeds".replace("-", "−")
     if math.isnan(low):
         ends = f"{'one seed' if row['seeds'] == 1 else 'two seeds'}: no interval"
     p_text = f"p {p:.2g}" if count == 1 else f"p {p:.2g}, corrected for {count} differences"
