@@ -153,6 +153,7 @@ def in_terminal(folder: Path, *args: str) -> tuple[subprocess.Popen[str], int]:
     def lead() -> None:
         os.setsid()
         fcntl.ioctl(theirs, termios.TIOCSCTTY, 0)
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)  # which the tests may run without, by nohup
 
     streams = {"stdin": theirs, "stdout": theirs, "stderr": theirs}
     process = start_afresh(folder, *args, preexec_fn=lead, **streams)
