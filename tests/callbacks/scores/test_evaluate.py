@@ -24,6 +24,7 @@ from tests.processes import start_several
 from dislab import plots, runs
 from dislab.base import DataModule, Metric, MetricBuilder, Objective, Sample, Split
 from dislab.callbacks import Evaluate, Reconstructions, Traversals
+from dislab.callbacks.scores._bounds import QUANTITIES, bounds_table
 from dislab.codes.bank import CodeBank, ConstantFactorWarning
 from dislab.errors import InputError
 from dislab.factors import Indices
@@ -732,3 +733,14 @@ def test_principal_components_are_those_of_the_singular_values() -> None:
     torch.testing.assert_close(found.norm(dim=0)[:4], values[:4], atol=1e-4, rtol=1e-4)
     torch.testing.assert_close(found[:, 0].abs(), (left * values)[:, 0].abs(), atol=1e-4, rtol=0)
     assert not axes[:, 4:].any()
+
+
+def test_a_split_of_one_image_has_no_explained_variance() -> None:
+    values = {
+        f"{name}_{split}": float(number)
+        for number, name in enumerate(QUANTITIES)
+        for split in ("train", "validation")
+    }
+    del values["explained_variance_validation"]
+    last = bounds_table(values).splitlines()[-1]
+    assert last.split() == ["Explained", "variance", "of", "pixels", "(share)", "5.00", "–"]

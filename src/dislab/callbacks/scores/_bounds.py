@@ -57,7 +57,8 @@ def bounds_table(values: Mapping[str, float]) -> str:
     splits = [split for split in SPLITS if f"kl_{split}" in values]
     rows = [["nats per image", *splits]]
     for name in QUANTITIES:
-        numbers = [f"{values[f'{name}_{split}']:.2f}" for split in splits]
+        of_splits = (values.get(f"{name}_{split}") for split in splits)
+        numbers = ["–" if value is None else f"{value:.2f}" for value in of_splits]
         rows.append([label(f"{name}_test").removesuffix(" (test)"), *numbers])
     return "\n".join(text_table(rows, numbers=True))
 
