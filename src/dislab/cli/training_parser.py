@@ -118,8 +118,9 @@ class Parser(LightningArgumentParser):
         earlier, self.earlier = self.earlier, None
         if earlier is not None and isinstance(settings := parse_yaml(content, "--config"), dict):
             sections = {action.dest.partition(".")[0] for action in self._actions}
-            for name in settings.keys() - sections:
-                self.error(f"Option {name!r} is not accepted")
+            for name in settings:
+                if name not in sections:
+                    self.error(f"Option {name!r} is not accepted")
             together = _unknown_as_null(self, merged(settings, earlier, self.default_groups))
             for group in list(self.default_groups):
                 section, _, name = group.partition(".")

@@ -121,7 +121,8 @@ def _no_table(array: object) -> str:
 def _texts(array: object) -> list[object]:
     """Names of the columns of a table of pandas that hold no numbers."""
     kinds = getattr(array, "dtypes", {})
-    return [name for name, kind in dict(kinds).items() if getattr(kind, "kind", "f") not in "biufc"]
+    items = kinds.items() if hasattr(kinds, "items") else ()  # polars has a list
+    return [name for name, kind in items if getattr(kind, "kind", "f") not in "biufc"]
 
 
 def _numbered(
