@@ -199,7 +199,7 @@ def load_declared(group: str, word: str, base: type) -> Any:
     """
     plugins, noun = declared(group), base.__name__.lower()
     if word not in plugins:
-        hint = remedy(word) or suggestion(word, plugins)
+        hint = hint_for(word, plugins)
         raise InputError(f"no {noun} is named {word!r}{hint}; the {noun}s are {', '.join(plugins)}")
     cls = load_object(plugins[word])
     if not isinstance(cls, type) or not issubclass(cls, base):
@@ -218,6 +218,16 @@ def remedy(word: str) -> str:
         if word in words:
             return f" without the plugin {name}; {_IN_A_CLONE}{name}"
     return ""
+
+
+def hint_for(word: str, names: Iterable[str]) -> str:
+    """How to install the plugin that declares a name, else ` (did you mean …?)`; empty if neither.
+
+    Args:
+        word: The name that is none of the names.
+        names: The names that exist.
+    """
+    return remedy(word) or suggestion(word, names)
 
 
 def load_command(plugin: Plugin) -> Callable[[list[str]], int]:
@@ -378,7 +388,7 @@ def load(group: str, name: str) -> type:
     """
     installed = {plugin.name: plugin for plugin in available(group)}
     if name not in installed:
-        hint = remedy(name) or suggestion(name, installed)
+        hint = hint_for(name, installed)
         listing = ", ".join(installed) or "none"
         raise InputError(f"none of the {group} is named {name!r}{hint}; available: {listing}")
     try:

@@ -237,7 +237,7 @@ def with_nan(codes: Any) -> Any:
         (None, "codes are None; give one row for each image"),
         (
             SimpleNamespace(codes=0, factors=0),
-            "codes are an SimpleNamespace; give its codes and its factors, which are two tables",
+            "codes are SimpleNamespace, which holds two tables; give its codes and its factors",
         ),
     ],
 )

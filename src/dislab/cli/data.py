@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
 from dislab.cli.arguments import Existing, Parser, help_page
 from dislab.errors import InputError, suggestion
-from dislab.plugins import Plugin, available, load_all, remedy
+from dislab.plugins import Plugin, available, hint_for, load_all
 from dislab.storage import cache_path, text_table, unreadable
 from dislab.yaml_files import yaml_text
 
@@ -179,7 +179,7 @@ def _built(action: str, name: str, settings: list[str]) -> "tuple[Dataset, dict[
     """Builds a data set from its settings; returns it with the other options."""
     names = [plugin.name for plugin in available("datasets")]
     if name not in names:
-        hint = remedy(name) or suggestion(name, names)
+        hint = hint_for(name, names)
         raise InputError(
             f"no data set is named {name!r}{hint}; the data sets are {', '.join(names)}"
         )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from dislab.cli.arguments import TOO_FEW
 from dislab.errors import InputError, one_line, suggestion
-from dislab.plugins import GROUPS, available, configurations, load, missing_package, remedy
+from dislab.plugins import GROUPS, available, configurations, hint_for, load, missing_package
 from dislab.yaml_files import is_yaml
 
 if TYPE_CHECKING:
@@ -357,7 +357,7 @@ def unknown_class(name: str, setting: str) -> str:
         return f"{name} is named, {missing}"
     if described := _described_elsewhere(name):
         return f"{described}; {listing}" if group else described
-    return f"no part is named {name}{remedy(name) or suggestion(name, names)}; {listing}"
+    return f"no part is named {name}{hint_for(name, names)}; {listing}"
 
 
 def _described_elsewhere(name: str) -> str:

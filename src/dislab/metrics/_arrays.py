@@ -114,7 +114,7 @@ def _no_table(array: object) -> str:
     if isinstance(array, Mapping):
         return "a dictionary; pandas.DataFrame makes a table of columns"
     if hasattr(array, "codes") and hasattr(array, "factors"):
-        return f"an {type(array).__name__}; give its codes and its factors, which are two tables"
+        return f"{type(array).__name__}, which holds two tables; give its codes and its factors"
     return ""
 
 

@@ -285,9 +285,10 @@ def _of_the_best(
         return ""
     sign = math.copysign(1, row["difference"])
     ends = sorted(sign * row[end] for end in ("low", "high"))
-    support = f"; p {row['p_holm']:.2g}" if row["p_holm"] < LEVEL else ""
-    interval = f" (95 % interval {ends[0]:.3f} to {ends[1]:.3f}{support})"
-    interval = "" if math.isnan(ends[0]) else interval
+    interval = ""
+    if not math.isnan(ends[0]):
+        support = f"; p {row['p_holm']:.2g}" if row["p_holm"] < LEVEL else ""
+        interval = f" (95 % interval {ends[0]:.3f} to {ends[1]:.3f}{support})"
     kind = "methods" if axis == "method" else f"values of {axis}"
     names = f"{pair[0]} and {pair[1]}"
     difference = f"{abs(row['difference']):.3f}{interval}".replace("-", "−")

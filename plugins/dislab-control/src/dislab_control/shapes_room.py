@@ -1,6 +1,7 @@
 """The room of 3D Shapes, with a cube to approach or to leave."""
 
 from collections.abc import Sequence
+from functools import cached_property
 from itertools import product
 from typing import Any, ClassVar, Final, Literal, final, get_args
 
@@ -72,8 +73,12 @@ class ShapesRoom(World):
         check_count("length", length, 1)
         self.domain: Domain = domain
         self.length = length
-        self._dataset = Shapes3D(look="evening" if domain == "evening" else "published")
-        self._prepared = False
+
+    @cached_property
+    def _dataset(self) -> Shapes3D:
+        dataset = Shapes3D(look="evening" if self.domain == "evening" else "published")
+        dataset.prepare()
+        return dataset
 
     @property
     def traits(self) -> tuple[Trait, ...]:
@@ -140,9 +145,6 @@ class ShapesRoom(World):
         Args:
             states: Values of the factors.
         """
-        if not self._prepared:
-            self._dataset.prepare()
-            self._prepared = True
         floor, wall, cube, scale, turn = states.astype(np.int64).T
         shape = np.zeros_like(floor)  # a cube
         index = _FACTORS.index(np.stack([floor, wall, cube, scale, shape, turn], axis=1))
