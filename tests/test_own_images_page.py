@@ -18,8 +18,8 @@ def test_every_command_of_the_page_works(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("DISLAB_CACHE", str(tmp_path / "cache"))
     text = PAGE.read_text(encoding="utf-8")
-    (script,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-    exec(compile(script, str(PAGE), "exec"), {})
+    for script in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
+        exec(compile(script, str(PAGE), "exec"), {})
     said = {}
     for block in re.findall(r"```bash\n(.*?)```", text, re.DOTALL):
         for command in block.splitlines():
@@ -31,5 +31,7 @@ def test_every_command_of_the_page_works(
     assert report in said["dislab data check my_images"]
     run = tmp_path / "runs/my_images_factorvae/version_0"
     assert {"report.html", "scores.json", "codes.npz"} <= {path.name for path in run.iterdir()}
+    assert "ordinal, 3 values from 0.0 to 2.0" in said["dislab data check squares.npz"]
+    assert (tmp_path / "runs/squares_betavae/version_0/scores.json").is_file()
     unlabelled = tmp_path / "runs/kitchen_betavae/version_0"
     assert "report.html" in {path.name for path in unlabelled.iterdir()}

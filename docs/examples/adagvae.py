@@ -27,6 +27,7 @@ def main(steps: int = 1000) -> None:
     # The methods do not learn which factor differs, only that k = 1 does.
     data = PairedData(GaussianBlob(places=16), k=1, batch_size=32, test=0.0, validation=0.0)
     quiet = {"limit_val_batches": 0, "logger": False, "enable_checkpointing": False}
+    quiet |= {"enable_model_summary": False, "enable_progress_bar": False}
     states = data.indices("all")
     factors = data.factors.positions(states)
     images = data.images(torch.from_numpy(states))

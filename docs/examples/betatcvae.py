@@ -28,6 +28,7 @@ def main(steps: int = 1000) -> None:
     pl.seed_everything(0, verbose=False)
     data = SingleData(GaussianBlob(places=16), batch_size=64)
     quiet = {"limit_val_batches": 0, "logger": False, "enable_checkpointing": False}
+    quiet |= {"enable_model_summary": False, "enable_progress_bar": False}
     states = data.indices("train")
     factors = data.factors.positions(states)
     images = data.images(torch.from_numpy(states))

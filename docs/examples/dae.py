@@ -31,6 +31,7 @@ def main(steps: int = 1000) -> None:
     }
     adam = partial(torch.optim.Adam, lr=1e-3)
     quiet = {"limit_val_batches": 0, "logger": False, "enable_checkpointing": False}
+    quiet |= {"enable_model_summary": False, "enable_progress_bar": False}
     dae = DenoisingAutoencoder(data.image_shape, bottleneck=20, optimizer=adam, **networks)
     trainer = pl.Trainer(max_steps=steps, **quiet)
     trainer.fit(dae, data)

@@ -36,6 +36,7 @@ def main(steps: int = 1000) -> None:
         optimizer=partial(torch.optim.Adam, lr=1e-3),
     )
     quiet = {"limit_val_batches": 0, "logger": False, "enable_checkpointing": False}
+    quiet |= {"enable_model_summary": False, "enable_progress_bar": False}
     pl.Trainer(max_steps=steps, **quiet).fit(model, data)
     states = data.indices("all")
     factors = data.factors.positions(states)

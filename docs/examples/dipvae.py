@@ -25,6 +25,7 @@ def main(steps: int = 1000) -> None:
     pl.seed_everything(0, verbose=False)
     data = SingleData(GaussianBlob(places=16), batch_size=64)
     quiet = {"limit_val_batches": 0, "logger": False, "enable_checkpointing": False}
+    quiet |= {"enable_model_summary": False, "enable_progress_bar": False}
     images = data.images(torch.from_numpy(data.indices("all")))
     # I: the covariance of the means is penalised; II: that of the samples.
     for kind, weights in {"I": (10.0, 100.0), "II": (10.0, 10.0)}.items():

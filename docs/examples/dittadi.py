@@ -37,6 +37,7 @@ def main(steps: int = 1000) -> None:
         scheduler=partial(torch.optim.lr_scheduler.StepLR, step_size=steps // 2 + 1, gamma=0.5),
     )
     quiet = {"limit_val_batches": 0, "logger": False, "enable_checkpointing": False}
+    quiet |= {"enable_model_summary": False, "enable_progress_bar": False}
     pl.Trainer(max_steps=steps, gradient_clip_val=1.0, **quiet).fit(model, data)
     states = data.indices("all")
     factors = data.factors.positions(states)

@@ -37,6 +37,7 @@ def main(steps: int = 1000) -> None:
         ),
     }
     quiet = {"limit_val_batches": 0, "logger": False, "enable_checkpointing": False}
+    quiet |= {"enable_model_summary": False, "enable_progress_bar": False}
     for name, model in models.items():
         pl.Trainer(max_steps=steps, **quiet).fit(model, data)
         for split in ("train", "test"):  # the test split is the corner

@@ -31,6 +31,7 @@ def main(steps: int = 1000) -> None:
         correlation={"factors": ["posX", "posY"], "strength": 0.2},
     )
     quiet = {"limit_val_batches": 0, "logger": False, "enable_checkpointing": False}
+    quiet |= {"enable_model_summary": False, "enable_progress_bar": False}
     states = data.indices("all")
     factors = data.factors.positions(states)
     images = data.images(torch.from_numpy(states))

@@ -35,6 +35,7 @@ def main(steps: int = 1000) -> None:
         continuous=2,
     )
     quiet = {"limit_val_batches": 0, "logger": False, "enable_checkpointing": False}
+    quiet |= {"enable_model_summary": False, "enable_progress_bar": False}
     pl.Trainer(max_steps=steps, **quiet).fit(model, data)
     states = data.indices("all")
     factors = data.factors.positions(states)

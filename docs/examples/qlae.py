@@ -33,6 +33,7 @@ def main(steps: int = 1000) -> None:
         optimizer=partial(torch.optim.AdamW, lr=1e-3, weight_decay=0.1),
     )
     quiet = {"limit_val_batches": 0, "logger": False, "enable_checkpointing": False}
+    quiet |= {"enable_model_summary": False, "enable_progress_bar": False}
     pl.Trainer(max_steps=steps, **quiet).fit(model, data)
     states = data.indices("all")
     factors = data.factors.positions(states)

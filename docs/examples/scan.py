@@ -28,6 +28,7 @@ def main(steps: int = 1000) -> None:
     blobs = GaussianBlob(places=16)
     adam = partial(torch.optim.Adam, lr=1e-3)
     quiet = {"limit_val_batches": 0, "logger": False, "enable_checkpointing": False}
+    quiet |= {"enable_model_summary": False, "enable_progress_bar": False}
     images = SingleData(blobs, batch_size=64)
     vision = VAE(
         images.image_shape,

@@ -31,6 +31,8 @@ def main(steps: int = 1000) -> None:
         # The KL of all latents together follows a target, from 0 up to 6 nats.
         "Annealed VAE": partial(CapacityKL, gamma=100.0, capacity=6.0, steps=steps),
     }
+    quiet = {"limit_val_batches": 0, "logger": False, "enable_checkpointing": False}
+    quiet |= {"enable_model_summary": False, "enable_progress_bar": False}
     for method, penalty in penalties.items():
         pl.seed_everything(0, verbose=False)
         model = VAE(
@@ -42,10 +44,7 @@ def main(steps: int = 1000) -> None:
             regularizers={"kl": penalty},
             optimizer=partial(torch.optim.Adam, lr=1e-3),
         )
-        trainer = pl.Trainer(
-            max_steps=steps, limit_val_batches=0, logger=False, enable_checkpointing=False
-        )
-        trainer.fit(model, data)
+        pl.Trainer(max_steps=steps, **quiet).fit(model, data)
         indices = torch.from_numpy(data.indices("all"))
         with torch.no_grad():
             posterior = model.encode(data.images(indices))

@@ -269,6 +269,10 @@ def test_a_plain_loop_checks_no_other_batch() -> None:
     ("draws", "fault"),
     [
         ({}, "draws of VAE lack 'noise'; they have nothing; its draw"),
+        (
+            {"noise": torch.zeros(11, 3)},
+            "draws of VAE have 11 rows of 'noise', and the batch has 12",
+        ),
         ({"nois": torch.zeros(12, 3)}, "draws of VAE lack 'noise'; they have 'nois'; its draw"),
         (None, "draws of VAE are NoneType, not tensors by their names; its draw"),
     ],

@@ -7,6 +7,7 @@ import venv
 import zipfile
 from pathlib import Path
 
+import numpy as np
 import pytest
 from PIL import Image
 from tests.test_plugins import package
@@ -351,6 +352,22 @@ def test_small_images_get_a_network_of_their_size(
 
 
 @pytest.mark.parametrize(
+    ("side", "network"), [(16, "MLPEncoder"), (48, "MLPEncoder"), (64, "ConvEncoder64")]
+)
+def test_arrays_keep_their_size_and_get_a_network_that_takes_it(
+    side: int, network: str
+) -> None:
+    images = np.random.default_rng(0).integers(255, size=(9, side, side), dtype=np.uint8)
+    np.savez("mine.npz", images=images, size=np.arange(9) % 3)
+    assert main(["configs", "new", "--data", "mine.npz", "--method", "betavae"]) == 0
+    config = read_mapping(Path("mine_betavae.yaml"), "")
+    dataset = config["data"]["init_args"]["dataset"]
+    assert dataset["class_path"] == "NumpyDataset"
+    assert dataset["init_args"] == {"file": "mine.npz", "factors": "size"}
+    assert config["model"]["init_args"]["encoder"]["class_path"] == network
+
+
+@pytest.mark.parametrize(
     ("args", "message"),
     [
         (["--data", "nowhere"], "nowhere does not exist; give a folder of images"),
@@ -360,11 +377,14 @@ def test_small_images_get_a_network_of_their_size(
         (["--data", "mine", "--table", "no.csv"], "no.csv does not exist"),
         (["--data", "cut"], "cut/0.png"),
         (["--data", "mine", "--out", "mine"], "mine exists already"),
+        (["--data", "arrays.npy", "--table", "t.csv"], "--table is for a folder of images"),
+        (["--data", "arrays.npy", "--method", "adagvae"], "adagvae needs factors of images"),
     ],
 )
 def test_data_and_methods_that_do_not_fit_are_refused_and_nothing_is_written(
     args: list[str], message: str, images: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    np.save("arrays.npy", np.zeros((9, 16, 16), np.uint8))
     Path("cut").mkdir()
     Path("cut/0.png").write_bytes((images / "0.png").read_bytes()[:60])
     before = sorted(Path.cwd().rglob("*"))

@@ -1,6 +1,7 @@
 """Constructors refuse arguments of a kind that their annotations exclude."""
 
 import inspect
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -13,6 +14,7 @@ import torch
 import dislab
 from dislab.base import Predictor
 from dislab.datamodules import SingleData
+from dislab.datasets import GaussianBlob
 from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
 from dislab.errors import InputError
@@ -194,6 +196,45 @@ def test_the_name_of_a_part_is_answered_with_its_class() -> None:
         match=r"a Dataset; in Python import the class: from dislab\.datasets import Shapes3D$",
     ):
         data("Shapes3D")
+
+
+@pytest.mark.parametrize(
+    ("cls", "settings", "message"),
+    [
+        (
+            VAE,
+            {"encoder": MLPEncoder((1, 8, 8), 4)},
+            "VAE.encoder is an object of MLPEncoder; it must be a class that makes an Encoder; "
+            "give MLPEncoder itself, or partial(MLPEncoder, setting=value)",
+        ),
+        (VAE, {"regularizers": {"kl": KL(2, 10)}}, "of names to a class that makes a Regularizer"),
+        (
+            VAE,
+            {"optimizer": torch.optim.SGD([torch.zeros(1)])},
+            "VAE.optimizer is an object of SGD; it must be a class that makes an Optimizer or null",
+        ),
+        (VAE, {"optimizer": "SGD"}, "import the class: from torch.optim.sgd import SGD"),
+        (
+            SingleData,
+            {"dataset": GaussianBlob},
+            "SingleData.dataset is the class GaussianBlob; it must be a Dataset; "
+            "make one: GaussianBlob(…)",
+        ),
+        (
+            SingleData,
+            {"dataset": torch.zeros(3, 1, 8, 8)},
+            "SingleData.dataset is an object of Tensor; it must be a Dataset; "
+            "dislab.datasets.ArrayDataset makes one of arrays",
+        ),
+    ],
+)
+def test_a_class_and_an_object_in_each_others_place_have_a_remedy(
+    cls: Callable[..., Any], settings: dict[str, Any], message: str
+) -> None:
+    vae = {"image_shape": (1, 8, 8), "train_size": 10, "latent_dim": 2, "encoder": MLPEncoder}
+    vae |= {"decoder": MLPDecoder, "regularizers": {"kl": KL}}
+    with pytest.raises(InputError, match=re.escape(message)):
+        cls(**(vae if cls is VAE else {}) | settings)
 
 
 def test_lists_may_be_arrays_and_unknown_arguments_have_pythons_message() -> None:

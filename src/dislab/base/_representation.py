@@ -2,7 +2,7 @@
 
 import functools
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Final
 
 import lightning.pytorch as pl
@@ -90,6 +90,7 @@ def _taking_batches(method: Callable[..., Any]) -> Callable[..., Any]:
         step = step if isinstance(step, Tensor) else torch.tensor(step, device=self.device)
         draws = _NamedDraws(type(self).__name__, draws)
         with self.checked_first("plain", batch):
+            draws.check_rows(self.code_noise or (), len(batch[0]))
             return method(self, batch, draws, step)
 
     return taking
@@ -111,6 +112,13 @@ class _NamedDraws(dict[str, Tensor]):
         if not isinstance(draws, Mapping):
             raise self._refusal(f"are {type(draws).__name__}, not tensors by their names")
         super().__init__(draws)
+
+    def check_rows(self, names: Sequence[str], examples: int) -> None:
+        """Refuses draws of other than one row for each example of the batch."""
+        for name in names:
+            if len(self[name]) != examples:
+                rows = f"have {len(self[name])} rows of {name!r}, and the batch has {examples}"
+                raise self._refusal(rows)
 
     def __missing__(self, name: str) -> Tensor:
         """Refuses a name that is missing."""

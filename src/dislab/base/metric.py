@@ -81,7 +81,16 @@ class Metric(torchmetrics.Metric, Part, ABC):
         Args:
             codes: Codes, for most scores the posterior means.
             factors: Positions: value numbers, one column per factor of the space.
+
+        Raises:
+            InputError: They are no tensors.
         """
+        for name, rows in (("codes", codes), ("factors", factors)):
+            if not isinstance(rows, Tensor):
+                raise InputError(
+                    f"{name} are an object of {type(rows).__name__}; a score takes tensors, which "
+                    "torch.as_tensor makes, and dislab.evaluate takes arrays"
+                )
         cast("list[Tensor]", self.codes).append(codes)
         cast("list[Tensor]", self.factors).append(factors)
 

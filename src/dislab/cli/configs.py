@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from dislab.cli.arguments import Existing, Parser
-from dislab.cli.data import image_options, no_images, own_images
+from dislab.cli.data import image_options, inspected, no_images, own_images
 from dislab.errors import InputError, one_line, suggestion
 from dislab.plugins import (
     configuration,
@@ -87,7 +87,7 @@ def run(args: list[str]) -> int:
         required=True,
         action=Existing,
         refusal=no_images,
-        help="folder of images, or their table",
+        help="folder of images, their table, or a npy or npz file",
     )
     new.add_argument("--method", default="factorvae", help="a configuration, such as factorvae")
     new.add_argument(
@@ -232,28 +232,24 @@ def _new(options: argparse.Namespace) -> None:
     section, model = _arguments(config.get("data")), _arguments(config.get("model"))
     supervised = _learns_from_factors(method, section["class_path"], model["class_path"])
     keep = section["class_path"] == "SingleData" and not supervised
-    from dislab.datasets.own.inspection import SIDE, inspect
-
-    images = (data, options.table, options.file, options.factors)
-    encoder = str(model["init_args"].get("encoder"))
-    inspection = inspect(*images, 128 if "Encoder128" in encoder else SIDE, keep, options.fit)
     networks = model["init_args"]
-    if (
-        inspection.largest <= _SMALL
-        and {name: _class_of(networks.get(name)) for name in _CONVOLUTIONS} == _CONVOLUTIONS
-    ):
-        inspection = inspect(*images, inspection.largest, keep, options.fit)
+    large = "Encoder128" in str(networks.get("encoder"))
+    inspection = inspected(data, options, 128 if large else None, keep)
+    fixed = inspection.dataset == "NumpyDataset" and dict(inspection.images)["sizes"] != "64×64"
+    convolutions = {name: _class_of(networks.get(name)) for name in _CONVOLUTIONS} == _CONVOLUTIONS
+    if convolutions and (fixed or inspection.largest <= _SMALL):
+        inspection = inspected(data, options, inspection.largest, keep)
         config["model"]["init_args"] = {**networks, **_NETWORKS}
     check = f"`dislab data check {image_options(data, options)}`"
     if inspection.faults:
         raise InputError(f"{inspection.faults[0]}; {check} lists every fault")
-    if inspection.settings["table"] is None:
+    if not inspection.labelled:
         config.pop("evaluate", None)
         if section["class_path"] != "SingleData":
-            raise InputError(f"{method} needs factors of images, and {data} has no table of them")
+            raise InputError(f"{method} needs factors of images, and {data} has none")
     config.setdefault("method", config.get("name", source.stem))
     config["name"] = _NO_NAME.sub("_", out.stem)[:200]
-    dataset = {"class_path": "FolderDataset", "init_args": inspection.settings}
+    dataset = {"class_path": inspection.dataset, "init_args": inspection.settings}
     config["data"] = _data_section(section, dataset, inspection.used)
     trainer = config.get("trainer") or {}
     if isinstance(trainer, Mapping) and not _VALIDATION.keys() & trainer.keys():
@@ -311,11 +307,12 @@ def _check_pairs(section: Mapping[str, Any]) -> None:
     """Refuses images of which the pairs of a method cannot be drawn."""
     if section["class_path"] != "PairedData":
         return
+    from dislab import datasets
     from dislab.datamodules import PairedData
-    from dislab.datasets import FolderDataset
 
     settings = dict(section["init_args"])
-    dataset = FolderDataset(**settings.pop("dataset")["init_args"])
+    chosen = settings.pop("dataset")
+    dataset = getattr(datasets, chosen["class_path"])(**chosen["init_args"])
     PairedData(dataset, **settings).plan("train")
 
 

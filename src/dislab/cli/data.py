@@ -18,6 +18,7 @@ from dislab.yaml_files import yaml_text
 
 if TYPE_CHECKING:
     from dislab.base import Dataset
+    from dislab.datasets.own.inspection import Inspection
 
 ACTIONS: Final = {
     "list": "name, contents and licence of each data set",
@@ -109,11 +110,14 @@ def _show(name: str, settings: list[str]) -> int:
 
 
 def own_images(parser: Parser) -> None:
-    """Adds the options that describe a folder of images."""
+    """Adds the options that describe images of the user."""
     parser.add_argument("--table", help="the table of factors, in the folder or elsewhere")
     parser.add_argument("--file", metavar="COLUMN", help="the column that names the images")
     parser.add_argument(
-        "--factors", metavar="COLUMN", nargs="+", help="the columns that are factors; else all"
+        "--factors",
+        metavar="COLUMN",
+        nargs="+",
+        help="the columns, or the arrays, that are factors; else all",
     )
     parser.add_argument(
         "--fit",
@@ -136,13 +140,44 @@ def image_options(path: Path, options: argparse.Namespace) -> str:
 
 def no_images(path: Path) -> InputError:
     """The error of a path of own images that does not exist."""
-    return InputError(f"{path} does not exist; give a folder of images, or their table")
+    return InputError(
+        f"{path} does not exist; give a folder of images, their table, or a npy or npz file"
+    )
+
+
+def inspected(
+    path: Path, options: argparse.Namespace, side: int | None = None, keep: bool = True
+) -> "Inspection":
+    """What can be said of the images of a folder, or of a file of arrays.
+
+    Args:
+        path: The folder, a table, or a npy or npz file.
+        options: Those of `own_images`.
+        side: Height and width in pixels that images of a folder shall have; 64 unless given.
+        keep: Whether images without a value of some factor are to be kept.
+
+    Raises:
+        InputError: The images cannot be read, or an option is not for a file of arrays.
+    """
+    from dislab.datasets.own.array_inspection import ARRAYS, inspect_arrays
+    from dislab.datasets.own.inspection import SIDE, inspect
+
+    if path.is_dir() or path.suffix not in ARRAYS:
+        chosen = (options.table, options.file, options.factors)
+        return inspect(path, *chosen, side or SIDE, keep, options.fit)
+    for name in ("table", "file", "fit"):
+        if getattr(options, name) is not None:
+            raise InputError(
+                f"--{name} is for a folder of images, and {path} is a file of arrays; leave it out"
+            )
+    return inspect_arrays(path, options.factors, keep)
 
 
 def _check(args: list[str]) -> int:
     parser = Parser(
         "dislab data check",
-        description="Look at a folder of images and its table: sizes, factors, faults.",
+        description="Look at a folder of images and its table, or at arrays: sizes, factors, "
+        "faults.",
         example="dislab data check my_images --table labels.csv",
     )
     parser.add_argument(
@@ -150,21 +185,17 @@ def _check(args: list[str]) -> int:
         type=Path,
         action=Existing,
         refusal=no_images,
-        help="the folder, or a table that names the images",
+        help="the folder, a table that names the images, or a npy or npz file",
     )
     own_images(parser)
     options = parser.parse_args(args)
-    from dislab.datasets.own.inspection import inspect
-
-    inspection = inspect(
-        options.path, options.table, options.file, options.factors, fit=options.fit
-    )
+    inspection = inspected(options.path, options)
     print("\n".join(text_table([*inspection.images, *inspection.table])))
     for note in inspection.notes:
         print(f"note: {note}")
     for fault in inspection.faults:
         print(f"fault: {fault}")
-    print("\nsettings of FolderDataset:")
+    print(f"\nsettings of {inspection.dataset}:")
     print("\n".join(f"  {line}" for line in yaml_text(inspection.settings).splitlines()))
     if inspection.faults:
         print("\nmend the faults, then run this command again")

@@ -54,6 +54,7 @@ class PairedData(PlannedData):
             the published code).
         k: Number of factors that the scheme counts; one unless given. Not for `uniform`.
         change: Names of the factors that may change; all that vary unless given.
+        rate: Rate of the steps of `laplace`: the larger, the smaller they are.
         **settings: Those of `PlannedData`: batches, splits, workers, transforms, correlation.
 
     Raises:

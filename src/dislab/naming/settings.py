@@ -6,7 +6,7 @@ import math
 import os
 import reprlib
 import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from numbers import Integral, Real
 from typing import (
     Any,
@@ -147,13 +147,70 @@ def check_kind(name: str, value: Any, annotation: Any) -> None:
     """
     if _fits(value, annotation):
         return
-    text = reprlib.repr(value)
+    text = _described(value)
     if choices := _choices(annotation):
         hint = suggestion(value, choices) if isinstance(value, str) else ""
         raise InputError(f"{name} is {text}{hint}; choose one of {', '.join(choices)}")
     if is_number(value, Integral) and not -_LARGEST <= value <= _LARGEST:
         raise InputError(f"{name} is {text}, which is too large for any number here")
-    raise InputError(f"{name} is {text}; it must be {_allowed(annotation)}{_part_named(value)}")
+    hint = _part_named(value) or _remedy(value, annotation)
+    raise InputError(f"{name} is {text}; it must be {_allowed(annotation)}{hint}")
+
+
+def _described(value: object) -> str:
+    """A value in a few words: text, numbers and lists as they are, objects by their class."""
+    if isinstance(value, type):
+        return f"the class {value.__name__}"
+    plain = (str, bytes, os.PathLike, int, float, complex, list, tuple, dict, types.NoneType)
+    return (
+        reprlib.repr(value) if isinstance(value, plain) else f"an object of {type(value).__name__}"
+    )
+
+
+def _remedy(value: object, annotation: Any) -> str:
+    """What to give in place of a class or an object, if the other one is wanted."""
+    wanted = next(filter(None, map(_result, _alternatives(annotation))), None)
+    if wanted is not None and _is_instance(value, wanted):
+        name = type(value).__name__
+        return f"; give {name} itself, or partial({name}, setting=value)"
+    for cls in _subclasses(wanted) if wanted is not None and isinstance(value, str) else ():
+        if cls.__name__ == value:
+            return f"; in Python import the class: from {cls.__module__} import {value}"
+    if isinstance(value, type) and _fits_class(value, annotation):
+        return f"; make one: {value.__name__}(…)"
+    if hasattr(value, "shape") and "Dataset" in _allowed(annotation):
+        return "; dislab.datasets.ArrayDataset makes one of arrays"
+    return ""
+
+
+def _alternatives(annotation: Any) -> tuple[Any, ...]:
+    """The types of a union; any other type alone."""
+    if get_origin(annotation) in (Union, types.UnionType):
+        return get_args(annotation)
+    return (annotation,)
+
+
+def _result(annotation: Any) -> type | None:
+    """The class that a `Callable` makes; None for other annotations."""
+    if get_origin(annotation) is not Callable:
+        return None
+    made = get_args(annotation)[-1]
+    return made if isinstance(made, type) and made is not Any else None
+
+
+def _subclasses(cls: type) -> Iterator[type]:
+    yield cls
+    children: list[type] = type.__subclasses__(cls)
+    for child in children:
+        yield from _subclasses(child)
+
+
+def _fits_class(value: type, annotation: Any) -> bool:
+    """Whether an object of a class would fit an annotation."""
+    return any(
+        isinstance(kind, type) and kind is not Any and issubclass(value, kind)
+        for kind in _alternatives(annotation)
+    )
 
 
 def _part_named(value: object) -> str:
@@ -201,7 +258,8 @@ def _fits(value: Any, annotation: Any) -> bool:
     if origin is Literal:
         return any(type(value) is type(inner) and value == inner for inner in arguments)
     if origin is Callable:
-        return callable(value)
+        made = _result(annotation)
+        return callable(value) and not (made and _is_instance(value, made))
     if isinstance(origin, type) and issubclass(origin, Mapping):
         keys, values = arguments
         return isinstance(value, Mapping) and all(

@@ -68,14 +68,14 @@ def test_false_and_true_are_black_and_white() -> None:
         ([3, 1, 2, 0, 5, 4], (0.0, 1.0, 2.0, 3.0, 4.0, 5.0), "ordinal"),
         (["c", "a", "b", "e", "f", "d"], ("a", "b", "c", "d", "e", "f"), "categorical"),
         (np.array([b"c", b"a", b"b", b"e", b"f", b"d"]), tuple("abcdef"), "categorical"),
-        ({"factor0": np.array(list("cabefd"), dtype=object)}, tuple("abcdef"), "categorical"),
+        ({"factor_0": np.array(list("cabefd"), dtype=object)}, tuple("abcdef"), "categorical"),
     ],
 )
 def test_labels_of_one_axis_and_of_text(factors: Any, values: tuple[Any, ...], kind: str) -> None:
     dataset = ArrayDataset(IMAGES, factors)
-    assert dataset.factors.names == ("factor0",)
-    assert dataset.factors["factor0"].values == values
-    assert dataset.factors["factor0"].kind == kind
+    assert dataset.factors.names == ("factor_0",)
+    assert dataset.factors["factor_0"].values == values
+    assert dataset.factors["factor_0"].kind == kind
     first = int(dataset.factors.index([0])[()])
     place = 1 if kind == "categorical" else 3
     assert np.array_equal(dataset.images(torch.tensor([first]))[0].numpy(), IMAGES[place])
@@ -89,7 +89,7 @@ def test_columns_of_numbers_and_of_text_in_one_mapping() -> None:
 
 def test_vectors_become_a_factor_per_entry() -> None:
     dataset = ArrayDataset(IMAGES, {"pose": FACTORS, "k1": FACTORS, "size": FACTORS[:, :1]})
-    assert dataset.factors.names == ("pose0", "pose1", "k1_0", "k1_1", "size")
+    assert dataset.factors.names == ("pose_0", "pose_1", "k1_0", "k1_1", "size")
     states = dataset.factors.index(FACTORS[:, [0, 1, 0, 1, 0]])
     assert np.array_equal(dataset.images(torch.from_numpy(states)).numpy(), IMAGES)
 
@@ -152,7 +152,10 @@ def test_the_checksum_is_that_of_the_pixels() -> None:
         ({"images": IMAGES[:, :, :3, :3]}, "may be NCHW or NHWC; say which by layout"),
         ({"images": IMAGES, "factors": FACTORS[:5]}, r"\(5, 2\); give one row for each of 6"),
         ({"images": IMAGES, "factors": FACTORS[:5, 0]}, r"\(5,\); give one row for each of 6"),
-        ({"images": IMAGES, "factors": FACTORS * 1j}, "factor factor0 is complex128; give numbers"),
+        (
+            {"images": IMAGES, "factors": FACTORS * 1j},
+            "factor factor_0 is complex128; give numbers",
+        ),
         ({"images": IMAGES, "factors": {"a": [1, 2]}}, r"factor a has values of shape \(2,\)"),
         (
             {"images": IMAGES, "factors": {"a": np.array([1, "b", 2, 3, 4, 5], dtype=object)}},
@@ -163,8 +166,8 @@ def test_the_checksum_is_that_of_the_pixels() -> None:
             "factor a is no text in UTF-8",
         ),
         (
-            {"images": IMAGES, "factors": {"a": FACTORS, "a0": FACTORS[:, 0]}},
-            r"factors need names of their own, not \['a0', 'a1', 'a0'\]",
+            {"images": IMAGES, "factors": {"a": FACTORS, "a_0": FACTORS[:, 0]}},
+            r"factors need names of their own, not \['a_0', 'a_1', 'a_0'\]",
         ),
         (
             {"images": np.ma.masked_less(IMAGES, 3)},
@@ -199,8 +202,8 @@ def tables() -> dict[str, Any]:
         ("pandas", ("shape", "x")),
         ("pandas of one column", ("x", "instance")),
         ("a column", ("x", "instance")),
-        ("a column without a name", ("factor0",)),
-        ("an array", ("factor0", "factor1")),
+        ("a column without a name", ("factor_0",)),
+        ("an array", ("factor_0", "factor_1")),
         ("numbers as names", ("7", "8")),
     ],
 )

@@ -129,8 +129,8 @@ def test_vectors_are_factors_when_named(table: Any, tmp_path: Path) -> None:
         assert HuggingFaceDataset(path).factors.names == ("size", "kind")
     assert HuggingFaceDataset(path, factors=["kind", "box"]).factors.names == (
         "kind",
-        "box0",
-        "box1",
+        "box_0",
+        "box_1",
     )
 
 

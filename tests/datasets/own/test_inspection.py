@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from dislab.datasets import FolderDataset
+from dislab.datasets import FolderDataset, NumpyDataset
 from dislab.datasets.files.image_files import Fit
+from dislab.datasets.own.array_inspection import inspect_arrays
 from dislab.datasets.own.inspection import Inspection, inspect
 from dislab.errors import InputError
 
@@ -260,3 +261,54 @@ def test_other_paths_are_refused(folder: Path, path: str) -> None:
     (folder.parent / "empty").mkdir()
     with pytest.raises(InputError, match=r"is no folder of images|holds no images"):
         inspect(folder.parent / path)
+
+
+IMAGES = np.arange(20 * 16 * 16, dtype=np.float64).reshape(20, 16, 16) % 255 / 255
+SIZES = np.arange(20) % 3.0
+
+
+@pytest.fixture
+def arrays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A file of images with a factor, a table for seven others, and an object."""
+    monkeypatch.setenv("DISLAB_CACHE", str(tmp_path / "cache"))
+    file = tmp_path / "arrays.npz"
+    np.savez(file, images=IMAGES, size=SIZES, seven=SIZES[:7], meta=np.array({}, dtype=object))
+    return file
+
+
+def test_arrays_are_described_with_their_factors(arrays: Path) -> None:
+    inspection = inspect_arrays(arrays)
+    lines = report(inspection)
+    assert (lines["images"], lines["sizes"], lines["modes"]) == ("20", "16×16", "L")
+    assert lines["factor size"] == "ordinal, 3 values from 0.0 to 2.0"
+    assert lines["other arrays"] == "seven, meta: not a number or text for each image"
+    assert inspection.settings == {"file": str(arrays), "factors": "size"}
+    assert (inspection.faults, inspection.labelled, inspection.largest) == ([], True, 16)
+    dataset = NumpyDataset(**inspection.settings)
+    assert dataset.image_shape == (1, 16, 16)
+
+
+def test_arrays_without_factors_train(arrays: Path) -> None:
+    np.save(arrays.with_suffix(".npy"), IMAGES)
+    inspection = inspect_arrays(arrays.with_suffix(".npy"))
+    assert report(inspection)["factors"].startswith("none")
+    assert not inspection.labelled
+    np.save(arrays.with_name("size.npy"), SIZES)
+    inspection = inspect_arrays(arrays.with_suffix(".npy"), ["size.npy"])
+    assert inspection.settings["factors"] == "size.npy"
+    assert report(inspection)["factor size"].startswith("ordinal")
+
+
+def test_images_of_arrays_without_a_value_are_kept_where_the_method_takes_them(
+    arrays: Path,
+) -> None:
+    np.savez(arrays, images=IMAGES, size=np.where(SIZES > 1, np.nan, SIZES))
+    assert inspect_arrays(arrays).settings["gaps"] == "keep"
+    (fault,) = inspect_arrays(arrays, keep=False).faults
+    assert f"{arrays}: factor size lacks a value in row 2" in fault
+
+
+def test_pixels_of_arrays_that_are_out_of_range_are_a_fault(arrays: Path) -> None:
+    np.savez(arrays, images=IMAGES * 255, size=np.where(SIZES > 1, np.nan, SIZES))
+    (fault,) = inspect_arrays(arrays).faults
+    assert "divide them by the largest possible value" in fault

@@ -97,7 +97,7 @@ def test_several_values_and_a_choice_of_them() -> None:
     assert ours.factors.names == ("size", "kind")
     assert ours.factors.table is None
     assert ours.factors["size"].unit == "cm"
-    assert TorchDataset(dataset).factors.names == ("factor1", "factor2", "factor3")
+    assert TorchDataset(dataset).factors.names == ("factor_1", "factor_2", "factor_3")
     assert TorchDataset(dataset, factors=[]).factors.names == ("image",)
 
 
@@ -107,24 +107,24 @@ FACTORS = torch.tensor(LABELS)[:, None] // torch.tensor([3, 1]) % 3
 @pytest.mark.parametrize(
     ("dataset", "settings", "names"),
     [
-        (TensorDataset(FIRST, FACTORS), {}, ("factor0", "factor1")),
-        (TensorDataset(FIRST, FACTORS.double()), {"factors": [1]}, ("factor0", "factor1")),
+        (TensorDataset(FIRST, FACTORS), {}, ("factor_0", "factor_1")),
+        (TensorDataset(FIRST, FACTORS.double()), {"factors": [1]}, ("factor_0", "factor_1")),
         (TensorDataset(FIRST, FACTORS), {"names": ["a", "b"]}, ("a", "b")),
         (TensorDataset(FIRST, FACTORS), {"factors": [1], "names": ["a", "b"]}, ("a", "b")),
         (
             TensorDataset(FIRST, FACTORS, FACTORS[:, 0]),
             {},
-            ("factor1_0", "factor1_1", "factor2"),
+            ("factor_1_0", "factor_1_1", "factor_2"),
         ),
         (Items(lambda image, n: {"x": image, "pose": [n // 3, n % 3]}), {"image": "x"}, None),
-        (Items(lambda image, n: (image, np.array([n // 3, n % 3]))), {}, ("factor0", "factor1")),
+        (Items(lambda image, n: (image, np.array([n // 3, n % 3]))), {}, ("factor_0", "factor_1")),
     ],
 )
 def test_vectors_give_one_factor_per_entry(
     dataset: Dataset[Any], settings: dict[str, Any], names: tuple[str, ...] | None
 ) -> None:
     ours = TorchDataset(dataset, **settings)
-    assert ours.factors.names == (names or ("pose0", "pose1"))
+    assert ours.factors.names == (names or ("pose_0", "pose_1"))
     rows = FACTORS if len(ours.factors.names) == 2 else torch.cat([FACTORS, FACTORS[:, :1]], 1)
     states = torch.from_numpy(ours.factors.index(rows.numpy()))
     assert torch.equal(ours.images(states), FIRST)

@@ -45,7 +45,9 @@ def form_of(shape: tuple[int, ...], layout: Layout) -> Form:
             match.
     """
     if len(shape) not in (3, 4) or 0 in shape:
-        raise InputError(f"images have the shape {shape}; it must have three or four axes")
+        raise InputError(
+            f"images have the shape {shape}; it must have three or four axes, none of them empty"
+        )
     if len(shape) == 3:
         return Form((1, shape[1], shape[2]), last=False)
     places = [name for name, axis in (("NCHW", 1), ("NHWC", 3)) if shape[axis] in _CHANNELS]
@@ -120,7 +122,7 @@ def columns(
         )
     titles = column_names(factors) if names is None else names
     if titles is None:
-        titles = [f"factor{column}" for column in range(table.shape[1])]
+        titles = [f"factor_{column}" for column in range(table.shape[1])]
     if len(set(titles)) != table.shape[1]:
         raise InputError(f"{table.shape[1]} factors need names of their own, not {list(titles)}")
     return {
@@ -132,7 +134,7 @@ def columns(
 def entries(
     factors: Mapping[str, object], count: int, gaps: Gaps = "refuse"
 ) -> dict[str, npt.NDArray[Any]]:
-    """One column per factor: vectors, shape (image, entry), become factors `name0`, `name1`, ….
+    """One column per factor: vectors, shape (image, entry), become factors `name_0`, `name_1`, ….
 
     Raises:
         InputError: Values have an invalid number or shape, or two factors the same name.
@@ -143,8 +145,7 @@ def entries(
         if values.shape in ((count,), (count, 1)):
             pairs.append((name, values.reshape(-1)))
         elif values.ndim == 2 and len(values) == count and values.shape[1]:
-            joint = "_" if name[-1:].isdigit() else ""
-            pairs += [(f"{name}{joint}{entry}", column) for entry, column in enumerate(values.T)]
+            pairs += [(f"{name}_{entry}", column) for entry, column in enumerate(values.T)]
         else:
             raise InputError(
                 f"factor {name} has values of shape {values.shape}; give one for each of {count} "

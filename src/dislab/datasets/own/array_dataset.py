@@ -52,7 +52,7 @@ class ArrayDataset(Dataset):
             table of pandas, polars or Arrow; or a mapping of names to columns, shape (image,) or,
             for several factors, (image, factor).
         names: Names of the factors; unless given, those of the columns of a table of pandas, polars
-            or Arrow, and `factor0`, `factor1`, … for an array.
+            or Arrow, and `factor_0`, `factor_1`, … for an array.
         kinds: `ordinal`, `categorical`, `circular` or `continuous`, by factor. Unless given, text
             is categorical, and numbers are ordinal, or circular if they have a period, or, with a
             warning, continuous if there are more than 20 different values and more than half as
@@ -82,6 +82,10 @@ class ArrayDataset(Dataset):
         gaps: Gaps = "refuse",
     ) -> None:
         check_choice("gaps", gaps, get_args(Gaps))
+        if isinstance(images, str | Path):
+            raise InputError(
+                f"images are {str(images)!r}; give an array, or the file of one to NumpyDataset"
+            )
         pixels = as_array(IMAGES, images)
         self._form = form_of(pixels.shape, layout)
         if factors is None:

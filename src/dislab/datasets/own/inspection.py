@@ -23,6 +23,7 @@ from dislab.datasets.own import _factor_table as table_files
 from dislab.datasets.own._columns import Traits, labelled, listing, names_images
 from dislab.datasets.own.folder_dataset import FolderDataset
 from dislab.errors import InputError
+from dislab.factors import Factor
 
 SIDE: Final = 64
 """Height and width in pixels that most networks of dislab take."""
@@ -44,17 +45,19 @@ Rows = list[tuple[str, str]]
 
 
 class Inspection(NamedTuple):
-    """A folder of images, its table, and settings of `FolderDataset` for them.
+    """Images of a folder or file, their factors, and settings of a data set for them.
 
     Attributes:
         images: Report on the images: number, sizes, modes, faults, duplicates.
-        table: Report on the table: columns, gaps, rows without images, images without rows.
-        settings: Settings that differ from the defaults of `FolderDataset`.
+        table: Report on the factors: columns, gaps, rows without images, images without rows.
+        settings: Settings that differ from the defaults of the data set.
         faults: Errors of the data set with these settings, which only a change of the files mends.
         notes: Warnings of the data set with these settings.
         largest: Height or width of the largest image in pixels, before any conversion.
         used: Number of images that the data set uses.
         advised: The factors without columns that only name images; empty if there are none.
+        labelled: Whether the images have factors.
+        dataset: Class of the data set.
     """
 
     images: Rows
@@ -65,6 +68,8 @@ class Inspection(NamedTuple):
     largest: int
     used: int
     advised: list[str]
+    labelled: bool
+    dataset: str = "FolderDataset"
 
 
 def inspect(
@@ -97,9 +102,8 @@ def inspect(
         path, table = path.parent, path.name
     if not path.is_dir():
         raise InputError(
-            f"{path} is no folder of images and no CSV or Parquet table; give one. Arrays, in npy "
-            "and npz files, need no check: dislab fit --config factorvae --data.dataset "
-            f"NumpyDataset --data.dataset.file {path}"
+            f"{path} is no folder of images, no CSV or Parquet table that names them, and no npy "
+            "or npz file; give one of these"
         )
     names, others = files_below(path)
     if not names:
@@ -147,7 +151,10 @@ def inspect(
         uneven = sum(width != height for width, height in sizes.values())
         notes.append(f"fit: {fit} {_FITS[fit]} of {uneven:,} images that are not square")
     largest = max((max(size) for size in sizes.values()), default=side)
-    return Inspection(images, report, settings, faults, notes, largest, len(used), advised)
+    labelled = settings["table"] is not None
+    return Inspection(
+        images, report, settings, faults, notes, largest, len(used), advised, labelled
+    )
 
 
 def _formats(
@@ -304,16 +311,21 @@ def _columns(rows: list[table_files.Row], file: str, factors: Sequence[str]) -> 
                 warnings.simplefilter("ignore")
                 values = table_files.columns(complete, [name], {})
                 factor = labelled(values, Traits({}, {}, {})).space.factors[0]
-            text = f"only the value {factor.values[0]}, so scores leave it out"
-            if len(factor) > 1:
-                text = f"{factor.kind}, {len(factor):,} values from {factor.values[0]} to "
-                text += str(factor.values[-1])
+            text = described(factor)
         except (InputError, IndexError) as error:
             text = str(error) if complete else "no values"
         gaps = gaps or bool(lacking)
         missing = f"; no value in {_many(list(lacking))}" if lacking else ""
         report.append((f"column {name}", text + missing))
     return report, gaps
+
+
+def described(factor: Factor) -> str:
+    """Kind and values of a factor in a few words."""
+    first, last = factor.values[0], factor.values[-1]
+    if len(factor) == 1:
+        return f"only the value {first}, so scores leave it out"
+    return f"{factor.kind}, {len(factor):,} values from {first} to {last}"
 
 
 def _tried(

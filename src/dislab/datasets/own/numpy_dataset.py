@@ -117,6 +117,16 @@ class NumpyDataset(Dataset):
         """
         return self._form.shape
 
+    @property
+    def count(self) -> int:
+        """Number of images."""
+        return self._stored.shape[0]
+
+    @property
+    def pixel_type(self) -> str:
+        """Type of the stored pixels, such as `uint8`."""
+        return str(self._stored.dtype)
+
     def prepare(self) -> None:
         """Converts the images once, unless they can be mapped unchanged.
 
@@ -194,11 +204,21 @@ class NumpyDataset(Dataset):
 
     @cached_property
     def _form(self) -> Form:
-        return form_of(self._stored.shape, self.layout)
+        try:
+            return form_of(self._stored.shape, self.layout)
+        except InputError as error:
+            raise InputError(f"{self._path}: {error}") from error
 
     @cached_property
     def _labels(self) -> Labels:
-        count = self._stored.shape[0]
+        try:
+            return self._labelled(self.count)
+        except InputError as error:
+            if str(self._path) in str(error):
+                raise
+            raise InputError(f"{self._path}: {error}") from error
+
+    def _labelled(self, count: int) -> Labels:
         if not self.factor_arrays:
             return Labels(unlabelled(count), np.arange(count))
         arrays = {name: self._values(name) for name in self.factor_arrays}
@@ -307,6 +327,30 @@ def _member(path: Path, name: str | None) -> _Stored:
         raise refuse(f"{name} has {info.file_size - begin} bytes behind its header")
     mapped = np.memmap(path, np.uint8, "c", start, header.shape)
     return _Stored(name, header.shape, header.dtype, np.asarray(mapped))
+
+
+def other_arrays(path: Path) -> dict[str, bool]:
+    """The arrays beside the images of a file by name: whether each has a row for every image.
+
+    Args:
+        path: A npy or npz file of images.
+
+    Raises:
+        InputError: The file cannot be read, or it has no images.
+    """
+    dataset = NumpyDataset(str(path))
+    if not dataset._is_archive:
+        return {}
+    fits = {}
+    with _archive(path) as archive:
+        for name in _arrays(archive):
+            if name == dataset._stored.name:
+                continue
+            header = open_header(archive, name, partial(_refusal, path))
+            header.stream.close()
+            rows = header.shape[:1] == (dataset.count,) and len(header.shape) <= 2
+            fits[name] = rows and not header.dtype.hasobject
+    return fits
 
 
 def _only_images(path: Path, archive: zipfile.ZipFile) -> str:

@@ -64,8 +64,8 @@ class TorchDataset(Dataset):
         image: Index of the image in a tuple, or its key in a dictionary.
         factors: Indices or keys of the factor values; all other numbers, texts and vectors unless
             given. An empty list is for images without factors.
-        names: Names of all factors; unless given, the keys, or `label`, or `factor1`, … by index;
-            entries of a vector are numbered, as in `factor0`, `factor1`, ….
+        names: Names of all factors; unless given, the keys, or `label`, or `factor_1`, … by index;
+            entries of a vector are numbered, as in `factor_0`, `factor_1`, ….
         kinds: `ordinal`, `categorical`, `circular` or `continuous`, by factor, if different from
             the default.
         units: Units of numeric values, by factor.
@@ -317,7 +317,7 @@ def _name(part: Part, values: Mapping[Part, Sequence[Any]]) -> str:
     if isinstance(part, str):
         return part
     if len(values) > 1:
-        return f"factor{part}"
+        return f"factor_{part}"
     return "label" if np.ndim(values[part][0]) == 0 else "factor"
 
 
