@@ -354,9 +354,7 @@ def test_small_images_get_a_network_of_their_size(
 @pytest.mark.parametrize(
     ("side", "network"), [(16, "MLPEncoder"), (48, "MLPEncoder"), (64, "ConvEncoder64")]
 )
-def test_arrays_keep_their_size_and_get_a_network_that_takes_it(
-    side: int, network: str
-) -> None:
+def test_arrays_keep_their_size_and_get_a_network_that_takes_it(side: int, network: str) -> None:
     images = np.random.default_rng(0).integers(255, size=(9, side, side), dtype=np.uint8)
     np.savez("mine.npz", images=images, size=np.arange(9) % 3)
     assert main(["configs", "new", "--data", "mine.npz", "--method", "betavae"]) == 0

@@ -22,7 +22,7 @@ from dislab.errors import InputError
 from dislab.factors import Factor, FactorSpace
 from dislab.metrics import DCI, MIG, FactorVAEScore, evaluate, evaluate_fully
 from dislab.metrics._arrays import tensor
-from dislab.metrics.array_scores import DEFAULT, SkippedScoreWarning
+from dislab.metrics.array_scores import DEFAULT, DoubtfulScoresWarning, SkippedScoreWarning
 from dislab.metrics.score_table import score_table
 from dislab.plugins import available
 
@@ -318,6 +318,7 @@ KNOWN_FROM_FACTORS_ONLY = (
 )
 
 
+@pytest.mark.filterwarnings("ignore::dislab.metrics.DoubtfulScoresWarning")
 @pytest.mark.parametrize("name", [plugin.name for plugin in available("metrics")])
 @pytest.mark.parametrize(
     ("images", "sizes", "latents"), [(300, (3,), 4), (300, (3, 4), 1), (2, (3, 4), 3), (1, (3,), 1)]
@@ -354,6 +355,7 @@ def test_a_default_score_that_cannot_be_taken_is_skipped_with_a_warning() -> Non
         evaluate(codes, factors[:, :1], metrics=["MIG", "DCI"])
 
 
+@pytest.mark.filterwarnings("ignore::dislab.metrics.DoubtfulScoresWarning")
 def test_too_few_images_for_one_score_are_refused() -> None:
     with pytest.raises(InputError, match="got 2 images and needs at least 3"):
         evaluate([[0.0, 1.0], [1.0, 0.0]], [[0, 1], [1, 0]], ["MIG", "DCI"])
@@ -418,3 +420,16 @@ def test_untrained_models_without_a_latent_that_varies_have_no_factor_vae_score(
     untrained["num_active"] = {"mean": 1.0, "std": 0.0}
     lines = score_table(values, {}, untrained).splitlines()
     assert re.split(r"  +", lines[1]) == ["FactorVAE score", "0.7000", "0.0000 ± 0.0000"]
+
+
+@pytest.mark.parametrize(
+    ("codes", "message"),
+    [
+        (torch.zeros(40, 2), "all latents are constant in 40 images, so that the scores are those"),
+        (torch.arange(6.0).reshape(3, 2), "3 images are too few to tell good codes from bad ones"),
+    ],
+)
+def test_scores_that_say_little_come_with_a_warning(codes: torch.Tensor, message: str) -> None:
+    factors = torch.arange(len(codes))[:, None] % 3
+    with pytest.warns(DoubtfulScoresWarning, match=message):
+        evaluate(codes, factors, ["MIG"])

@@ -11,6 +11,8 @@ from dislab.errors import InputError
 from dislab.metrics import OMES, evaluate, evaluate_fully
 from dislab.metrics.omes import pair_correlations
 
+pytestmark = pytest.mark.filterwarnings("ignore::dislab.metrics.DoubtfulScoresWarning")
+
 
 def test_correlations_are_those_of_all_pairs_that_differ_in_one_factor(graded: Any) -> None:
     pairs = [

@@ -2,7 +2,12 @@
 
 from dislab.codes.checks import ConstantFactorWarning
 from dislab.factors import ContinuousFactorWarning
-from dislab.metrics.array_scores import SkippedScoreWarning, evaluate, evaluate_fully
+from dislab.metrics.array_scores import (
+    DoubtfulScoresWarning,
+    SkippedScoreWarning,
+    evaluate,
+    evaluate_fully,
+)
 from dislab.metrics.beta_vae_score import BetaVAEScore
 from dislab.metrics.block_mcc import BlockMCC
 from dislab.metrics.dci import DCI
@@ -43,6 +48,7 @@ __all__ = [
     "BlockMCC",
     "ConstantFactorWarning",
     "ContinuousFactorWarning",
+    "DoubtfulScoresWarning",
     "DownstreamAccuracy",
     "Evaluation",
     "Explicitness",

@@ -31,12 +31,19 @@ DEFAULT: Final[dict[str, tuple[str, dict[str, Any]]]] = {
 }
 """The default set: class and settings of each score, by name."""
 
+_FEW: Final = 20
+"""Smallest number of images whose scores need no warning."""
+
 Choices: TypeAlias = Parts | None
 """Some scores; None for the default set."""
 
 
 class SkippedScoreWarning(UserWarning):
     """A score of the default set was skipped because it cannot score these codes."""
+
+
+class DoubtfulScoresWarning(UserWarning):
+    """The scores say little: the codes are constant, or there are very few images."""
 
 
 @checks_arguments
@@ -90,6 +97,7 @@ def evaluate(
     Warns:
         ConstantFactorWarning: Some factors take one value only; they are left out.
         ContinuousFactorWarning: Some factors without a given kind are treated as continuous.
+        DoubtfulScoresWarning: The codes are constant, or those of fewer than 20 images.
         SkippedScoreWarning: A score of the default set cannot score these codes. For a score named
             in `metrics`, this is an InputError.
     """
@@ -180,6 +188,7 @@ def prepare(
     chosen = builders(metrics, seed)
     order = seed if shuffle else None
     bank, space = bank_of(codes, factors, names, space, order, kinds, groups)
+    _warn_if_doubtful(bank)
     for name, build in chosen.items():
         built(name, build, space)  # refuses wrong settings
     sampling: dict[str, Any] = {"seed": seed, "shuffled": shuffle}
@@ -187,6 +196,21 @@ def prepare(
         sampling["groups"] = [list(group) for group in groups]
     resampling = Bootstrap(bootstrap, confidence, seed)
     return Prepared(chosen, space, bank, resampling, metrics is None, sampling)
+
+
+def _warn_if_doubtful(bank: CodeBank) -> None:
+    if not bank.std.any():
+        warn(
+            f"all latents are constant in {len(bank):,} images, so that the scores are those of "
+            "codes without information, such as those of a collapsed model",
+            DoubtfulScoresWarning,
+        )
+    elif len(bank) < _FEW:
+        warn(
+            f"{len(bank)} images are too few to tell good codes from bad ones: scores of so few "
+            "are high or low by chance; some thousand images are usual",
+            DoubtfulScoresWarning,
+        )
 
 
 def builders(choices: Choices, seed: int) -> dict[str, MetricBuilder]:
