@@ -128,7 +128,8 @@ def test_load_all_returns_classes_by_group_and_name(site: Path) -> None:
     [
         ("raise RuntimeError('no camera')\n", "RuntimeError: no camera"),
         ("import fake_missing\n", "ModuleNotFoundError: No module named 'fake_missing'"),
-        ("x = 1\n", "AttributeError"),
+        ("x = 1\n", "fake_broken has no Broken; mend the entry point in pyproject.toml"),
+        ("class Brokn: ...\n", "fake_broken has no Broken (did you mean Brokn?); mend"),
         ("class Other: ...\nBroken = Other\n", "fake_broken:Broken is no class named Broken"),
         ("def Broken(): ...\n", "is no class named Broken"),
         ("import sys\nsys.exit(3)\n", "SystemExit: 3"),

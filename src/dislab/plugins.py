@@ -500,7 +500,17 @@ def _readable() -> Iterator[EntryPoint]:
 def _object(plugin: Plugin) -> Any:
     if not EntryPoint.pattern.match(plugin.value):
         raise InputError(f"its entry point {plugin.value!r} is not of the form module:Class")
-    return EntryPoint(plugin.name, plugin.value, f"dislab.{plugin.group}").load()
+    entry = EntryPoint(plugin.name, plugin.value, f"dislab.{plugin.group}")
+    try:
+        return entry.load()
+    except AttributeError as error:
+        module = sys.modules.get(entry.module)
+        if module is None or hasattr(module, entry.attr):  # an error of the module itself
+            raise
+        raise InputError(
+            f"{entry.module} has no {entry.attr}{suggestion(entry.attr, vars(module))}; mend the "
+            "entry point in pyproject.toml and install the package again"
+        ) from error
 
 
 def _load(plugin: Plugin) -> type:
