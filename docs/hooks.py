@@ -1,4 +1,4 @@
-"""Generated parts of the built docs: the changelog and the explorer of the home page."""
+"""Generated parts of the built docs: changelog, explorer, headings of stacked tables."""
 
 import re
 from pathlib import Path
@@ -38,6 +38,28 @@ def explorer() -> str:
 def on_page_markdown(markdown: str, **_: Any) -> str:
     """The page with all changes, the next ones first, in the place of `<!-- changelog -->`."""
     return re.sub("<!-- changelog -->", lambda _: _changelog(), markdown)
+
+
+STACKED = re.compile(
+    r"<table>\n<thead>\n<tr>\n<th>(?:claim\b|question<|</th>\n<th>here<).*?</table>", re.DOTALL
+)
+"""Tables of sentences: claims, questions, and settings beside those of a paper."""
+
+
+def on_page_content(html: str, **_: Any) -> str:
+    """The page with tables of sentences whose cells a phone stacks, each below its heading."""
+    return STACKED.sub(lambda table: f'<div class="stacked">{_labelled(table[0])}</div>', html)
+
+
+def _labelled(table: str) -> str:
+    """The table with the heading of its column at each cell."""
+    heads = re.findall(r"<th>(.*?)</th>", table)
+
+    def row(cells: re.Match[str]) -> str:
+        labels = iter(heads)
+        return re.sub("<td>", lambda _: f'<td data-label="{next(labels)}">', cells[0])
+
+    return re.sub(r"<tr>\n<td>.*?</tr>", row, table, flags=re.DOTALL)
 
 
 def _changelog() -> str:

@@ -243,6 +243,23 @@ def test_the_tally_counts_every_claim_on_the_page_by_a_declared_verdict() -> Non
     assert columns == list(map(int, rows[-1][1:]))
 
 
+def test_a_phone_stacks_tables_of_sentences_with_the_headings_of_their_columns() -> None:
+    hook = runpy.run_path(str(ROOT / "docs/hooks.py"))["on_page_content"]
+    rows = [["claim of the paper", "comes out"], ["<a>A</a>", "yes"], ["B", "no"]]
+    cells = [
+        "".join(f"<{kind}>{cell}</{kind}>\n" for cell in row)
+        for kind, row in zip(("th", "td", "td"), rows, strict=True)
+    ]
+    head, *body = (f"<tr>\n{row}</tr>\n" for row in cells)
+    table = f"<table>\n<thead>\n{head}</thead>\n<tbody>\n{''.join(body)}</tbody>\n</table>"
+    made = hook(f"<p>x</p>{table}")
+    assert made.startswith('<p>x</p><div class="stacked"><table>')
+    assert made.count('<td data-label="claim of the paper">') == 2
+    assert '<td data-label="comes out">no</td>' in made
+    numbers = table.replace("claim of the paper", "method")
+    assert hook(numbers) == numbers
+
+
 def test_findings_stand_on_the_intervals_of_the_pages() -> None:
     page = (ROOT / "docs/results/what_comes_out.md").read_text()
     findings = page.partition("## Findings")[2].partition("<!-- table")[0].replace("−", "-")
