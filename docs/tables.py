@@ -227,26 +227,33 @@ def _two_decimals(cell: str) -> str:
 
 def _tally() -> str:
     """The sentence with the numbers of verdicts of all claims."""
-    count = _counts()["all"]
+    count, cells = _counts()["all"], [cell for part in _cells().values() for cell in part]
+    against = sum(bool(re.match(r"partly:.* [1-9]\d* against", cell)) for cell in cells)
     return (
-        f"**Of {count.total()} claims of papers, each counted once for every study that tries it, "
-        f"{count['yes'] + count[BY_INTERVAL]} come out in these small models "
-        f"({count[BY_INTERVAL]} of them by an interval alone), "
-        f"{count['partly']} in part and {count['no']} not; {count['undecided']} are undecided, and "
-        f"{count['example']} rest on one run of a kind.**"
+        f"**Of {count.total()} claims of papers, {count['yes'] + count[BY_INTERVAL]} come out in "
+        f"these small models ({count[BY_INTERVAL]} of them by an interval alone), "
+        f"{count['partly']} in part and {count['no']} not; of those in part, {against} have a test "
+        f"against them. {count['undecided']} are undecided, and {count['example']} rest on one run "
+        "of a kind.**"
     )
 
 
-def _counts() -> dict[str, Counter[str]]:
-    """The numbers of verdicts in each part of the page, from its rows."""
+def _cells() -> dict[str, list[str]]:
+    """The verdicts of the claims in each part of the page, with what stands beside them."""
     page = filled(CLAIMS.read_text(encoding="utf-8"), left_out=["verdicts", "tally"])
-    counts = {}
+    parts = {}
     for part in page.split("\n## ")[1:]:
         head = r"^\| [^|]* \| comes out \|.*\n\|.*\n"
         tables = re.findall(rf"{head}((?:\|.*\n)*)", part, re.MULTILINE)
         cells = [row.split(" | ")[1] for row in "".join(tables).splitlines()]
         if cells:
-            counts[part.partition("\n")[0]] = Counter(map(_verdict, cells))
+            parts[part.partition("\n")[0]] = cells
+    return parts
+
+
+def _counts() -> dict[str, Counter[str]]:
+    """The numbers of verdicts in each part of the page."""
+    counts = {part: Counter(map(_verdict, cells)) for part, cells in _cells().items()}
     counts["all"] = sum(counts.values(), Counter())
     unknown = set(counts["all"]) - set(VERDICTS)
     if unknown:

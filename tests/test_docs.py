@@ -243,6 +243,26 @@ def test_the_tally_counts_every_claim_on_the_page_by_a_declared_verdict() -> Non
     assert columns == list(map(int, rows[-1][1:]))
 
 
+def test_every_question_has_its_page_and_an_answer_of_ten_words() -> None:
+    page = (ROOT / "docs/results/what_comes_out.md").read_text()
+    rows = re.findall(r"^\| (.*\?) \| (.*) \| (.*) \|$", page.partition("\n## ")[0], re.MULTILINE)
+    assert [answer for _, _, answer in rows if len(answer.split()) > 10] == []
+    linked = {name for _, link, _ in rows for name in re.findall(r"\((\w+)\.md", link)}
+    assert linked == {path.stem for path in RESULTS}
+
+
+def test_every_corrected_p_on_a_page_of_results_is_stored() -> None:
+    stored = "".join(path.read_text() for path in (ROOT / "benchmarks/results").glob("*.json"))
+    stored += "".join(path.read_text() for path in (ROOT / "docs/results").glob("*/*.csv"))
+    written = re.compile(r"\bp (?:at most |at least |below )?(0?\.\d{3})\b")
+    for page in (ROOT / "docs/results").glob("*.md"):
+        text = re.sub(r"<!-- table:.*?<!-- end -->", "", page.read_text(), flags=re.DOTALL)
+        found = {f"0.{p.partition('.')[2]}" for p in written.findall(text)}
+        assert {p for p in found if f'"{p}"' not in stored and f"p {p}" not in stored} == set(), (
+            page
+        )
+
+
 def test_a_phone_stacks_tables_of_sentences_with_the_headings_of_their_columns() -> None:
     hook = runpy.run_path(str(ROOT / "docs/hooks.py"))["on_page_content"]
     rows = [["claim of the paper", "comes out"], ["<a>A</a>", "yes"], ["B", "no"]]

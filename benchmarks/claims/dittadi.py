@@ -121,6 +121,10 @@ def _scores_and_transfer(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
             ],
             reach=agreement["high"]["score.mig"],
             margin=RHO_MARGIN,
+            against=[
+                agreement["high"]["score.mig"] <= RHO_MARGIN,
+                agreement["p_holm"]["score.sap_r2"] < LEVEL,
+            ],
         ),
         Claim(
             "DCI D and MIG go with small errors of trees in distribution",
@@ -253,6 +257,7 @@ def _transfer(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
         here=f"{_shift(trees[3])} {ends}; {strong.here}",
         supported=[*outside, helps[trees[3]]],
         reach=-overall["low"][trees[3:4]],
+        against=[False] * len(outside) + [bool(-overall["low"][trees[3]] <= RHO_MARGIN)],
     )
     return [strong, mild, weaker, hardly], table
 

@@ -151,7 +151,8 @@ def _agreement(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
     )
     supported = [*agree, *(with_odd[["low", "high"]].abs().max(axis=1) <= RHO_MARGIN)]
     text, reach = "All scores but Modularity rank models alike", others["high"]
-    claim = Claim(text, "section 5.2", here, supported, reach=reach, margin=RHO_MARGIN)
+    against = [*(reach <= RHO_MARGIN), *(with_odd["p_holm"] < LEVEL)]
+    claim = Claim(text, "section 5.2", here, supported, "", False, reach, RHO_MARGIN, against)
     return [claim], {"header": ["ρ", *SCORES.values()], "rows": rows}
 
 

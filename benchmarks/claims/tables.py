@@ -56,6 +56,8 @@ class Claim(NamedTuple):
         reach: How far the interval of each test goes in the direction of the claim; without it
             a claim that no test supports is refuted.
         margin: The reach up to which an interval refutes the claim.
+        against: Whether each test speaks against the claim; by default where its reach ends within
+            the margin.
     """
 
     claim: str
@@ -64,20 +66,35 @@ class Claim(NamedTuple):
     supported: Sequence[bool]
     otherwise: str = ""
     by_interval: bool = False
-    reach: npt.ArrayLike = ()
+    reach: npt.ArrayLike = -np.inf
     margin: float = MARGIN
+    against: Sequence[bool] = ()
 
     def cells(self) -> list[str]:
         """The cells of the row."""
         if not self.supported:
             return [self.claim, "not tried", self.there, self.here]
-        count, tests = sum(self.supported), len(self.supported)
-        refuted = bool((np.asarray(self.reach, dtype=float) <= self.margin).all())
-        unsupported = "no" if refuted else "undecided: neither shown nor excluded"
-        partly = f"partly: {count} of {tests} tests" if count else unsupported
+        supported = np.asarray(self.supported, dtype=bool)
+        excluded = np.asarray(self.reach, dtype=float) <= self.margin
         yes = "yes, by the interval" if self.by_interval else "yes"
-        verdict = yes if count == tests else self.otherwise or partly
+        unsupported = "no" if excluded.all() else "undecided: neither shown nor excluded"
+        if supported.all():
+            verdict = yes
+        elif self.otherwise or not supported.any():
+            verdict = self.otherwise or unsupported
+        else:
+            verdict = f"partly: {ways(supported, self.against or excluded)}"
         return [self.claim, verdict, self.there, self.here]
+
+
+def ways(supported: npt.ArrayLike, against: npt.ArrayLike, names: Sequence[str] = ()) -> str:
+    """How many tests are for a claim, against it, with their names, and undecided."""
+    good = np.asarray(supported, dtype=bool)
+    bad = ~good & np.asarray(against, dtype=bool)
+    named_ones = ", ".join(compress(names, bad))
+    brackets = f" ({named_ones})" if named_ones else ""
+    rest = good.size - good.sum() - bad.sum()
+    return f"{good.sum()} of {good.size} tests for, {bad.sum()} against{brackets}, {rest} undecided"
 
 
 def claim_of_no_effect(
@@ -105,11 +122,7 @@ def claim_of_no_effect(
     up_to = f", up to {quantity.format(far.max())}" if quantity else ""
     otherwise = f"undecided: no effect seen{up_to}"
     if effect.any():
-        tests = ", ".join(compress(names, effect))
-        found = f"an effect in {effect.sum()} of {effect.size} tests"
-        found += f" ({tests})" if tests else ""
-        left = f", {(~effect).sum()} undecided" if not effect.all() else ""
-        otherwise = f"partly: {found}" if within.any() else f"no: {found}{left}"
+        otherwise = f"{'partly' if within.any() else 'no'}: {ways(within, effect, names)}"
     return claim._replace(supported=list(within), otherwise=otherwise)
 
 

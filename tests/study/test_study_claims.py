@@ -45,7 +45,7 @@ def test_one_seed_has_no_interval(claims: ModuleType) -> None:
     ("supported", "verdict"),
     [
         ([True, True], "yes"),
-        ([True, False], "partly: 1 of 2 tests"),
+        ([True, False], "partly: 1 of 2 tests for, 1 against, 0 undecided"),
         ([False], "no"),
         ([], "not tried"),
     ],
@@ -61,7 +61,8 @@ def test_a_verdict_counts_the_tests_of_a_claim(
     [
         ([False, False], [0.05, -0.1], "no"),
         ([False, False], [0.36, -0.1], UNDECIDED),
-        ([True, False], [0.5, 0.5], "partly: 1 of 2 tests"),
+        ([True, False], [0.5, 0.5], "partly: 1 of 2 tests for, 0 against, 1 undecided"),
+        ([True, False], [0.5, 0.05], "partly: 1 of 2 tests for, 1 against, 0 undecided"),
     ],
 )
 def test_only_intervals_that_leave_no_effect_refute_a_claim(
@@ -77,9 +78,9 @@ def test_only_intervals_that_leave_no_effect_refute_a_claim(
         ([0.1, 0.2], [False, False], "yes"),
         ([0.1, 0.5], [False, False], "undecided: no effect seen, up to ρ ±0.50"),
         ([0.4, 0.5], [False, False], "undecided: no effect seen, up to ρ ±0.50"),
-        ([0.8, 0.2], [True, False], "partly: an effect in 1 of 2 tests"),
-        ([0.8, 0.4], [True, False], "no: an effect in 1 of 2 tests, 1 undecided"),
-        ([0.8, 0.9], [True, True], "no: an effect in 2 of 2 tests"),
+        ([0.8, 0.2], [True, False], "partly: 1 of 2 tests for, 1 against, 0 undecided"),
+        ([0.8, 0.4], [True, False], "no: 0 of 2 tests for, 1 against, 1 undecided"),
+        ([0.8, 0.9], [True, True], "no: 0 of 2 tests for, 2 against, 0 undecided"),
     ],
 )
 def test_no_effect_comes_out_if_intervals_lie_within_the_margin(
@@ -91,8 +92,8 @@ def test_no_effect_comes_out_if_intervals_lie_within_the_margin(
     unsized = claims.tables.claim_of_no_effect(claim, reach, seen, 0.3)
     assert unsized.cells()[1] == verdict.partition(", up to")[0]
     named = claims.tables.claim_of_no_effect(claim, reach, seen, 0.3, "ρ ±{:.2f}", ["hues", "size"])
-    assert named.cells()[1] == verdict.replace("1 of 2 tests", "1 of 2 tests (hues)").replace(
-        "2 of 2 tests", "2 of 2 tests (hues, size)"
+    assert named.cells()[1] == verdict.replace("1 against", "1 against (hues)").replace(
+        "2 against", "2 against (hues, size)"
     )
 
 
@@ -190,7 +191,7 @@ def test_planted_effects_on_transfer_come_out(claims: ModuleType, effect: int) -
     none = verdicts["And has no effect in OOD1"]
     assert none == "yes, by the interval"  # the noise of the errors is a tenth of the margin
     hardly = verdicts["OOD2-B: hardly at all"]  # 32 runs are few
-    seen = "no: an effect in 1 of 2 tests (OOD2-B trees), 1 undecided"
+    seen = "no: 0 of 2 tests for, 1 against (OOD2-B trees), 1 undecided"
     assert hardly.startswith(seen if effect else "undecided: no effect seen, up to ρ -0.")
     assert verdicts["MIG agrees with DCI D, SAP does not"] == "yes"
     assert verdicts["DCI D and MIG go with small errors of trees in distribution"] == UNDECIDED
@@ -235,7 +236,9 @@ def test_planted_effects_of_correlation_come_out(claims: ModuleType, effect: int
     rows = claims.correlated.claims_on_correlation(runs)["claims"]["rows"]
     verdicts = ["no", "yes, by the interval", "no"]
     if effect:
-        verdicts = ["yes, by the interval"] * 2 + ["partly: 2 of 3 tests"]
+        verdicts = ["yes, by the interval"] * 2 + [
+            "partly: 2 of 3 tests for, 1 against, 0 undecided"
+        ]
     assert [row[1] for row in rows] == verdicts
 
 
@@ -360,7 +363,7 @@ def test_a_claim_on_a_selector_names_the_scores_and_why_a_rank_correlation_is_no
         choice("DCI D", "ELBO", 0.2, 0.29, 0.8, 0.0, 0.3),
     ]
     claim = claims.selection.claim_without_labels(choices, 0.16)
-    assert claim.cells()[1] == "partly: an effect in 1 of 3 tests (MIG)"
+    assert claim.cells()[1] == "partly: 2 of 3 tests for, 1 against (MIG), 0 undecided"
     assert claims.selection.claim_without_labels(choices[1:], 0.16).cells()[1] == "yes"
     assert claim.here == (
         "ρ -0.50 (SAP) to 0.33 (MIG), by chance below 0.16; helps in 0 of 3 tests; MIG: ρ 0.33, "
@@ -368,7 +371,7 @@ def test_a_claim_on_a_selector_names_the_scores_and_why_a_rank_correlation_is_no
     )
     choices[0] = choice("MIG", "UDR", 0.33, 0.48, 0.001, 0.1, 0.19)
     claim = claims.selection.claim_without_labels(choices, 0.16)
-    assert claim.cells()[1] == "partly: 1 of 3 tests"
+    assert claim.cells()[1] == "partly: 1 of 3 tests for, 2 against, 0 undecided"
     assert claim.here.endswith("helps in 1 of 3 tests (MIG)")
 
 
@@ -421,3 +424,130 @@ def test_every_row_of_a_stored_table_has_a_cell_for_each_heading(path: Path) -> 
     tables = json.loads(path.read_text()).get("tables", {})
     for name, table in tables.items():
         assert {len(row) for row in table["rows"]} == {len(table["header"])}, name
+
+
+NUMBER = r"[-−]?\d+\.\d+"
+INTERVAL = rf"({NUMBER}) \[({NUMBER}), ({NUMBER})\]"
+
+
+def stored(name: str) -> dict[str, list[list[str]]]:
+    """The rows of the tables of a study by their names."""
+    content = json.loads((BENCHMARKS / "results" / f"{name}.json").read_text())
+    return {table: one["rows"] for table, one in content["tables"].items()}
+
+
+def intervals(text: str) -> list[tuple[float, float, float]]:
+    """Each value of a text with the ends of its interval."""
+    return [(float(a), float(b), float(c)) for a, b, c in re.findall(INTERVAL, text)]
+
+
+def stored_ways(name: str, claim: str) -> tuple[int, int, int]:
+    """The tests of a claim for it, against it and undecided, from the tables beside it."""
+    tables = stored(name)
+    here = next(row[3] for row in tables["claims"] if row[0] == claim)
+    outcomes: list[tuple[bool, bool]] = []  # of each test: for the claim, against it
+    if claim.startswith("OOD1"):
+        predictor = "network" if "network" in claim else "trees"
+        for shift, kind, rho, p, *_ in tables["correlations"][:-1]:
+            if shift.startswith("OOD1") and kind == predictor:
+                (value, low, _), *_ = intervals(rho)
+                outcomes.append((value < 0 and float(p) < 0.05, -low <= 0.3))
+    elif claim.startswith("OOD2-A"):
+        (_, low, _), *_ = intervals(here)
+        rows = {row[0]: row for row in tables["correlations"] if row[1] == "trees"}
+        inner = [intervals(row[2])[0][0] for shift, row in rows.items() if "OOD1" in shift]
+        outcomes = [(rho < low, False) for rho in inner]
+        outcomes.append((float(rows["OOD2-A"][3]) < 0.05, -low <= 0.3))
+    elif claim.startswith("MIG agrees"):
+        mig, sap, level = map(float, re.findall(NUMBER, here))
+        outcomes = [(mig > level, False), (False, sap > level)]
+    elif claim.startswith("Noise"):
+        chance = [float(cell) for cell in tables["errors"][-1][3:]]
+        margin = 0.1 * sum(chance) / len(chance)
+        outcomes = [(low > 0, high <= margin) for _, low, high in intervals(here)]
+    elif claim.startswith("Perfectly"):
+        outcomes = [(high >= 0 and -low <= 0.05, high < 0) for _, low, high in intervals(here)]
+    elif claim.startswith("Disentanglement does not tell"):
+        effects = [float(row[2]) < 0.05 for row in tables["correlations"][1:4]]
+        for (_, low, high), effect in zip(intervals(here), effects, strict=True):
+            outcomes.append((not effect and max(-low, high) <= 0.3, effect))
+    elif claim.startswith("Without supervision"):
+        outcomes = [(low > 0, high <= 0.05) for _, low, high in intervals(here)]
+    elif claim.endswith("does not select good models"):
+        for _, selector, rho, p, *_ in tables["selection"]:
+            if selector.lower() == claim.split()[0].lower():
+                (value, _, high), *_ = intervals(rho)
+                effect = value > 0 and float(p) < 0.05
+                outcomes.append((not effect and high <= 0.3, effect))
+    elif claim.startswith("Disentangled codes"):
+        column = {"less": 1, "100": 2, "1,000": 3, "10,000": 4}
+        number = next(k for word, k in column.items() if f" {word} " in f"{claim} ")
+        sign = -1 if number == 1 else 1
+        cells = [row[number] for row in tables["correlations"][:6]]
+        signed = [(sign * float(cell.rstrip("\\*")), cell.endswith("*")) for cell in cells]
+        outcomes = [(star and rho > 0, star and rho < 0) for rho, star in signed]  # no interval
+    elif "selects good models" in claim:
+        unnamed = ("(not " in here, here.rpartition("(")[2])
+        for score, selector, rho, *_ in tables["selection"]:
+            if claim.startswith(("A score", selector)):
+                title = f"{score} by {selector}" if claim.startswith("A score") else score
+                listed = re.search(rf"(?:^|not |, ){re.escape(title)}(?:,|\))", unnamed[1])
+                helps = (listed is not None) != unnamed[0]
+                outcomes.append((helps, intervals(rho)[0][2] <= 0.3))
+    good = sum(supported for supported, _ in outcomes)
+    bad = sum(against and not supported for supported, against in outcomes)
+    return good, bad, len(outcomes) - good - bad
+
+
+FROM_RUNS = (
+    "Strength and seed",
+    "The seed alone",
+    "All scores",
+    "The total correlation of sampled",
+)
+COUNTED = [
+    (name, row[0])
+    for name in (
+        "dittadi_rooms",
+        "montero_rooms",
+        "correlated_rooms",
+        "labels_rooms",
+        "locatello_rooms",
+    )
+    for row in stored(name)["claims"]
+    if re.match("partly|no:", row[1]) and not row[0].startswith(FROM_RUNS)
+]
+
+
+@pytest.mark.parametrize(("name", "claim"), COUNTED)
+def test_a_stored_verdict_counts_the_tests_in_the_tables_beside_it(name: str, claim: str) -> None:
+    verdict = next(row[1] for row in stored(name)["claims"] if row[0] == claim)
+    counts = r"(\d+) of (\d+) tests for, (\d+) against(?: \(.*\))?, (\d+) undecided"
+    if "fewer labels" in claim:  # of the twelve tests no interval is stored
+        rows = stored(name)["correlations"][:6]
+        cells = [cell for row in rows for cell in row[5:] if cell.endswith("*")]
+        fewer = sum(not cell.startswith("-") for cell in cells)
+        more, rest = len(cells) - fewer, 12 - len(cells)
+        assert verdict == (
+            f"partly: at least {more} of 12 tests for, {fewer} against, at most {rest} undecided"
+        )
+        return
+    found = re.fullmatch(f"(?:partly|no): {counts}", verdict)
+    assert found, verdict
+    good, tests, bad, undecided = map(int, found.groups())
+    assert (good, bad, undecided) == stored_ways(name, claim)
+    assert tests == good + bad + undecided
+
+
+@pytest.mark.slow
+def test_stored_claims_on_shares_and_agreement_are_those_of_the_stored_runs(
+    claims: ModuleType,
+) -> None:
+    runs = pd.read_csv(BENCHMARKS / "results" / "runs" / "locatello_rooms.csv", index_col=0)
+    weaker = np.where(runs["method"] == "annealedvae", -1, 1)
+    runs["penalty"] = runs["strength"] * weaker
+    of_study = stored("locatello_rooms")
+    for name in ("shares", "agreement", "codes"):
+        found, table = getattr(claims.locatello, f"_{name}")(runs)
+        assert table["rows"] == of_study[name]
+        assert [claim.cells() in of_study["claims"] for claim in found] == [True] * len(found)
