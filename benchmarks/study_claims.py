@@ -52,11 +52,11 @@ def write_page(name: str, command: str, tables: Iterable[str]) -> None:
     )
     text = (
         f"# {name}\n\nWhen the study is finished:\n\n```bash\n{command}\n```\n\n"
-        "A verdict follows from tests alone: *yes* if all of them support the claim, *partly*\n"
-        "if some do, *no* if every interval leaves out an effect, else *undecided*. That\n"
-        "something has no effect is *yes* only if every interval lies\n"
-        f"within a margin: ρ ±{RHO_MARGIN}, {MARGIN} of scores, shares and ratios, a tenth of the\n"
-        "error by chance. *Undecided: no effect seen* gives the end of a wider interval.\n"
+        "Verdicts follow from tests alone: *yes* if all tests of a claim are for it, *partly* if\n"
+        "some are, *no* if all are against it, else *undecided*. That something has no effect is\n"
+        f"*yes* only if every interval lies within a margin: ρ ±{RHO_MARGIN}, {MARGIN} of scores,\n"
+        "shares and ratios, a tenth of the error by chance; *up to* gives the end of the widest\n"
+        "interval.\n"
     )
     (ROOT / "docs" / "results" / f"{name}.md").write_text(text + places, encoding="utf-8")
 

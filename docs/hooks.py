@@ -11,6 +11,7 @@ from dislab.cli import main as dislab
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
     from mkdocs.structure.files import Files
+    from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).parents[1]
 ZOO = ROOT / "plugins" / "dislab-zoo" / "src" / "dislab_zoo" / "files"
@@ -46,8 +47,17 @@ STACKED = re.compile(
 """Tables of sentences: claims, questions, and settings beside those of a paper."""
 
 
-def on_page_content(html: str, **_: Any) -> str:
-    """The page with tables of sentences whose cells a phone stacks, each below its heading."""
+UNBROKEN = re.compile(r"(?<=±) (?=\d)|(?<=\d,) (?=[−+]?[\d.]+\])")
+"""Spaces within an interval or before a deviation on the pages of results."""
+
+
+def on_page_content(html: str, page: "Page", **_: Any) -> str:
+    """The page with tables of sentences whose cells a phone stacks, each below its heading.
+
+    On the pages of results no line breaks within an interval.
+    """
+    if page.file.src_uri.startswith("results/"):
+        html = UNBROKEN.sub("\N{NO-BREAK SPACE}", html)
     return STACKED.sub(lambda table: f'<div class="stacked">{_labelled(table[0])}</div>', html)
 
 

@@ -232,9 +232,9 @@ def _tally() -> str:
     return (
         f"**Of {count.total()} claims of papers, {count['yes'] + count[BY_INTERVAL]} come out in "
         f"these small models ({count[BY_INTERVAL]} of them by an interval alone), "
-        f"{count['partly']} in part and {count['no']} not; of those in part, {against} have a test "
-        f"against them. {count['undecided']} are undecided, and {count['example']} rest on one run "
-        "of a kind.**"
+        f"{count['partly']} in part ({against} of them with a test against them) and {count['no']} "
+        f"not. {count['undecided']} are undecided, and {count['example']} rest on one run of a "
+        "kind.**"
     )
 
 

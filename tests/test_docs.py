@@ -9,7 +9,7 @@ import tomllib
 from collections import Counter
 from importlib import import_module
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pandas as pd
@@ -272,12 +272,14 @@ def test_a_phone_stacks_tables_of_sentences_with_the_headings_of_their_columns()
     ]
     head, *body = (f"<tr>\n{row}</tr>\n" for row in cells)
     table = f"<table>\n<thead>\n{head}</thead>\n<tbody>\n{''.join(body)}</tbody>\n</table>"
-    made = hook(f"<p>x</p>{table}")
+    page = SimpleNamespace(file=SimpleNamespace(src_uri="results/x.md"))
+    made = hook(f"<p>x</p>{table}", page=page)
     assert made.startswith('<p>x</p><div class="stacked"><table>')
     assert made.count('<td data-label="claim of the paper">') == 2
     assert '<td data-label="comes out">no</td>' in made
     numbers = table.replace("claim of the paper", "method")
-    assert hook(numbers) == numbers
+    assert hook(numbers, page=page) == numbers
+    assert hook("0.1 ± 0.2, 3 [−0.4, 0.5]", page=page) == "0.1 ±\xa00.2, 3 [−0.4,\xa00.5]"
 
 
 def test_findings_stand_on_the_intervals_of_the_pages() -> None:
@@ -303,7 +305,7 @@ def test_a_page_of_results_has_its_finding_then_the_conditions_then_tables(path:
     finding = blocks[1]
     assert finding.startswith("**")
     assert finding.endswith(".**")
-    sentences = re.split(r"(?<=[.:])\s+(?=[A-Z])", re.sub(r"\bet al\.", "et al", finding))
+    sentences = re.split(r"(?<=[.:])\s+(?=\[?[A-Z])", re.sub(r"\bet al\.", "et al", finding))
     assert len(sentences) <= 2
     assert re.search(r"\d", finding)
     before, setup, after = text.partition("\n## Setup\n")
