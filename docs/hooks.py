@@ -47,17 +47,21 @@ STACKED = re.compile(
 """Tables of sentences: claims, questions, and settings beside those of a paper."""
 
 
-UNBROKEN = re.compile(r"(?<=±) (?=\d)|(?<=\d,) (?=[−+]?[\d.]+\])")
-"""Spaces within an interval or before a deviation on the pages of results."""
+UNBROKEN = re.compile(r"(?<=±) (?=\d)|(?<=\d,) (?=[−+]?[\d.]+\])|(?<=\d to) (?=[−\d.]+\))")
+"""Spaces within an interval, or before a deviation or the end of a range."""
+
+
+PICTURE = re.compile(r'<img alt="[^"]*" src="([^"]+)" />')
 
 
 def on_page_content(html: str, page: "Page", **_: Any) -> str:
     """The page with tables of sentences whose cells a phone stacks, each below its heading.
 
-    On the pages of results no line breaks within an interval.
+    On the pages of results no line breaks within an interval, and a picture leads to its full size.
     """
     if page.file.src_uri.startswith("results/"):
         html = UNBROKEN.sub("\N{NO-BREAK SPACE}", html)
+        html = PICTURE.sub(r'<a href="\1">\g<0></a>', html)
     return STACKED.sub(lambda table: f'<div class="stacked">{_labelled(table[0])}</div>', html)
 
 

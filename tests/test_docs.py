@@ -279,7 +279,12 @@ def test_a_phone_stacks_tables_of_sentences_with_the_headings_of_their_columns()
     assert '<td data-label="comes out">no</td>' in made
     numbers = table.replace("claim of the paper", "method")
     assert hook(numbers, page=page) == numbers
-    assert hook("0.1 ± 0.2, 3 [−0.4, 0.5]", page=page) == "0.1 ±\xa00.2, 3 [−0.4,\xa00.5]"
+    numbers = "0.1 ± 0.2, 3 [−0.4, 0.5] (0.1 to 2)"
+    assert hook(numbers, page=page).split(" ") == [
+        *("0.1", "±\xa00.2,", "3", "[−0.4,\xa00.5]", "(0.1", "to\xa02)")
+    ]
+    picture = '<img alt="rows" src="../x.svg" />'
+    assert hook(picture, page=page) == f'<a href="../x.svg">{picture}</a>'
 
 
 def test_findings_stand_on_the_intervals_of_the_pages() -> None:
