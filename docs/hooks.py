@@ -47,7 +47,7 @@ STACKED = re.compile(
 """Tables of sentences: claims, questions, and settings beside those of a paper."""
 
 
-UNBROKEN = re.compile(r"(?<=±) (?=\d)|(?<=\d,) (?=[−+]?[\d.]+\])|(?<=\d to) (?=[−\d.]+\))")
+UNBROKEN = re.compile(r"(?<=±) (?=\d)|(?<=\d,) (?=[−+-]?[\d.]+\])|(?<=\d to) (?=[−\d.]+\))")
 """Spaces within an interval, or before a deviation or the end of a range."""
 
 
