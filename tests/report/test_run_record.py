@@ -8,7 +8,7 @@ from dislab.errors import InputError
 from dislab.metrics import MIG
 from dislab.metrics.score_table import blind_spot
 from dislab.plugins import available
-from dislab.report.figures import part_figures
+from dislab.report.figures import curves_figure, part_figures
 from dislab.report.run_record import Table, facts_of, read_run
 from dislab.report.verdict import verdict
 
@@ -130,6 +130,42 @@ def test_a_damaged_record_of_scores_is_named(field: str, value: object, tmp_path
     folder = write_run(tmp_path / "run", scores={"test": {"scores": {"mig": 0.5}, field: value}})
     with pytest.raises(InputError, match=rf"scores\.json, test, is damaged: {field} is"):
         read_run(folder)
+
+
+TERMS = {
+    "loss": (900.7, 500.6),
+    "objective": (900, 500),
+    "reconstruction": (800, 450),
+    "kl/kl": (100, 50),
+    "tc/discriminator_accuracy": (0.5, 0.6),
+    "dip/diagonal": (3, 2),
+}
+
+
+def test_curves_have_their_unit_and_none_repeats_the_loss(tmp_path: Path) -> None:
+    folder = write_run(tmp_path / "run")
+    rows = [
+        {"step": str(step)} | {f"train/{name}": str(ends[step]) for name, ends in TERMS.items()}
+        for step in (0, 1)
+    ]
+    lines = [",".join(rows[0]), *(",".join(row.values()) for row in rows), ""]
+    (folder / "metrics.csv").write_text("\n".join(lines))
+    names = ["loss", "reconstruction", "dip diagonal", "kl", "tc discriminator accuracy"]
+    assert [one.name for one in read_run(folder).curves] == names
+    figure = curves_figure(rows)
+    assert figure is not None
+    units = {axes.get_title(loc="left"): axes.get_ylabel() for axes in figure.axes if axes.axison}
+    assert units == {
+        **dict.fromkeys(("loss", "reconstruction", "kl"), "nats per image"),
+        "tc discriminator accuracy": "share",
+        "dip diagonal": "",
+    }
+    asked = curves_figure(rows, ["objective"])  # by name, it is drawn
+    assert asked is not None
+    assert asked.axes[0].get_ylabel() == "nats per image"
+    alone = curves_figure([{"step": "0", "train/loss": "2"}, {"step": "1", "train/loss": "1"}])
+    assert alone is not None
+    assert alone.axes[0].get_ylabel() == ""  # nothing says what the loss is made of
 
 
 def test_a_folder_that_is_no_run_is_refused(tmp_path: Path) -> None:

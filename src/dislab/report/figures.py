@@ -2,6 +2,7 @@
 
 import base64
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
@@ -37,6 +38,16 @@ QUALITY: Final = 85
 LARGEST: Final = 400_000
 """Bytes above which a picture of the run folder is stored as JPEG."""
 
+_REPEATS: Final = 0.01
+"""Largest distance, as a share of the range of the loss, at which a curve counts as the same."""
+_PER_IMAGE: Final = "nats per image"
+_UNITS: Final = (
+    (r"discriminator_accuracy", "share"),
+    (r"(\w+_)?kl|capacity|tc|total_correlation|index_code_mi|discriminator_loss", _PER_IMAGE),
+    (r"grounding|categorical|continuous|reconstruction", _PER_IMAGE),
+)
+"""Units by the last word of a term; others are weights, or penalties without a unit."""
+
 _OF_IMPORTANCE: Final = (
     "the larger a square in its row, the more the latent helps to predict the factor"
 )
@@ -53,21 +64,16 @@ def curves_figure(
 
     Args:
         rows: The rows of `metrics.csv`.
-        terms: Terms to show, in this order; the first nine unless given.
+        terms: Terms to show, in this order; the first nine of `main_terms` unless given.
         width: Total width in inches; by the number of panels unless given.
     """
     curves = {
         f"{stage}/{term}": curve
-        for term in loss_terms(rows)
+        for term in (main_terms(rows)[:MOST_PANELS] if terms is None else terms)
         for stage in STAGES
         if (curve := _curve(rows, f"{stage}/{term}")) is not None
     }
-    changing = [
-        name for name in loss_terms(rows) if any(f"{stage}/{name}" in curves for stage in STAGES)
-    ]
-    plotted = (
-        changing[:MOST_PANELS] if terms is None else [name for name in terms if name in changing]
-    )
+    plotted = list(dict.fromkeys(name.partition("/")[2] for name in curves))
     if not plotted:
         return None
     across = min(_ACROSS if width is None else max(1, int(width / _PANEL)), len(plotted))
@@ -82,6 +88,7 @@ def curves_figure(
                 axes.plot(*curve, color=colour, linewidth=1.0, marker=marker, label=stage)
         size = 9 if width is None else 7
         axes.set_title(term_name(term), fontsize=size, loc="left", parse_math=False)
+        axes.set_ylabel(_unit(term, rows), fontsize=7)
         axes.tick_params(labelsize=7)
         axes.grid(alpha=0.3, linewidth=0.5)
     for idle in panels[len(plotted) :]:
@@ -101,6 +108,39 @@ def loss_terms(rows: Sequence[Mapping[str, str]]) -> list[str]:
         name.partition("/")[2] for row in rows for name in row if name.partition("/")[0] in STAGES
     }
     return sorted(names, key=lambda name: (name != "loss", name.count("/"), name))
+
+
+def main_terms(rows: Sequence[Mapping[str, str]]) -> list[str]:
+    """Terms that changed in training, without those whose curve looks like that of the loss.
+
+    Args:
+        rows: The rows of `metrics.csv`.
+    """
+    return [
+        term
+        for term in loss_terms(rows)
+        if any(_curve(rows, f"{stage}/{term}") is not None for stage in STAGES)
+        and (term == "loss" or not _is_loss(rows, term))
+    ]
+
+
+def _is_loss(rows: Sequence[Mapping[str, str]], term: str) -> bool:
+    """Whether the curve of a term cannot be told from that of the loss."""
+    curve, loss = (_curve(rows, f"train/{name}") for name in (term, "loss"))
+    if curve is None or loss is None or curve.shape != loss.shape:
+        return False
+    return bool(np.abs(curve - loss).max() <= _REPEATS * np.ptp(loss[1]))
+
+
+def _unit(term: str, rows: Sequence[Mapping[str, str]]) -> str:
+    """Unit of a term of the loss; empty if it has none, or is not known.
+
+    The loss and the objective are in nats if they contain a reconstruction, which always is.
+    """
+    if term in ("loss", "objective"):
+        return _PER_IMAGE if "reconstruction" in loss_terms(rows) else ""
+    name = term.rpartition("/")[2]
+    return next((unit for pattern, unit in _UNITS if re.fullmatch(pattern, name)), "")
 
 
 def _curve(rows: Sequence[Mapping[str, str]], name: str) -> npt.NDArray[np.float64] | None:

@@ -17,7 +17,7 @@ from dislab.report.figures import (
     MOST_PANELS,
     curves_figure,
     drawing,
-    loss_terms,
+    main_terms,
     part_figures,
     picture,
     scored_factors,
@@ -421,7 +421,7 @@ def _skipped(scored: Mapping[str, Any]) -> list[str]:
 def _curves(folder: Path) -> Iterator[PagePicture]:
     """Curves of the terms of the loss, one picture per term."""
     rows = read_curves(folder / CURVES).rows
-    figures = ((term, curves_figure(rows, [term], COLUMN)) for term in loss_terms(rows))
+    figures = ((term, curves_figure(rows, [term], COLUMN)) for term in main_terms(rows))
     for term, figure in islice(((t, f) for t, f in figures if f is not None), MOST_PANELS):
         yield PagePicture(term_name(term), drawing(figure), "over the steps of training")
 
