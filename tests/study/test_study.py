@@ -13,10 +13,11 @@ import pytest
 from tests.study.conftest import made_up, planned, scored
 
 from dislab.errors import InputError
+from dislab.storage import duration
 from dislab.study.results import Done, Failed, StudyFolder
 from dislab.study.schedule import PLAN, Schedule, read_schedule
 from dislab.study.statistics import udr
-from dislab.study.status import duration, lines
+from dislab.study.status import lines
 from dislab.study.study import Study, StudyWarning
 from dislab.study.tables import table_bytes, write_table
 

@@ -4,10 +4,12 @@ import math
 import shutil
 import sys
 import time
+from datetime import UTC, datetime
 from textwrap import fill
 from typing import Any, Final, Literal, final, get_args
 
 import lightning.pytorch as pl
+import torch
 from lightning.pytorch.utilities import rank_zero_info
 from tqdm import tqdm
 
@@ -17,6 +19,7 @@ from dislab.base.trainer_counters import logs_now
 from dislab.callbacks._trainer import is_rehearsal, run_folder
 from dislab.functional.checks import check_choice, check_count
 from dislab.runs.curves import term_name
+from dislab.runs.records import processor
 from dislab.storage import WIDTH, text_table
 
 Show = Literal["auto", "bar", "lines", "nothing"]
@@ -40,6 +43,8 @@ class Progress(pl.Callback):
     The loss is that of the latest row of the log, so that no step waits for the device; the
     remaining time is estimated from the mean rate of this process, including validations.
 
+    Checkpoints get date, seconds and hardware of training, which the page of the run shows.
+
     Args:
         show: `bar`, `lines` or `nothing`; `auto` is a bar on a terminal, and lines elsewhere.
         steps: Minimum number of optimiser steps between two lines; null for a hundredth of the run,
@@ -61,7 +66,9 @@ class Progress(pl.Callback):
         self.method = ""
         """Name of the method; set by the command."""
         self._bar: tqdm[Any] | None = None
-        self._began = 0.0
+        self._began: float | None = None
+        self._before = 0.0
+        self._hardware = ""
         self._first = self._last = 0
         self._total: int | None = None
         self._loss = ""
@@ -71,6 +78,7 @@ class Progress(pl.Callback):
         folder = None if is_rehearsal(trainer) else run_folder(trainer)  # every process asks
         self._first = self._last = trainer.global_step
         self._began, self._total, self._loss = time.monotonic(), _total(trainer), ""
+        self._hardware = _hardware(trainer)
         display = self._display(trainer)
         if display == "nothing":
             return
@@ -104,10 +112,24 @@ class Progress(pl.Callback):
             self._last = step
             rank_zero_info(self._line(step, _loss(trainer) if logs else "", trainer))
 
+    def state_dict(self) -> dict[str, Any]:
+        """Date, seconds of training with those before a resume, and hardware."""
+        if self._began is None:
+            return {}
+        return {
+            "date": f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
+            "seconds": round(self._before + self._seconds(), 1),
+            "hardware": self._hardware,
+        }
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Takes the seconds of training before a resume."""
+        self._before = state_dict.get("seconds", 0.0)
+
     def on_train_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Closes the bar, and prints the training time."""
         self._close()
-        steps, seconds = trainer.global_step - self._first, time.monotonic() - self._began
+        steps, seconds = trainer.global_step - self._first, self._seconds()
         if self._display(trainer) != "nothing" and steps:
             rank_zero_info(
                 f"Trained {steps:,} steps in "
@@ -173,6 +195,10 @@ class Progress(pl.Callback):
             return "bar" if sys.stderr.isatty() else "lines"
         return self.show
 
+    def _seconds(self) -> float:
+        """Seconds that this process has trained."""
+        return 0.0 if self._began is None else time.monotonic() - self._began
+
     def _every(self, trainer: pl.Trainer) -> int:
         """Interval between lines, in steps."""
         if self.steps is not None:
@@ -181,7 +207,7 @@ class Progress(pl.Callback):
 
     def _line(self, step: int, loss: str, trainer: pl.Trainer) -> str:
         """A line of progress."""
-        done, seconds = step - self._first, time.monotonic() - self._began
+        done, seconds = step - self._first, self._seconds()
         parts = [f"step {step:,}" + ("" if self._total is None else f" of {self._total:,}")]
         parts += [f"loss {loss}"] if loss else []
         parts.append(_rate(done, seconds))
@@ -259,6 +285,15 @@ def _headline(
         "device": f"{several}{device}, precision {trainer.precision}",
         "steps": "" if total is None else f"{first:,} to {total:,}",
     }
+
+
+def _hardware(trainer: pl.Trainer) -> str:
+    """Name and number of the devices of training: graphics cards, or the processor."""
+    device, count = trainer.strategy.root_device, trainer.world_size
+    if device.type != "cuda":
+        return processor()
+    name = torch.cuda.get_device_name(device)
+    return f"{count} × {name}" if count > 1 else name
 
 
 def _method(module: pl.LightningModule, name: str) -> str:

@@ -21,7 +21,7 @@ from dislab.cli.tables import (
 )
 from dislab.errors import InputError, suggestion
 from dislab.functional.checks import check_choice
-from dislab.storage import WIDTH, atomic, check_output
+from dislab.storage import WIDTH, atomic, check_output, duration
 from dislab.study.claims import STALE
 from dislab.study.comparison import flat_settings
 from dislab.study.resolving import Resolver, make_schedule
@@ -35,7 +35,7 @@ from dislab.study.schedule import (
     study_file_of,
 )
 from dislab.study.search import search_lines, write_schedule
-from dislab.study.status import Progress, duration, estimate, lines, training_steps, versions_of
+from dislab.study.status import Progress, estimate, lines, training_steps, versions_of
 from dislab.study.study import STUDIES, Study, folder_of
 from dislab.study.study_file import StudyFile, read_study_file
 from dislab.study.tables import PICTURES, table_bytes

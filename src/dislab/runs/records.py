@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import platform
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -119,6 +120,17 @@ def mapping_in(record: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     """
     value = record.get(name)
     return value if isinstance(value, Mapping) else {}
+
+
+def processor() -> str:
+    """The processor's name and how many there are, where the system says so."""
+    info = Path("/proc/cpuinfo")
+    names = [
+        line.partition(":")[2].strip()
+        for line in (info.read_text().splitlines() if info.exists() else [])
+        if line.startswith("model name")
+    ]
+    return f"{names[0]} × {len(names)}" if names else platform.processor()
 
 
 def origin(model: Objective, data: DataModule, checkpoint: str | Path | None) -> Record:

@@ -339,6 +339,23 @@ def markdown_text(text: object) -> str:
     return line
 
 
+def duration(seconds: float) -> str:
+    """A time in seconds, in its two largest units.
+
+    >>> duration(3725.0)
+    '1 h 2 min'
+    """
+    rounded = round(seconds)
+    if rounded < 120:
+        return f"{rounded} s"
+    minutes, hours = rounded // 60, rounded // 3600
+    if minutes < 60:
+        return f"{minutes} min"
+    if hours < 48:
+        return f"{hours} h {minutes % 60} min"
+    return f"{hours // 24} d {hours % 24} h"
+
+
 def text_table(
     rows: Iterable[Sequence[str]], *, numbers: bool = False, above: Sequence[str] = ()
 ) -> list[str]:

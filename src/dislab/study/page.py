@@ -19,13 +19,13 @@ from dislab.report.figures import drawing
 from dislab.report.run_record import PagePicture, Table
 from dislab.runs import CONFIG
 from dislab.runs.published import is_published, published, without_paths
-from dislab.storage import atomic
+from dislab.storage import atomic, duration
 from dislab.study.comparison import flat_settings
 from dislab.study.headline import headline_measures, headline_table, verdict, without_latents
 from dislab.study.results import STUDY
 from dislab.study.schedule import read_schedule, study_file_of
 from dislab.study.statistics.text import texts
-from dislab.study.status import RunStatus, duration, mixed_versions, versions_of
+from dislab.study.status import RunStatus, mixed_versions, versions_of
 from dislab.study.study import Study, StudyWarning
 from dislab.study.summary import (
     LEVEL,

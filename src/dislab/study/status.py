@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tqdm import tqdm
 
+from dislab.storage import duration
 from dislab.study.results import Done, Failed, State
 from dislab.study.schedule import Schedule, ScheduledRun
 from dislab.study.stages import FIRST
@@ -117,23 +118,6 @@ def lines(status: Status) -> Iterator[str]:
     for run in status.runs:
         for stage, failed in run.failed.items():
             yield f"{run.run.id}: {stage} failed ({failed.kind}): {failed.message[:300]}"
-
-
-def duration(seconds: float) -> str:
-    """A time in seconds, in its two largest units.
-
-    >>> duration(3725.0)
-    '1 h 2 min'
-    """
-    rounded = round(seconds)
-    if rounded < 120:
-        return f"{rounded} s"
-    minutes, hours = rounded // 60, rounded // 3600
-    if minutes < 60:
-        return f"{minutes} min"
-    if hours < 48:
-        return f"{hours} h {minutes % 60} min"
-    return f"{hours // 24} d {hours % 24} h"
 
 
 def training_steps(config: Mapping[str, Any]) -> int | None:

@@ -10,7 +10,7 @@ from typing import Final, Literal, NamedTuple, Protocol, cast, runtime_checkable
 
 from dislab.errors import InputError, TrainingError
 from dislab.naming.classes import method_of
-from dislab.storage import atomic, check_inside
+from dislab.storage import atomic, check_inside, duration
 from dislab.study.claims import BEAT, STALE, Claim, Claims
 from dislab.study.results import (
     LOG,
@@ -26,7 +26,6 @@ from dislab.study.schedule import Schedule, ScheduledRun, read_schedule
 from dislab.study.search import SEARCH, Searcher
 from dislab.study.stages import FIRST, load_stage
 from dislab.study.stages.train import SETTINGS, has_checkpoint
-from dislab.study.status import duration
 from dislab.yaml_files import yaml_text
 
 Outcome = Literal[
