@@ -2,6 +2,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from tests.report.cases import SCORED, SETTINGS, write_run
 
 from dislab.errors import InputError
@@ -42,6 +43,12 @@ def test_facts_scores_and_transfer_of_a_run(tmp_path: Path) -> None:
         "MIG": blind_spot("mig"),
         "Active units (KL above 0.01 nats)": blind_spot("active_units"),
     }
+    assert found.reading == [
+        "Chance: the scores of codes that tell nothing, such as those of other images.",
+        "Untrained: mean ± standard deviation of models with fresh weights.",
+        "KL: Kullback–Leibler divergence of the posterior from the prior; "
+        "MIG: mutual information gap.",
+    ]
     assert found.verdict == "1 of 2 factors has a latent of its own: y in z0; x is in none."
     assert found.bounds is None
     assert found.transfer is not None
@@ -58,14 +65,29 @@ def test_a_data_set_is_called_a_part_and_a_look_alike_and_has_changed_settings()
         "class_path": "dislab.datasets.GaussianBlob",
         "init_args": {"sigma": 4.0, "places": 8},
     }
-    arguments: dict[str, Any] = {"dataset": dataset, "include": {"posX": 1}}
+    states = {"posX": {"min": 0.2, "max": 0.5}, "posY": [0, 1], "hue": 1, "size": list(range(9))}
+    arguments: dict[str, Any] = {"dataset": dataset, "include": states, "resize": 32}
     data = {"class_path": "SingleData", "init_args": arguments}
     source = {"provenance": {"source": "rendered look-alike"}}
     facts = facts_of({"data": data}, {"data": source})
     assert facts["data set"] == "a part of GaussianBlob (places 8), rendered look-alike"
+    assert facts["included"] == "posX min 0.2 and max 0.5, posY 0 or 1, hue 1, size 9 values"
+    assert facts["resized to"] == "32×32 pixels"
     dataset["class_path"] = "gone.Blob"  # of a package that is not installed
     arguments.pop("include")
     assert facts_of({"data": data}, {})["data set"] == "Blob (sigma 4.0, places 8)"
+
+
+def test_a_run_says_when_how_long_and_on_what_it_was_trained(tmp_path: Path) -> None:
+    folder = write_run(tmp_path / "run")
+    (folder / "checkpoints").mkdir()
+    trained = {"date": "2026-11-28 09:39 UTC", "seconds": 3725.0, "hardware": "a card"}
+    stored = {"state_dict": {}, "global_step": 4, "pytorch-lightning_version": "2.6.0"}
+    stored["callbacks"] = {"Progress": trained}
+    torch.save(stored, folder / "checkpoints" / "last.ckpt")
+    facts = read_run(folder).facts
+    assert facts["trained"] == trained["date"]
+    assert (facts["training time"], facts["hardware"]) == ("1 h 2 min", "a card")
 
 
 @pytest.mark.parametrize(

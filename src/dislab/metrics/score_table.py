@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache, partial
 from types import MappingProxyType
 from typing import Any, Final
@@ -48,6 +48,21 @@ _WORD: Final = re.compile(rf"(?<![a-z0-9])({'|'.join(_WORDS)})(?![a-z0-9])")
 _COUNT: Final = re.compile(r"(?:^|[._/])(?:active_units|num_active|informative)$")
 """Matches names of scores that count latents."""
 _ACRONYM: Final = re.compile(r"[A-Z]{2,}(?![a-z])")
+
+_ABBREVIATED: Final = {
+    "DCI": "disentanglement, completeness, informativeness",
+    "DCIES": "DCI with explicitness and size",
+    "ELBO": "evidence lower bound",
+    "IRS": "interventional robustness score",
+    "JEMMIG": "joint entropy minus mutual information gap",
+    "KL": "Kullback–Leibler divergence of the posterior from the prior",
+    "MCC": "mean correlation coefficient",
+    "MIG": "mutual information gap",
+    "OMES": "overlap and multiple encodings score",
+    "RDC": "randomised dependence coefficient",
+    "SAP": "separated attribute predictability",
+    "UDR": "unsupervised disentanglement ranking",
+}
 
 _FEW: Final = 250
 """Number of images below which scores are called rough."""
@@ -223,6 +238,19 @@ def label(name: str) -> str:
     words = [_acronyms().get(word, word) for word in re.split(r"[_/]", named) if word]
     text = " ".join(words) + (f" ({_FORMS[form[1]]})" if form else "")
     return text if text.startswith("β") else text[:1].upper() + text[1:]
+
+
+def abbreviations(labels: Iterable[str]) -> str:
+    """The abbreviations in names of scores, written out; empty if there are none.
+
+    Args:
+        labels: Names in words, as `label` returns them.
+
+    >>> abbreviations(["MIG", "DCI disentanglement", "MIG (unweighted)"])
+    'DCI: disentanglement, completeness, informativeness; MIG: mutual information gap'
+    """
+    words = set(re.findall(r"\w+", " ".join(labels)))
+    return "; ".join(f"{word}: {text}" for word, text in _ABBREVIATED.items() if word in words)
 
 
 def title(name: str) -> str:

@@ -86,7 +86,7 @@ def curves_figure(
             if (curve := curves.get(f"{stage}/{term}")) is not None:
                 marker = "." if len(curve[0]) <= _MARKED else None
                 axes.plot(*curve, color=colour, linewidth=1.0, marker=marker, label=stage)
-        size = 9 if width is None else 7
+        size = 9 if width is None else 8
         axes.set_title(term_name(term), fontsize=size, loc="left", parse_math=False)
         axes.set_ylabel(_unit(term, rows), fontsize=7)
         axes.tick_params(labelsize=7)
@@ -99,7 +99,9 @@ def curves_figure(
 
 
 def loss_terms(rows: Sequence[Mapping[str, str]]) -> list[str]:
-    """Terms logged in training, the total loss first.
+    """Terms logged in training: the loss, those of the objective, those of each part.
+
+    The term with the name of its part, such as `kl/kl`, is the first one of the part.
 
     Args:
         rows: The rows of `metrics.csv`.
@@ -107,7 +109,12 @@ def loss_terms(rows: Sequence[Mapping[str, str]]) -> list[str]:
     names = {
         name.partition("/")[2] for row in rows for name in row if name.partition("/")[0] in STAGES
     }
-    return sorted(names, key=lambda name: (name != "loss", name.count("/"), name))
+
+    def order(name: str) -> tuple[bool, int, str, bool, str]:
+        part, _, term = name.partition("/")
+        return name != "loss", name.count("/"), part, term != part, term
+
+    return sorted(names, key=order)
 
 
 def main_terms(rows: Sequence[Mapping[str, str]]) -> list[str]:

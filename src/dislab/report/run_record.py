@@ -10,7 +10,15 @@ from typing import Any, Final, NamedTuple
 
 from dislab.base import Dataset
 from dislab.errors import InputError
-from dislab.metrics.score_table import blind_spot, is_detail, label, likelihood, score_rows
+from dislab.metrics.score_table import (
+    abbreviations,
+    blind_spot,
+    is_detail,
+    label,
+    likelihood,
+    score_rows,
+    title,
+)
 from dislab.naming.classes import class_name, find_object, method_of
 from dislab.report.figures import (
     COLUMN,
@@ -24,10 +32,11 @@ from dislab.report.figures import (
 )
 from dislab.report.literature import literature
 from dislab.report.verdict import EXPLAINED, owners_in, verdict
-from dislab.runs import SCORES, read_scores
+from dislab.runs import SCORES, checkpoint_of, read_checkpoint, read_scores
 from dislab.runs.curves import CURVES, read_curves, term_name
 from dislab.runs.published import published, without_paths
 from dislab.runs.records import mapping_in
+from dislab.storage import duration
 from dislab.yaml_files import read_config, yaml_text
 
 TRAVERSALS: Final = "traversals"
@@ -60,6 +69,8 @@ _COLUMNS: Final = {
 }
 """Column headings by the suffix of a transfer score's name."""
 
+_FEW: Final = 8
+"""Maximum number of values of a factor that are listed."""
 _SPLITS: Final = ("train", "validation", "test")
 _PER_FACTOR: Final = "_per_factor"
 _PHONE: Final = 44
@@ -104,6 +115,7 @@ class RunRecord(NamedTuple):
         owners: Latents by the factor whose own they are; None if that was not scored.
         headline: The main scores by name, each with the levels beside it, which may be empty.
         scores: The table of scores; None for a run that was not scored.
+        reading: Sentences on the good end, the columns and the abbreviations of the scores.
         bounds: The table of likelihoods, with a column for each split; None if there are none.
         blind: What each score cannot see, with the names of the scores.
         transfer: The table of transfer errors, if any.
@@ -123,6 +135,7 @@ class RunRecord(NamedTuple):
     owners: dict[str, int] | None
     headline: dict[str, tuple[str, str]]
     scores: Table | None
+    reading: list[str]
     bounds: Table | None
     blind: dict[str, str]
     transfer: Table | None
@@ -152,11 +165,12 @@ def read_run(folder: Path, draw: bool = True) -> RunRecord:
     transfer, owners = _first(records, _OF_TRANSFER), owners_in(scored)
     return RunRecord(
         f"{settings.get('name') or 'run'}/{folder.resolve().name}",
-        facts_of(settings, scored),
+        facts_of(settings, scored) | _training(folder),
         verdict(scored),
         None if owners is None else {f: z for f, z in owners.items() if z is not None},
         _headline(scored),
         _scores(scored, are_details=False),
+        list(_reading(scored)),
         _bounds(mapping_in(scored, "scores")),
         _blind(mapping_in(scored, "scores")),
         _transfer(transfer["scores"]) if transfer.get("scores") else None,
@@ -207,6 +221,7 @@ def facts_of(settings: Mapping[str, Any], scored: Mapping[str, Any]) -> dict[str
     arguments = mapping_in(mapping_in(settings, "model"), "init_args")
     data, objective = mapping_in(settings, "data"), class_name(settings.get("model"))
     steps = mapping_in(scored, "checkpoint").get("steps")
+    size = mapping_in(data, "init_args").get("resize")
     facts = {
         "method": method_of(settings),
         "objective": "" if method_of(settings) == objective else objective,
@@ -218,10 +233,27 @@ def facts_of(settings: Mapping[str, Any], scored: Mapping[str, Any]) -> dict[str
         "latents": _text(arguments.get("latent_dim")),
         "likelihood": _text(arguments.get("likelihood")),
         "data set": _dataset_of(mapping_in(data, "init_args"), mapping_in(scored, "data")),
+        "included": _included(mapping_in(mapping_in(data, "init_args"), "include")),
+        "resized to": f"{size}×{size} pixels" if size else "",
         "supervision": class_name(data),
         "steps": f"{steps:,}" if isinstance(steps, int) else "",
         "scored on": _images_of(mapping_in(scored, "draw")) if _headline(scored) else "",
         "seed": _text(settings.get("seed_everything")),
+    }
+    return {name: fact for name, fact in facts.items() if fact}
+
+
+def _training(folder: Path) -> dict[str, str]:
+    """When, how long and on what a run was trained, as its last checkpoint has it."""
+    stored: Mapping[str, Any] = {}
+    with suppress(InputError):  # no checkpoint, or one that cannot be read
+        stored = read_checkpoint(checkpoint_of(folder, "last"))
+    state = mapping_in(mapping_in(stored, "callbacks"), "Progress")
+    seconds = state.get("seconds")
+    facts = {
+        "trained": _text(state.get("date")),
+        "training time": duration(seconds) if isinstance(seconds, int | float) else "",
+        "hardware": _text(state.get("hardware")),
     }
     return {name: fact for name, fact in facts.items() if fact}
 
@@ -254,6 +286,20 @@ def _dataset_of(arguments: Mapping[str, Any], recorded: Mapping[str, Any]) -> st
     source = str(mapping_in(recorded, "provenance").get("source"))
     part = "a part of " if text and arguments.get("include") else ""
     return f"{part}{text}{f', {source}' if 'look-alike' in source else ''}"
+
+
+def _included(states: Mapping[str, Any]) -> str:
+    """The values of factors that a part of a data set has, as in `shape cube, hue max 0.5`."""
+    return ", ".join(f"{factor} {_values(values)}" for factor, values in states.items())
+
+
+def _values(values: Any) -> str:
+    """Values of a factor, or conditions on them, in a few words."""
+    if isinstance(values, Mapping):
+        return " and ".join(f"{name} {value}" for name, value in values.items())
+    if isinstance(values, list):
+        return " or ".join(map(str, values)) if len(values) <= _FEW else f"{len(values)} values"
+    return str(values)
 
 
 def _without_defaults(dataset: Any) -> Any:
@@ -339,6 +385,25 @@ def _scores(scored: Mapping[str, Any], are_details: bool) -> Table | None:
     rows = [[label(name), *cells] for name, *cells in rows]
     families = list(dict.fromkeys(row[0].partition(" ")[0] for row in rows))
     return Table(heads, sorted(rows, key=lambda row: families.index(row[0].partition(" ")[0])))
+
+
+def _reading(scored: Mapping[str, Any]) -> Iterator[str]:
+    """How to read the table of scores: the best value, the columns, and the abbreviations."""
+    scores, metrics = mapping_in(scored, "scores"), _mappings(mapping_in(scored, "metrics"))
+    ends = {True: "Higher is better", False: "Lower is better"}
+    for is_high, sentence in ends.items():
+        names = [title(n) for n, of in metrics.items() if of.get("higher_is_better") is is_high]
+        if names:
+            yield f"{sentence}: {', '.join(names)}."
+    if mapping_in(scored, "chance"):
+        text = "Chance: the scores of codes that tell nothing, such as those of other images"
+        yield f"{text}{'; of DCI, if the most frequent value is predicted' * ('dci' in metrics)}."
+    if spreads := mapping_in(mapping_in(scored, "untrained"), "scores"):
+        count = max((len(of.get("values", ())) for of in _mappings(spreads).values()), default=0)
+        models = f"{count} models" if count else "models"
+        yield f"Untrained: mean ± standard deviation of {models} with fresh weights."
+    if text := abbreviations(map(label, scores)):
+        yield f"{text}."
 
 
 def _bounds(scores: Mapping[str, Any]) -> Table | None:
