@@ -61,14 +61,15 @@ def test_main_scores_come_first_and_bounds_never() -> None:
             r"\(.* 8 seeds; supported for this score alone, p 0\.0078\)\.$",
         ),
         (3, 8, 0.3, r"strength: m2 is 0\.600 above m0, the largest of 3 differences .*; supported"),
-        (2, 3, 0.3, r"3 seeds; by the interval alone: so few seeds allow no p below 0\.05\)"),
+        (2, 3, 0.3, r"3 seeds; by the interval alone: 3 seeds allow no p below 0\.25\)"),
         (2, 3, 0.0, "3 seeds; not supported: too few seeds"),
         (2, 6, 0.3, r"6 seeds; supported for this score alone, p 0\.031"),
         (
             3,
             6,
             0.3,
-            r"6 seeds; by the interval alone, not corrected for 3 differences: so few .* 0\.05\)",
+            r"6 seeds; by the interval alone, not corrected for 3 differences: "
+            r"6 seeds allow no corrected p below 0\.094\)",
         ),
         (2, 1, 0.3, r"above m0 \(one seed: no interval; not supported: too few seeds\)\.$"),
         (2, 2, 0.3, r"above m0 \(two seeds: no interval; not supported: too few seeds\)\.$"),

@@ -12,6 +12,7 @@ from tests.report.test_page import within
 from tests.study.conftest import planned, scored
 
 from dislab.errors import InputError
+from dislab.metrics.score_table import blind_spot
 from dislab.report import ReportedRun
 from dislab.study import Study
 from dislab.study.page import study_page_of, write_study_page
@@ -67,6 +68,33 @@ def test_every_run_is_a_row_with_its_settings_and_scores(make: Make, tmp_path: P
         found["settings"] == [{"optimizer": "1"}] * 2 + [{"optimizer": "2"}] * 2
     )  # axes stand in rows
     assert ["train", "90 s"] in found["runs"][0]["facts"]
+
+
+def test_the_first_sentence_names_the_data_as_the_pages_of_runs_do_and_the_ends_of_an_axis(
+    make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "base: [base.yaml]\naxes: {beta: [4, 1, 2, 3, 5, 6, 7, 8.5, 9]}\nseeds: 1\n"
+    study = make(text, mig=[0.1 * number for number in range(9)])
+    names = {"data set": "a part of Blob, rendered look-alike"}
+    monkeypatch.setattr("dislab.study.page.facts_of", lambda settings, scored: names)
+    page = study_page_of(study, tmp_path)
+    first = "9 runs on a part of Blob, rendered look-alike; beta: 1 to 9 (9 values); 1 seed"
+    assert f'<p class="summary">{first}</p>' in page
+    several = iter("abcdefghi")
+    monkeypatch.setattr(
+        "dislab.study.page.facts_of", lambda settings, scored: {"data set": next(several)}
+    )
+    assert '<p class="summary">9 runs; beta: 1 to 9' in study_page_of(study, tmp_path)
+
+
+def test_strengths_of_each_method_are_called_its_own(make: Make, tmp_path: Path) -> None:
+    own = [
+        f"{name}: {{optimizer: {name}, axes: {{strength: {values}}}}}"
+        for name, values in {"one": [1, 2, 3, 4, 5], "two": [10, 20, 30, 40]}.items()
+    ]
+    text = f"base: [base.yaml]\naxes: {{method: {{{', '.join(own)}}}}}\nseeds: 1\n"
+    page = study_page_of(make(text, mig=[0.1 * number for number in range(9)]), tmp_path)
+    assert "strength: 1 to 40 (9 values; each method has its own); 1 seed" in page
 
 
 def test_methods_are_shown_by_name_and_found_by_both(make: Make, tmp_path: Path) -> None:
@@ -189,7 +217,9 @@ def test_comparisons_without_support_are_folded(make: Make, tmp_path: Path, seed
     page = study_page_of(make(f"{text}seeds: {seeds}\n", mig=scores), tmp_path)
     folded = "<summary>Comparisons of method: no p (Holm) below 0.05 (1 row)</summary>" in page
     assert folded == (seeds == 2)
-    assert ("So few seeds allow no p (Holm) below 0.05." in page) == (seeds == 2)
+    least = "2 seeds allow no p below 0.5, and so no p (Holm) below 0.5, however"
+    assert (least in page) == (seeds == 2)
+    assert "by Holm for the family of all 1 rows" in page
 
 
 @pytest.mark.slow
@@ -237,7 +267,9 @@ def test_a_score_has_a_short_name_and_its_good_end(make: Make, tmp_path: Path) -
         write_study_page(study, tmp_path / f"{name}.html", name)
     text = (tmp_path / "mig.html").read_text()
     assert text == (tmp_path / "score.mig.html").read_text()
-    assert "The good end of each score: MIG (highest)" in text
+    assert '<p class="note">Higher is better: MIG' in text
+    assert "MIG: mutual information gap" in text
+    assert f"<dd>{blind_spot('mig')}</dd>" in text
 
 
 @pytest.mark.slow

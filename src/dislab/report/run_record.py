@@ -172,7 +172,7 @@ def read_run(folder: Path, draw: bool = True) -> RunRecord:
         _scores(scored, are_details=False),
         list(_reading(scored)),
         _bounds(mapping_in(scored, "scores")),
-        _blind(mapping_in(scored, "scores")),
+        blind_spots(mapping_in(scored, "scores")),
         _transfer(transfer["scores"]) if transfer.get("scores") else None,
         {
             title: table
@@ -418,8 +418,12 @@ def _bounds(scores: Mapping[str, Any]) -> Table | None:
     return Table(["nats per image", *splits], table) if table else None
 
 
-def _blind(scores: Mapping[str, Any]) -> dict[str, str]:
-    """Each limitation once, with the scores that it holds for."""
+def blind_spots(scores: Mapping[str, Any]) -> dict[str, str]:
+    """What scores cannot see: each limitation once, under the names of its scores in words.
+
+    Args:
+        scores: Values by name, as in `scores.json`.
+    """
     names: dict[str, list[str]] = {}
     for name in map(str, scores):
         if (sentence := blind_spot(name)) and not is_detail(name, scores):

@@ -350,7 +350,10 @@ def _sentence(row: Mapping[Any, Any], axis: str, target: str, count: int) -> str
         support = "not supported: too few seeds"
         if low > 0:  # the interval of the largest difference is not corrected for its choice
             uncorrected = f", not corrected for {count} differences" if count > 1 else ""
-            support = f"by the interval alone{uncorrected}: so few seeds allow no p below {LEVEL:g}"
+            no_p = f"no {'corrected ' if count > 1 else ''}p"
+            least = min(1.0, row["least_p"] * count)
+            support = f"by the interval alone{uncorrected}: {row['seeds']} seeds allow {no_p} "
+            support += f"below {least:.2g}"
     else:
         support = f"not supported, {p_text}"
     subject = first if axis == "method" else f"{axis} {first}"

@@ -4,7 +4,9 @@ import math
 import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
+from statistics import median
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
@@ -12,18 +14,26 @@ import numpy as np
 import pandas as pd
 
 from dislab.errors import InputError
+from dislab.metrics.score_table import abbreviations
 from dislab.report import PAGE, ReportedRun
 from dislab.report.document import EXPLORER_SCRIPTS, document
 from dislab.report.explorer import explorer_of
 from dislab.report.figures import drawing
-from dislab.report.run_record import PagePicture, Table
-from dislab.runs import CONFIG
+from dislab.report.run_record import (
+    PagePicture,
+    Table,
+    blind_spots,
+    facts_of,
+    scored_record,
+)
+from dislab.runs import CONFIG, SCORES, read_scores
 from dislab.runs.published import is_published, published, without_paths
 from dislab.storage import atomic, duration
 from dislab.study.comparison import flat_settings
 from dislab.study.headline import headline_measures, headline_table, verdict, without_latents
 from dislab.study.results import STUDY
 from dislab.study.schedule import read_schedule, study_file_of
+from dislab.study.statistics._frames import AGREEMENT
 from dislab.study.statistics.text import texts
 from dislab.study.status import RunStatus, mixed_versions, versions_of
 from dislab.study.study import Study, StudyWarning
@@ -34,6 +44,7 @@ from dislab.study.summary import (
     StudySummary,
     label,
     labels,
+    nested,
 )
 from dislab.study.summary_folder import pictures
 from dislab.yaml_files import parse_mapping, yaml_text
@@ -55,6 +66,8 @@ _MOST_COLUMNS: Final = 8
 """Number of columns above which a table is collapsed initially."""
 _MOST_SHOWN: Final = 4
 """Number of scores shown initially as columns of the table of runs."""
+_MOST_VALUES: Final = 8
+"""Number of values of an axis above which the first sentence does not list them."""
 _NOT_SHOWN: Final = ("seed_everything", "name", "report")
 """Settings left out of comparisons: equal by design, or with a column of their own."""
 _OF_SCORES: Final = ("score", "left", "right", "target", "selector")
@@ -127,7 +140,7 @@ def study_page_of(
     content = without_paths(
         {
             "title": study.schedule.name,
-            "summary": _described(study, table, shared),
+            "summary": _described(study, table, shared, _data(study, runs)),
             "headline": _headline(table),
             "verdict": "" if summary is None or study.schedule.search else _verdict(summary),
             "means": None if summary is None else _means(summary, _pages(study, folder)),
@@ -136,7 +149,9 @@ def study_page_of(
             ],
             "no_models": _no_models(reason, load),
             "sections": [] if summary is None else list(_sections(summary)),
+            "blind": {} if summary is None else _blind(summary),
             "versions": ", ".join(versions_of(runs)),
+            "times": ", ".join(_times(runs)),
             "shared": "\n".join(f"{name}: {value}" for name, value in shared.items()),
         }
     )
@@ -171,19 +186,66 @@ def _summary(study: Study, target: str | None) -> tuple[StudySummary | None, str
         return None, str(error)
 
 
-def _described(study: Study, table: pd.DataFrame, shared: Mapping[str, str]) -> str:
+def _data(study: Study, runs: Sequence[RunStatus]) -> str:
+    """The data set as the pages of the runs name it; empty if they name several."""
+    names = {}
+    for run, group in ((status.run.id, status.run.group) for status in runs):
+        folder = study.folder.run(run)
+        if group.read not in names and (folder / SCORES).is_file():
+            with suppress(InputError):  # damaged, as the page of the run says
+                records = without_paths(read_scores(folder))
+                facts = facts_of(published(group.config), scored_record(records))
+                names[group.read] = facts.get("data set", "")
+    several = set(names.values())
+    return several.pop() if len(several) == 1 else ""
+
+
+def _times(runs: Sequence[RunStatus]) -> Iterator[str]:
+    """The time of each stage in all runs and, from a second on, in the median one."""
+    seconds: dict[str, list[float]] = {}
+    for status in runs:
+        for stage, done in status.done.items():
+            seconds.setdefault(stage, []).append(done.seconds)
+    for stage, times in seconds.items():
+        each = f" ({duration(median(times))} the median run)" if median(times) >= 1 else ""
+        yield f"{stage} {duration(sum(times))}{each}"
+
+
+def _blind(summary: StudySummary) -> dict[str, str]:
+    """What the scores in the tables cannot see."""
+    names = (name.partition("score.")[2] for name in summary.measures)
+    return blind_spots(dict.fromkeys(filter(None, names), 0.0))
+
+
+def _described(study: Study, table: pd.DataFrame, shared: Mapping[str, str], data: str) -> str:
     """Sentence with the number of runs, what they share, the axes, and the number of seeds."""
     seeds = table["seed"].nunique()
-    method, data, steps = map(shared.get, ("method", "data.dataset", "trainer.max_steps"))
+    method, steps = map(shared.get, ("method", "trainer.max_steps"))
+    data = data or shared.get("data.dataset", "")
     what = f" of {method}" if method else ""
     what += f" on {data}" if data else ""
     what += f", {int(steps):,} steps" if steps and steps.isdecimal() else ""
     parts = [f"{len(table):,} run{'s' * (len(table) != 1)}{what}"]
-    for axis in study.schedule.axes:
-        values = list(dict.fromkeys(map(str, table[axis].dropna())))
-        text = ", ".join(values) if len(values) <= 8 else f"{len(values)} values"
-        parts.append(f"{label(axis)}: {text}")
+    for number, axis in enumerate(study.schedule.axes):
+        outer = [name for name in study.schedule.axes[:number] if nested(table, axis, name)]
+        parts.append(f"{label(axis)}: {_range(table, axis, outer)}")
     return "; ".join([*parts, f"{seeds} seed{'s' * (seeds != 1)}"])
+
+
+def _range(table: pd.DataFrame, axis: str, outer: Sequence[str]) -> str:
+    """The values of an axis, or how many there are and, of numbers, the ends.
+
+    `outer` holds the axes each of whose values has values of this axis of its own.
+    """
+    column = table[axis].dropna()
+    values = list(dict.fromkeys(map(str, column)))
+    if len(values) <= _MOST_VALUES:
+        return ", ".join(values)
+    numbers = pd.to_numeric(column, errors="coerce")
+    if numbers.isna().any():
+        return f"{len(values)} values"
+    own = next((f"; each {label(other)} has its own" for other in outer), "")
+    return f"{numbers.min():g} to {numbers.max():g} ({len(values)} values{own})"
 
 
 def _headline(table: pd.DataFrame) -> dict[str, str]:
@@ -440,13 +502,23 @@ def _sections(summary: StudySummary) -> Iterator[_Section]:
             tables["Every number"] = _table(_in_words(table.table, summary.axes), summary)
         text = table.note.translate(_PLAIN)
         if name == "means":
-            ends = (f"{label(score)} ({best})" for score, best in summary.measures.items())
-            text += f" The good end of each score: {', '.join(ends)}."
+            text += f"\n{_reading(summary)}"
         yield _Section(name, table.title, text, pictures_of.get(name, []), tables, folded)
     for name, reason in summary.absent.items():
         words = name.replace("_", " ")
         title = f"{words[0].upper()}{words[1:]}"
         yield _Section(name, title, f"Not computed: {reason}.", [], {}, [])
+
+
+def _reading(summary: StudySummary) -> str:
+    """The good end of each score, and the abbreviations in the names of scores."""
+    text, ends = "", {"highest": "Higher", "lowest": "Lower"}
+    for best in ends:
+        names = [label(score) for score, end in summary.measures.items() if end == best]
+        text += f" {ends[best]} is better: {', '.join(names)}." * bool(names)
+    agreement = [name for name in map(str, summary.runs) if name.startswith(AGREEMENT)]
+    short = abbreviations(map(label, [*summary.measures, *agreement]))
+    return (text + f" {short}." * bool(short)).strip()
 
 
 def _has_support(table: NamedTable | None) -> bool:

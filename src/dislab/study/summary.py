@@ -62,6 +62,7 @@ _LEAST_ORDERS: Final = 2_000
 _MOST_ORDERS: Final = 50_000
 _ORDERS_PER_ROW: Final = 25
 """Permutations per test: enough for the smallest p, times the number of rows, to be below 0.05."""
+_OF_FAMILIES: Final = " In a table with another family the same test has another p."
 _DEPENDENT: Final = (
     " Runs of several settings with the same seed count as independent: where the seed matters "
     "much, intervals and p are too small."
@@ -408,9 +409,9 @@ def _compared(
     averaged = f", averaged over {', '.join(map(label, inner))}" if inner else ""
     return NamedTable(
         f"Comparisons of {label(axis)}",
-        f"Differences paired by seed{averaged}, with 95 % intervals; p by permutation, corrected "
-        f"by Holm for all {len(differences)} rows of the table, of {len(scores)} scores."
-        f"{_of_few_seeds(differences)} {_OF_NEED}",
+        f"Differences paired by seed{averaged}, with 95 % intervals that are not corrected; p by "
+        f"permutation, corrected by Holm for the family of all {len(differences)} rows, those of "
+        f"{len(scores)} scores.{_OF_FAMILIES}{_of_few_seeds(differences)} {_OF_NEED}",
         differences,
         (excerpt.reset_index(drop=True),),
     )
@@ -421,7 +422,12 @@ def _of_few_seeds(differences: pd.DataFrame) -> str:
     tests = differences["p"].notna().sum()
     if not tests or tests * differences["least_p"].min() < LEVEL:
         return ""
-    return f" So few seeds allow no p (Holm) below {LEVEL}."
+    least = differences["least_p"].min()
+    corrected = min(1.0, tests * least)
+    return (
+        f" {differences['seeds'].max()} seeds allow no p below {least:.2g}, and so no p (Holm) "
+        f"below {corrected:.2g}, however large the difference: read the intervals instead."
+    )
 
 
 def _correlated(
@@ -451,8 +457,9 @@ def _correlated(
     return NamedTable(
         "Rank correlations",
         f"Spearman's ρ over all runs{within}, with 95 % bootstrap intervals; p by permutation, "
-        f"corrected by Holm for all {len(correlations)} rows and hence at least {least:.2g}. Over "
-        f"all runs two scores correlate already if settings change both.{_DEPENDENT}",
+        f"corrected by Holm for the family of all {len(correlations)} pairs and groups, and hence "
+        f"at least {least:.2g}.{_OF_FAMILIES} Over all runs two scores correlate already if "
+        f"settings change both.{_DEPENDENT}",
         correlations,
         (matrix, overall.reset_index(drop=True)),
     )
@@ -478,11 +485,12 @@ def _shares(runs: pd.DataFrame, axes: list[str], measures: Mapping[str, Best]) -
     excerpt = excerpt.assign(seed=shares["seed"], runs=shares["runs"])
     if shares["note"].any():
         excerpt["note"] = shares["note"]
-    method = "" if axes[0] == "method" else f"`method` is {axes[0]}, "
+    method = "`method`" if axes[0] == "method" else f"`method`, which is {label(axes[0])}"
     return NamedTable(
         "What matters",
-        f"Shares of each score's variance: {method}`setting` is the other axes, and "
-        "`seed` the rest. By chance: mean and, in brackets, 95 % quantile of the share after "
+        f"Shares of each score's variance that come from {method}, from `setting`, which is the "
+        "other axes, and from `seed`, the rest. By chance: mean and, in brackets, 95 % quantile of "
+        "the share after "
         "shuffling the runs, over all methods for `method`, within each for `setting`. A share "
         "above the quantile is more than chance, if that score alone is asked about.",
         shares,
@@ -520,11 +528,13 @@ def _selected(
     order = [*few, *agreement, *measures, RANDOM]
     return NamedTable(
         "Model selection",
-        f"First: runs selected for {label(target)} by another score, over all runs; positive ρ "
-        "where the selector prefers the better runs, with 95 % bootstrap intervals and p corrected "
-        f"by Holm for the {len(parts[0])} rows of a target, and *regret*, the distance of the "
-        "selected run from the best one. Then the regret of every selector for every target, in "
-        f"the target's unit. Regret hangs on one run.{_DEPENDENT}{_OF_FEW if few else ''}",
+        f"First: runs selected for {label(target)} by another score, over all runs. ρ is positive "
+        "where the selector prefers the better runs; intervals are 95 % bootstrap intervals; p is "
+        f"corrected by Holm for the family of the {len(parts[0])} rows of a target, and its "
+        f"smallest values are the limit set by the number of permutations.{_OF_FAMILIES} *Regret* "
+        "is the distance of the selected run from the best one; it depends on that run alone. Then "
+        "the regret of every selector for every target, in the target's unit."
+        f"{_DEPENDENT}{_OF_FEW if few else ''}",
         selections,
         _selected_overall(selections, target, order),
     )
