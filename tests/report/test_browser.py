@@ -128,6 +128,28 @@ def test_the_page_opens_from_disk_and_fits(
     assert all(one.accessible_name for one in tree)
 
 
+@pytest.mark.parametrize("width", [360, 1280])
+def test_no_column_of_runs_side_by_side_is_cut(
+    width: int, browser: Browser, tmp_path: Path
+) -> None:
+    names = ["mig", "dci_hgbt_disentanglement", "factor_vae_score"]
+    scored = {
+        "scores": dict.fromkeys(names, 0.5),
+        "metrics": {name: {"primary": name} for name in names},
+        "checkpoint": {"steps": 4000},
+    }
+    parts = {"kl": {"class_path": "KL", "init_args": {f"setting_{k}": k for k in range(12)}}}
+    model = {"class_path": "VAE", "init_args": {"regularizers": parts}}
+    runs = [
+        write_run(tmp_path / name, {**SETTINGS, "model": model}, {"test": scored})
+        for name in ("one", "two")
+    ]
+    write_page([ReportedRun(run, None, None) for run in runs], tmp_path / "page.html")
+    opened(browser, tmp_path / "page.html", width)
+    cut = "const box = document.querySelector('header .wide');"
+    assert browser.execute_script(f"{cut} return box.scrollWidth - box.clientWidth") == 0
+
+
 def test_pad_keys_starts_and_reset(browser: Browser, page: Path) -> None:
     opened(browser, page)
     _, first = shown(browser)
