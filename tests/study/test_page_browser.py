@@ -99,6 +99,25 @@ def test_the_page_opens_from_disk_and_fits(
     assert all(one.accessible_name for one in controls)
 
 
+def test_the_regret_of_seven_scores_is_not_cut_on_a_desktop(
+    browser: Browser, tmp_path: Path
+) -> None:
+    (tmp_path / "base.yaml").write_text("model: {class_path: VAE}\n")
+    study = StudyFolder(tmp_path / "mine")
+    study.path.mkdir()
+    plan = planned(tmp_path, "base: [base.yaml]\nseeds: 12\n")
+    names = ["mig", "sap_r2", "modularity", "beta_vae_score", "factor_vae_score"]
+    names += ["gaussian_total_correlation", "dci_hgbt_disentanglement"]
+    levels = [number / 12 for number in range(12)]
+    scored(study, plan, {n: levels[k:] + levels[:k] for k, n in enumerate(names)})
+    write_study_page(Study(study.path), tmp_path / "page.html")
+    opened(browser, tmp_path / "page.html")
+    wide = "[aria-label='Model selection: regret by selector']"
+    (box, _) = browser.find_elements(By.CSS_SELECTOR, wide)
+    width = "return arguments[0].scrollWidth - arguments[0].clientWidth"
+    assert browser.execute_script(width, box) == 0
+
+
 def test_no_column_of_the_means_is_hidden_on_a_phone(browser: Browser, page: Path) -> None:
     opened(browser, page, 390)
     settle(browser)

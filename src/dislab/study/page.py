@@ -486,16 +486,17 @@ def _sections(summary: StudySummary) -> Iterator[_Section]:
         )
     for name, table in summary.tables.items():
         unsupported = "" if _has_support(table) else ": no p (Holm) below 0.05"
-        tables = {
-            f"{_caption(table, index, summary.axes)}{unsupported}": _table(part, summary)
-            for index, part in enumerate(table.excerpts)
-        }
+        tables = {}
+        for index, part in enumerate(table.excerpts):
+            ending = unsupported if "p (Holm)" in part else ""
+            caption = f"{_caption(table, index, summary.axes)}{ending}"
+            tables[caption] = _table(part, summary)
         folded = [
             caption
             for caption, content in tables.items()
             if (name == "means" and len(content.rows) > _FEW_ROWS)
             or len(content.heads) > _MOST_COLUMNS
-            or unsupported
+            or (unsupported and caption.endswith(unsupported))
         ]
         if max(map(len, table.excerpts)) < len(table.table) <= _MOST_ROWS:
             folded.append("Every number")
