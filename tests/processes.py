@@ -7,6 +7,7 @@ Tests of imports or of a terminal start `python -m dislab` instead.
 import atexit
 import multiprocessing
 import os
+import runpy
 import shutil
 import signal
 import socket
@@ -119,6 +120,21 @@ def obey(args: list[str]) -> int:
     """Runs the command in a process that can start further processes like itself."""
     sys.argv = [str(Path(dislab.__file__).with_name("__main__.py")), *args]
     return main()
+
+
+def run_script(path: Path, args: list[str]) -> int:
+    """Runs a script as `python path args` does."""
+    sys.path.insert(0, str(path.parent))
+    sys.argv = [str(path), *args]
+    runpy.run_path(str(path), run_name="__main__")
+    return 0
+
+
+def ended(folder: Path, script: Path, *args: str, timeout: int = 300) -> tuple[int, str, str]:
+    """Runs a script in a folder to its end; exit status, standard output, standard error."""
+    process = Started(folder, run_script, script, list(args), apart=True)
+    output, errors = process.communicate(timeout)
+    return process.wait(), output, errors
 
 
 def start_several(

@@ -2,57 +2,50 @@
 
 import os
 import re
-import subprocess
+import shlex
 import sys
 from pathlib import Path
 
 import pytest
 from tests.cli.test_skeleton import install
+from tests.processes import Started
+
+from dislab.cli import main
 
 PAGE = Path(__file__).parents[1] / "docs" / "own_method.md"
 
-FOLLOWED = """
-import os, shlex, sys
-import pytest
-from dislab.cli import main
 
-for command in sys.argv[1:]:
-    print(f"$ {command}", flush=True)
-    program, *args = shlex.split(command)
-    if program == "dislab":
-        status = main(args)
-    else:
-        assert args[:2] == ["-m", "pytest"], command
-        if not (child := os.fork()):
-            os.chdir(args[2])
-            os._exit(pytest.main(["-q", "-p", "no:cacheprovider"]))
-        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    if status:
-        sys.exit(f"{command}: {status}")
-"""
-"""Runs commands in one process, which imports dislab once."""
+def followed(site: Path, commands: list[str]) -> int:
+    """Runs commands in one process, with the packages in a folder; the first status but 0."""
+    sys.path.insert(0, str(site))
+    for command in commands:
+        print(f"$ {command}", flush=True)
+        program, *args = shlex.split(command)
+        if program == "dislab":
+            status = main(args)
+        else:
+            assert args[:2] == ["-m", "pytest"], command
+            if not (child := os.fork()):
+                os.chdir(args[2])
+                os._exit(pytest.main(["-q", "-p", "no:cacheprovider"]))
+            status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        if status:
+            return status
+    return 0
 
 
 def follow(commands: list[str], folder: Path) -> str:
     """What commands print, with the packages in `site` installed."""
+    site = folder / "site"
     environment = {
-        **os.environ,
         "DISLAB_CACHE": str(folder / "cache"),
-        "OMP_NUM_THREADS": "1",
         "PYTEST_ADDOPTS": "",
-        "PYTHONPATH": str(folder / "site"),
+        "PYTHONPATH": str(site),  # of the processes that they start
     }
-    done = subprocess.run(
-        [sys.executable, "-P", "-c", FOLLOWED, *commands],
-        cwd=folder,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=500,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+    process = Started(folder, followed, site, commands, environment=environment)
+    output, _ = process.communicate(timeout=500)
+    assert process.wait() == 0, output
+    return output
 
 
 @pytest.mark.slow

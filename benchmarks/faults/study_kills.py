@@ -19,16 +19,22 @@ import os
 import random
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 import time
 import uuid
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import chdir, redirect_stdout, suppress
+from io import StringIO
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
+
+sys.path.insert(0, str(Path(__file__).parents[2]))  # for the processes of tests
+
+from tests.processes import Started, obey
+
+from dislab.cli import main as dislab
 
 BASE: Final = """
 trainer:
@@ -148,14 +154,13 @@ class Campaign:
             return time.monotonic() >= due
         return len(self.done) >= self.stages * (self.kills.total() + 1)
 
-    def _start(self) -> "subprocess.Popen[bytes]":
+    def _start(self) -> Started:
         launcher = self.launchers[self.changes]
-        with (self.folder / "command.txt").open("ab") as out:
-            return start(self.folder, out, "--launcher", launcher, **{MARK: self.mark})
+        return start(self.folder, "--launcher", launcher, **{MARK: self.mark})
 
     def _kill(self, command: int) -> None:
         """Kills one of the study's processes."""
-        commands = {}
+        commands = {command: ""}  # a fork, whose environment /proc does not show
         for entry in Path("/proc").iterdir():
             if not entry.name.isdecimal():
                 continue
@@ -163,8 +168,6 @@ class Campaign:
                 if f"{MARK}={self.mark}".encode() in (entry / "environ").read_bytes():
                     words = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode()
                     commands[int(entry.name)] = words
-        if not commands:
-            return
         victim = self.random.choice(sorted(commands))
         kind = _kind(victim, commands, command)
         with suppress(OSError):
@@ -198,11 +201,17 @@ def _kind(victim: int, commands: dict[int, str], command: int) -> str:
     return "ray" if "ray" in commands[victim] else "other"
 
 
-def start(folder: Path, out: Any, *args: str, **more: str) -> "subprocess.Popen[bytes]":
-    """Starts the command."""
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", **more}
-    command = [sys.executable, "-m", "dislab", "study", "run", "kills.yaml", "--workers", "2"]
-    return subprocess.Popen([*command, *args], cwd=folder, env=environment, stdout=out, stderr=out)
+def start(folder: Path, *args: str, **more: str) -> Started:
+    """Starts the command, which appends its output to `command.txt`."""
+    command = ["study", "run", "kills.yaml", "--workers", "2", *args]
+    return Started(folder, _noted, command, environment=more)
+
+
+def _noted(args: list[str]) -> int:
+    out = os.open("command.txt", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    for descriptor in (1, 2):
+        os.dup2(out, descriptor)
+    return obey(args)
 
 
 def prepare(folder: Path, runs: int) -> None:
@@ -212,11 +221,12 @@ def prepare(folder: Path, runs: int) -> None:
     (folder / "kills.yaml").write_text(STUDY.format(seeds=runs // 2))
 
 
-def table(folder: Path) -> bytes:
+def table(folder: Path) -> str:
     """The table of a study, without names of versions or machines."""
-    options = ["kills.yaml", "--format", "csv"]
-    command = [sys.executable, "-m", "dislab", "study", "table", *options]
-    return subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, check=True).stdout
+    with chdir(folder), redirect_stdout(StringIO()) as out:
+        if status := dislab(["study", "table", "kills.yaml", "--format", "csv"]):
+            sys.exit(f"the table of {folder} ended with status {status}")
+    return out.getvalue()
 
 
 def main() -> None:
@@ -234,7 +244,7 @@ def main() -> None:
     prepare(alone, options.runs)
     prepare(disturbed, options.runs)
     began = time.monotonic()
-    undisturbed = start(alone, subprocess.DEVNULL)
+    undisturbed = start(alone)
     if undisturbed.wait():
         sys.exit(f"the undisturbed study ended with status {undisturbed.returncode}: {alone}")
     quiet = time.monotonic() - began
@@ -248,7 +258,7 @@ def main() -> None:
     problems = campaign.problems
     if table(alone) != table(disturbed):
         problems.append("the tables differ")
-    if (finished := table(disturbed).count(b",finished,")) != options.runs:
+    if (finished := table(disturbed).count(",finished,")) != options.runs:
         problems.append(f"{finished} of {options.runs} runs are finished")
     print(
         f"{options.runs} runs, {sum(campaign.kills.values())} kills {dict(campaign.kills)}, "

@@ -2,13 +2,12 @@
 
 import os
 import resource
-import subprocess
-import sys
 from pathlib import Path
 
 import jsonargparse
 import pytest
 import yaml
+from tests.processes import Started
 
 from dislab.cli import main
 from dislab.cli.yaml_input import check_configurations
@@ -125,23 +124,23 @@ def test_texts_that_the_parser_reads_by_itself_have_the_same_limits() -> None:
         jsonargparse.set_loader("yaml", before, (yaml.YAMLError,))
 
 
+def with_little_memory(args: list[str]) -> int:
+    """The command, in a process that may take 2 GB."""
+    resource.setrlimit(resource.RLIMIT_DATA, (2 << 30, 2 << 30))
+    return main(args)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["duplicate", "latin", "list", "braces", "bomb"])
 def test_the_command_ends_with_one_line_and_little_memory(kind: str, tmp_path: Path) -> None:
     content, message = BROKEN[kind]
     (tmp_path / "broken.yaml").write_bytes(content)
-    done = subprocess.run(
-        [sys.executable, "-m", "dislab", "fit", "--config", "broken.yaml"],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=tmp_path,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (2 << 30, 2 << 30)),
-    )
-    assert done.returncode == 2
-    assert done.stderr.startswith("dislab: error: broken.yaml")
-    assert message in done.stderr
-    assert done.stderr.count("\n") == 1
+    process = Started(tmp_path, with_little_memory, ["fit", "--config=broken.yaml"], apart=True)
+    _, errors = process.communicate()
+    assert process.wait() == 2
+    assert errors.startswith("dislab: error: broken.yaml")
+    assert message in errors
+    assert errors.count("\n") == 1
     assert [path.name for path in tmp_path.iterdir()] == ["broken.yaml"]
 
 

@@ -1,11 +1,10 @@
 """The campaign of malformed inputs, in its short form."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from tests.processes import ended
 
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "faults" / "inputs.py"
 
@@ -13,10 +12,8 @@ SCRIPT = Path(__file__).parents[2] / "benchmarks" / "faults" / "inputs.py"
 @pytest.mark.slow
 def test_a_sample_of_malformed_inputs_ends_in_one_message_each(tmp_path: Path) -> None:
     out = tmp_path / "record.json"
-    ended = subprocess.run(
-        [sys.executable, SCRIPT, "--short", "--json", out], capture_output=True, text=True
-    )
-    assert out.is_file(), ended.stderr
+    _, _, errors = ended(tmp_path, SCRIPT, "--short", "--json", str(out))
+    assert out.is_file(), errors
     record = json.loads(out.read_text())
     assert record["violations"] == []
     counts = record["groups"].values()

@@ -1,21 +1,20 @@
 """The campaign of foreign folders and mutated records in a short form."""
 
-import subprocess
-import sys
 from importlib import import_module
 from pathlib import Path
 
 import pytest
+from tests.processes import ended
 
 ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.slow
-def test_mutated_records_end_in_a_message_and_touch_nothing_else() -> None:
-    campaign = [sys.executable, str(ROOT / "benchmarks/faults/records.py"), "--every", "29"]
-    done = subprocess.run(campaign, capture_output=True, text=True, check=False, timeout=1200)
-    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
-    table = {line.split()[0]: line.split()[1:] for line in done.stdout.splitlines()}
+def test_mutated_records_end_in_a_message_and_touch_nothing_else(tmp_path: Path) -> None:
+    script = ROOT / "benchmarks/faults/records.py"
+    status, output, errors = ended(tmp_path, script, "--every", "29", timeout=1200)
+    assert status == 0, output[-3000:] + errors[-3000:]
+    table = {line.split()[0]: line.split()[1:] for line in output.splitlines()}
     mutations, refused, read, violations = map(int, table["all"])
     assert mutations > 40
     assert refused > 10
