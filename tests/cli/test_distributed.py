@@ -177,16 +177,15 @@ def test_processes_train_what_one_does(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_the_command_starts_its_processes_itself(tmp_path: Path) -> None:
-    runs = []
+    """Two, started by Lightning, and four, started as by a cluster, train what one does."""
     for processes in (1, 4):
-        command = configured(tmp_path, "factorvae", processes)
-        output, _ = (process := started(tmp_path, "-m", "dislab", *command)).communicate(
-            timeout=300
-        )
-        assert process.returncode == 0, output
-        [run] = (tmp_path / "runs" / f"factorvae_{processes}").iterdir()
-        runs.append(run)
-    check_alike(*runs)
+        in_turn(tmp_path, processes, [configured(tmp_path, "factorvae", processes)])
+    command = configured(tmp_path, "factorvae", 2)
+    output, _ = (process := started(tmp_path, "-m", "dislab", *command)).communicate(timeout=300)
+    assert process.returncode == 0, output
+    [one], [two], [four] = ((tmp_path / f"runs/factorvae_{n}").iterdir() for n in (1, 2, 4))
+    check_alike(one, two)
+    check_alike(one, four)
 
 
 MEASURED = [

@@ -133,9 +133,8 @@ def test_scoring_by_a_command_of_its_own_ends_and_says_what_to_run(
     ]
     before = contents(folder)
     for command, order in zip(commands, cycle(SIGNALS), strict=False):
-        afresh = command[-2:] == several
-        process = start_afresh(folder, *command) if afresh else start(folder, *command)
-        work(process, 6 if afresh else 2)  # whenever it comes, the outcome is the same
+        process = start(folder, *command)
+        work(process, 2)  # whenever it comes, the outcome is the same
         process.send_signal(order)
         output, _ = process.communicate(timeout=LIMIT)
         # an interrupt in an import ends Python by SIGINT itself, which a shell shows as 130 as well
