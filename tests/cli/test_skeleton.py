@@ -47,6 +47,7 @@ TESTED = """
 import os, sys
 import pytest
 import lightning.pytorch, sklearn.ensemble, torchmetrics
+import dislab.cli.training, torch.utils.tensorboard
 
 for folder in sys.argv[1:]:
     print(folder, flush=True)
