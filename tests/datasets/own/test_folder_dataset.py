@@ -214,7 +214,6 @@ def test_gaps_are_named_or_dropped(
             "name,x",
             r"no column 'file', .* line says name, x; if name does, choo",
         ),
-        (["a.png;1"], "file;x", "seems to be separated by ';', and commas are expected"),
         (["a.png,1,2"], "file,x,x", "columns with names of their own, not file, x, x"),
         (["a.png"], "file", "no column besides file; set table to null"),
         (["a.png,1", "b.png,oops"], "file,x", r"numbers in 1 rows and other text in line 3: 'oops"),

@@ -107,13 +107,63 @@ def test_a_broken_image_does_not_cost_those_without_values(folder: Path) -> None
     usable(inspect(folder))
 
 
-@pytest.mark.parametrize("table", ["labels.csv", "tables/labels.csv"])
-def test_names_may_be_relative_to_a_subfolder(folder: Path, table: str) -> None:
-    write(folder, "file,x", "0.png,1", "1.png,2", "2.png,2", name=table)
-    inspection = inspect(folder)
-    assert Path(inspection.settings["folder"]) == folder / "sub"
-    assert inspection.settings["table"] == f"../{table}"
-    assert usable(inspection).factors.names == ("x", "instance")
+@pytest.mark.parametrize(
+    "name",
+    [
+        "{}.png",
+        "{}",
+        "sub/{}.png",
+        "./sub/{}",
+        "sub\\{}.png",
+        "../mine/sub/{}.png",
+        "data/mine/sub/{}.png",
+        "/home/me/mine/sub/{}.png",
+        "FOLDER/sub/{}.png",
+    ],
+)
+@pytest.mark.parametrize("table", ["labels.csv", "tables/labels.csv", "../labels.csv"])
+def test_names_of_images_are_found_in_every_spelling(table: str, name: str, folder: Path) -> None:
+    spelt = name.replace("FOLDER", str(folder))
+    if table.startswith("tables") and name.startswith("../"):
+        spelt = f"../{spelt}"
+    write(
+        folder, "name,x", *(f"{spelt.format(number)},{number}" for number in range(3)), name=table
+    )
+    inspection = inspect(folder, table)
+    assert Path(inspection.settings["folder"]) == folder
+    assert report(inspection)["images without a row"] == "1: grey.png"
+    dataset = usable(inspection)
+    numbers = dataset.factors.positions(range(4))[:, 0].tolist()
+    files = [f"sub/{number}.png" for number in range(3)]
+    assert dict(zip(dataset.files, numbers, strict=True)) == {
+        "grey.png": -1, **{file: number for number, file in enumerate(files)}
+    }  # fmt: skip
+
+
+def test_the_end_of_a_path_must_belong_to_one_image(folder: Path) -> None:
+    (folder / "other").mkdir()
+    Image.new("RGB", (8, 6)).save(folder / "other/0.png")
+    write(folder, "file,x", "0.png,1", "1.png,2", "other/2.png,3")
+    [fault] = inspect(folder).faults
+    assert "names of several images: 0.png (line 2: other/0.png, sub/0.png); write" in fault
+    write(folder, "file,x", "sub/0.png,1", "1.png,2", "other/2.png,3")
+    lines = report(inspect(folder))
+    assert lines["rows without an image"] == "1: other/2.png (line 4)"
+    assert inspect(folder).notes[-2] == f"1 of 3 rows name no image of {folder}"
+
+
+def test_subfolders_may_be_a_factor(folder: Path) -> None:
+    lines = report(inspect(folder))
+    assert lines["subfolders"] == "sub (3), . (1); --factors folder makes them a factor"
+    inspection = inspect(folder, factors=["folder"])
+    assert inspection.labelled
+    dataset = usable(inspection)
+    assert dataset.factors["folder"].values == (".", "sub")
+    assert dataset.files[0] == "grey.png"
+    with pytest.raises(InputError, match=r"factors are x, and there is no table; .* is folder"):
+        _ = FolderDataset(str(folder), table=None, factors=["x"]).factors
+    with pytest.raises(InputError, match=r"has no CSV or Parquet table; --table names one"):
+        inspect(folder, factors=["x"])
 
 
 def test_a_table_stands_for_the_folder_that_its_names_are_relative_to(folder: Path) -> None:
@@ -142,9 +192,21 @@ def test_images_that_the_table_leaves_out_are_no_fault(folder: Path) -> None:
     assert len(usable(inspection).factors) == 4
 
 
-def test_a_table_of_another_format_is_left_out_with_the_reason(folder: Path) -> None:
-    write(folder, "file;x", "grey.png;1")
-    assert "separated by ';'" in report(inspect(folder))["table"]
+@pytest.mark.parametrize("mark", [";", "\t"])
+def test_tables_may_be_separated_by_other_marks(mark: str, folder: Path) -> None:
+    rows = [f"sub/{number}.png|{number},5|a, b" for number in range(3)]
+    write(folder, *(row.replace("|", mark) for row in ["file|x|y", *rows]))
+    inspection = inspect(folder)
+    assert report(inspection)["column x"] == "ordinal, 3 values from 0.5 to 2.5"
+    assert usable(inspection).factors["y"].values == ("a, b",)
+
+
+def test_a_table_that_cannot_be_used_is_refused_if_its_factors_are_asked_for(folder: Path) -> None:
+    write(folder, "file,x", "grey.png,1,2")
+    assert "line 2 has 3 cells" in inspect(folder, factors=["x"]).faults[0]
+    write(folder, "file,x", "other.png,7.5")
+    with pytest.raises(InputError, match="labels.csv cannot be used: no column names the images"):
+        inspect(folder, factors=["x"])
 
 
 def test_a_column_or_table_that_was_asked_for_must_name_images(folder: Path) -> None:
@@ -153,7 +215,7 @@ def test_a_column_or_table_that_was_asked_for_must_name_images(folder: Path) -> 
         inspect(folder, file="nam")
     write(folder, "name,size", "other.png,77")
     assert report(inspect(folder))["table"].startswith("labels.csv is left out: ")
-    with pytest.raises(InputError, match=r"labels.csv cannot be used: no column holds names"):
+    with pytest.raises(InputError, match=r"labels.csv cannot be used: .* its first row has other"):
         inspect(folder, table="labels.csv")
 
 
@@ -170,13 +232,15 @@ def test_a_relative_folder_that_is_missing_says_where_it_was_sought(folder: Path
         FolderDataset(str(folder / "none")).prepare()
 
 
-def test_names_may_lack_their_suffix(folder: Path) -> None:
+def test_names_without_a_suffix_must_belong_to_one_image(folder: Path) -> None:
     Image.new("L", (64, 64), 7).save(folder / "twin.png")
     Image.new("L", (64, 64), 8).save(folder / "twin.jpg")
     write(folder, "id,x", "sub/0,1", "./sub/1,2", "sub/2.png,2", "grey,3", "twin,4")
+    [fault] = inspect(folder).faults
+    assert "names of several images: twin (line 6: twin.jpg, twin.png); write" in fault
+    write(folder, "id,x", "sub/0,1", "./sub/1,2", "sub/2.png,2", "grey,3")
     inspection = inspect(folder)
     assert inspection.settings["file"] == "id"
-    assert report(inspection)["rows without an image"] == "1: twin (line 6)"
     assert report(inspection)["images without a row"] == "2: twin.jpg, twin.png"
     dataset = usable(inspection)
     numbers = dataset.factors.positions(range(6))[:, 0].tolist()

@@ -2,8 +2,9 @@
 
 import csv
 import io
+import os
 import re
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any, Final, NamedTuple
@@ -15,6 +16,8 @@ from dislab.factors import Kind
 from dislab.yaml_files import read_text
 
 _ROW_NUMBERS: Final = re.compile(r"__index_level_\d+__")
+_SEPARATORS: Final = (",", ";", "\t")
+_DECIMAL_COMMA: Final = re.compile(r"\s*[+-]?\d+,\d+\s*")
 
 _Content = tuple[list[str], list[str], list[list[str]]]
 """Names of columns, lines of rows, and cells by row."""
@@ -34,30 +37,80 @@ class Row(NamedTuple):
     cells: dict[str, str]
 
 
-def read_table(path: Path, file: str, images: Sequence[str]) -> list[Row]:
+class ImageNames:
+    """Looks up which images of a folder the cells of a table name.
+
+    A cell is a path relative to the folder or to that of the table, an absolute path, a path that
+    goes through a folder of the same name as this one, or the end of a path such as `a.png` for
+    `sub/a.png`. It may lack the suffix.
+
+    Args:
+        folder: The folder of the images.
+        table: The table.
+        images: Names of the images, relative to the folder.
+    """
+
+    def __init__(self, folder: Path, table: Path, images: Sequence[str]) -> None:
+        self._folder, self._home = (os.path.abspath(path) for path in (folder, table.parent))
+        self._images = set(images)
+        self._whole, self._ends = (
+            defaultdict[str, list[str]](list),
+            defaultdict[str, list[str]](list),
+        )
+        for name in images:
+            path = PurePosixPath(name)
+            self._whole[path.with_suffix("").as_posix()].append(name)
+            for start in range(1, len(path.parts)):
+                end = PurePosixPath(*path.parts[start:])
+                for text in {end.as_posix(), end.with_suffix("").as_posix()}:
+                    self._ends[text].append(name)
+
+    def of(self, cell: str) -> list[str]:
+        """The images that a cell may name: none, one, or several if it is the end of several."""
+        name = PurePosixPath(cell.strip()).as_posix()
+        if not cell.strip():
+            return []
+        for path in self._paths(name):
+            if path in self._images:
+                return [path]
+            if path in self._whole:
+                return self._whole[path]
+        return self._ends.get(name, [])
+
+    def _paths(self, name: str) -> list[str]:
+        """Paths relative to the folder that a cell may mean."""
+        names = [name, name.replace("\\", "/")]
+        paths = [*names, os.path.relpath(os.path.join(self._home, name), self._folder)]
+        parts, above = names[1].split("/"), os.path.basename(self._folder)
+        paths += ["/".join(parts[cut + 1 :]) for cut, part in enumerate(parts) if part == above]
+        return [os.path.normpath(path) for path in paths if path]
+
+
+def read_table(path: Path, file: str, folder: Path, images: Sequence[str]) -> list[Row]:
     """Reads the rows of a table, all with the same columns, of which `file` names the images.
 
-    A name may lack its suffix, if one of the images has it with a suffix.
-
-    The file is Parquet if its suffix says so, else comma-separated text in UTF-8 whose first line
-    names the columns. Rejects unreadable files, rows of different lengths, and missing or
-    duplicate columns.
+    The file is Parquet if its suffix says so, else text in UTF-8 whose first line names the
+    columns, separated by commas, semicolons or tabs. Rejects unreadable files, rows of different
+    lengths, missing or duplicate columns, and rows that may name several images of the folder.
     """
     names, lines, rows = read_cells(path)
     _check_names(path, names, file, rows[0] if rows else [])
     if not rows:
         raise InputError(f"{path} has no rows; it needs one for each image")
-    full = without_suffix(images)
-    read = [_row(path, names, file, *row) for row in zip(lines, rows, strict=True)]
-    return [row._replace(file=full.get(row.file, row.file)) for row in read]
-
-
-def without_suffix(images: Sequence[str]) -> dict[str, str]:
-    """Names of images by their names without suffix, where only one image has that."""
-    stems = Counter(PurePosixPath(name).with_suffix("").as_posix() for name in images)
-    by_stem = {PurePosixPath(name).with_suffix("").as_posix(): name for name in images}
-    taken = set(images)
-    return {stem: name for stem, name in by_stem.items() if stems[stem] == 1 and stem not in taken}
+    images_of = ImageNames(folder, path, images)
+    read, unclear = list[Row](), list[str]()
+    for line, cells in zip(lines, rows, strict=True):
+        row = _row(path, names, file, line, cells)
+        named = images_of.of(row.file)
+        if len(named) > 1:
+            unclear.append(f"{row.file} ({line}: {listing(named)})")
+        read.append(row._replace(file=named[0]) if named else row)
+    if unclear:
+        raise InputError(
+            f"{path} has names of several images: {listing(unclear)}; write their paths relative "
+            f"to {folder}"
+        )
+    return read
 
 
 def read_cells(path: Path) -> _Content:
@@ -68,14 +121,6 @@ def read_cells(path: Path) -> _Content:
             "relative to the folder of the images"
         )
     return _parquet(path) if path.suffix.lower() == ".parquet" else _csv(path)
-
-
-def separator_hint(names: Sequence[str]) -> str:
-    """What seems to be wrong with names of columns that hold another separator than commas."""
-    separator = next((mark for mark in (";", "\t") if mark in "".join(names)), None)
-    return (
-        f"; it seems to be separated by {separator!r}, and commas are expected" if separator else ""
-    )
 
 
 def named_twice(rows: Sequence[Row]) -> list[str]:
@@ -149,12 +194,26 @@ def _column(rows: Sequence[Row], name: str, kind: Kind | None) -> Gapped:
 def _csv(path: Path) -> _Content:
     text = io.StringIO(read_text(path).removeprefix("\ufeff"), newline="")
     try:
-        reader = csv.reader(text)
+        separator = _separator(text.readline())
+        text.seek(0)
+        reader = csv.reader(text, delimiter=separator)
         names = [name.strip() for name in next(reader, [])]
         lines = [(f"line {reader.line_num}", cells) for cells in reader if cells]
     except csv.Error as error:
-        raise InputError(f"{path} cannot be read as comma-separated text: {error}") from error
-    return names, [line for line, _ in lines], [cells for _, cells in lines]
+        raise InputError(f"{path} cannot be read as a table: {error}") from error
+    rows = [cells for _, cells in lines]
+    if separator != ",":  # then numbers may have a decimal comma
+        rows = [[_with_point(cell) for cell in cells] for cells in rows]
+    return names, [line for line, _ in lines], rows
+
+
+def _separator(header: str) -> str:
+    """The mark that separates most names of columns."""
+    return max(_SEPARATORS, key=lambda mark: len(next(csv.reader([header], delimiter=mark), [])))
+
+
+def _with_point(cell: str) -> str:
+    return cell.replace(",", ".") if _DECIMAL_COMMA.fullmatch(cell) else cell
 
 
 def _parquet(path: Path) -> _Content:
@@ -196,7 +255,7 @@ def _check_names(path: Path, names: list[str], file: str, first: list[str]) -> N
     if len(set(names)) < len(names) or "" in names:
         raise InputError(f"{path} needs columns with names of their own, not {', '.join(names)}")
     if file not in names:
-        hint = separator_hint(names)
+        hint = ""
         images = [
             name
             for name, cell in zip(names, first, strict=False)

@@ -4,7 +4,7 @@ import hashlib
 import os
 from collections.abc import Sequence
 from functools import cached_property, partial
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, ClassVar, Final, Literal, NamedTuple, final, get_args
 
 import numpy as np
@@ -27,6 +27,8 @@ from dislab.functional.checks import check_choice
 
 _KEEP: Final = ", or to keep to train on images without values"
 
+FOLDER: Final = "folder"
+"""Name of the factor whose values are the subfolders of the images."""
 
 FolderGaps = Literal["refuse", "drop", "keep"]
 """What happens to rows without a value or an image, and to images without a row."""
@@ -37,22 +39,23 @@ class FolderDataset(BankedDataset):
     """Images of your own: a folder of them, and a table of factor values if you have one.
 
     The table has one row per image. The column `file`, or another one that you name, gives its path
-    relative to the folder; the others are factors. Any set of combinations of values is possible.
-    Columns of numbers are ordinal, or circular if they have a period; columns of names are
-    categorical. A column with more than 20 different numbers, and more than half as many as rows,
-    contains measurements: its factor is continuous, and a message names it. If images have equal
-    values, an additional last factor `instance` distinguishes them. Without a table, the only
-    factor is the image number; such images can be used for training and pictures, but not for
-    scores.
+    relative to the folder or to the table, or the end of its path; the others are factors. Any set
+    of combinations of values is possible. Columns of numbers are ordinal, or circular if they have
+    a period; columns of names are categorical. A column with more than 20 different numbers, and
+    more than half as many as rows, contains measurements: its factor is continuous, and a message
+    names it. If images have equal values, an additional last factor `instance` distinguishes them.
+    Without a table, the only factor is the image number; such images can be used for training and
+    pictures, but not for scores.
 
     The images are converted once and stored in the cache folder; if the name, the size or the time
     of one of them changes, they are converted again.
 
     Args:
         folder: Folder of the images, which may be in subfolders.
-        table: A CSV or Parquet file (with `pip install 'dislab[parquet]'`), relative to the folder;
-            null for images without factors.
-        factors: Columns to use as factors; all except that of the files unless given.
+        table: A table separated by commas, semicolons or tabs, or a Parquet file (with `pip install
+            'dislab[parquet]'`), relative to the folder; null for images without a table.
+        factors: Columns to use as factors; all except that of the files unless given. Without a
+            table, `[folder]` makes the subfolders of the images the values of a factor.
         kinds: `ordinal`, `categorical`, `circular` or `continuous`, by factor, if different from
             the rules above.
         units: Units of numeric values, by factor.
@@ -155,8 +158,17 @@ class FolderDataset(BankedDataset):
             self._refuse(others, f"{listing(others)} in {folder} {complaint}")
             if not images:
                 raise InputError(f"{folder} holds no images")
-            return _Layout(unlabelled(len(images)), images)
-        rows = table_files.read_table(folder / self.table, self.file, images)
+            if self.columns is None:
+                return _Layout(unlabelled(len(images)), images)
+            if self.columns != [FOLDER]:
+                raise InputError(
+                    f"factors are {', '.join(self.columns) or 'empty'}, and there is no table; "
+                    f"without one the only factor is {FOLDER}, the subfolder of each image"
+                )
+            subfolders = [str(PurePosixPath(name).parent) for name in images]
+            space, order = labelled({FOLDER: subfolders}, self.traits)
+            return _Layout(space, [images[index] for index in order])
+        rows = table_files.read_table(folder / self.table, self.file, folder, images)
         rows = self._complete(rows, folder, images)
         names = table_files.chosen(rows, self.file, self.columns)
         columns = table_files.columns(rows, names, self.traits.kinds)

@@ -21,7 +21,7 @@ from dislab.datasets.files.image_files import (
 )
 from dislab.datasets.own import _factor_table as table_files
 from dislab.datasets.own._columns import Traits, labelled, listing, names_images
-from dislab.datasets.own.folder_dataset import FolderDataset
+from dislab.datasets.own.folder_dataset import FOLDER, FolderDataset
 from dislab.errors import InputError
 from dislab.factors import Factor
 
@@ -29,8 +29,8 @@ SIDE: Final = 64
 """Height and width in pixels that most networks of dislab take."""
 
 _TABLES: Final = (".csv", ".parquet")
-_SUBFOLDERS: Final = 20
-"""Maximum number of subfolders that names in a table are tried in."""
+_MANY: Final = 10
+"""Inverse of the share of rows without an image that is worth a note."""
 _FITS: Final[dict[str, str]] = {
     "pad": "adds black borders to the sides",
     "crop": "cuts off the ends",
@@ -112,18 +112,24 @@ def inspect(
     if table is not None and not (path / table).is_file() and Path(table).is_file():
         table = os.path.relpath(os.path.realpath(table), os.path.realpath(path))
     tables = [name for name in others if Path(name).suffix.lower() in _TABLES]
-    folder, match = _best(path, names, tables if table is None else [table], file)
-    asked = table is not None or file is not None
-    if folder != path:
-        table = os.path.relpath(path / match.table, folder)
-        return inspect(folder, table, match.file, factors, side, keep, fit)
+    candidates = tables if table is None else [table]
+    matches = [_match(path, name, names, file) for name in candidates]
+    match = max(matches, key=lambda each: each.images, default=_Match("", "file", 0))
+    by_folder = factors is not None and list(factors) == [FOLDER] and not match.images
+    asked = not by_folder and (table, file, factors) != (None, None, None)
+    if asked and not match.table:
+        raise InputError(
+            f"{path} has no CSV or Parquet table; --table names one that lies elsewhere"
+        )
     sizes, modes = _formats(path, names)
-    report, chosen = _table(path, names, match, factors, asked)
+    report, chosen, doubts = _table(path, names, match, factors, asked)
     settings = {"folder": str(path), "table": None, **chosen}
     fit = fit or ("pad" if settings["table"] else "crop")
     settings |= _conversion(sizes, modes, side, fit)
     if settings["table"] is None and others:
         settings["gaps"] = "drop"
+    if by_folder:
+        settings["factors"] = [FOLDER]
     unread = _refusals(path, names, settings)
     if settings.get("gaps") == "keep":
         dropping = settings | {"gaps": "drop"}
@@ -142,6 +148,7 @@ def inspect(
     if foreign := [name for name in others if name not in tables]:
         images.append(("other files", listing(foreign)))
     used, faults, notes, advised = _tried(settings, names, unread)
+    notes += doubts
     if not faults and len(used) < len(names):
         lost = f"{len(names) - len(used):,} of {len(names):,} images"
         notes.append(f"gaps: drop leaves out {lost}, which have no row or lack a value")
@@ -151,7 +158,7 @@ def inspect(
         uneven = sum(width != height for width, height in sizes.values())
         notes.append(f"fit: {fit} {_FITS[fit]} of {uneven:,} images that are not square")
     largest = max((max(size) for size in sizes.values()), default=side)
-    labelled = settings["table"] is not None
+    labelled = settings["table"] is not None or by_folder
     return Inspection(
         images, report, settings, faults, notes, largest, len(used), advised, labelled
     )
@@ -215,31 +222,11 @@ class _Match(NamedTuple):
     images: int
 
 
-def _best(
-    folder: Path, names: Sequence[str], tables: Sequence[str], file: str | None
-) -> tuple[Path, _Match]:
-    """The table that names most images, and the folder that its names are relative to."""
-    matches = [(folder, _match(folder / name, name, names, file)) for name in tables]
-    if not any(match.images for _, match in matches):
-        parents = {str(PurePosixPath(name).parent) for name in names} - {"."}
-        for parent in sorted(parents) if len(parents) <= _SUBFOLDERS else ():
-            inside = [
-                PurePosixPath(name).relative_to(parent).as_posix()
-                for name in names
-                if name.startswith(f"{parent}/")
-            ]
-            matches += [
-                (folder / parent, _match(folder / name, name, inside, file)) for name in tables
-            ]
-    matches.append((folder, _Match(next(iter(tables), ""), "file", 0)))
-    return max(matches, key=lambda pair: pair[1].images)
-
-
-def _match(path: Path, table: str, names: Sequence[str], file: str | None) -> _Match:
-    columns, _, rows = table_files.read_cells(path)
-    images = {*names, *table_files.without_suffix(names)}
+def _match(folder: Path, table: str, names: Sequence[str], file: str | None) -> _Match:
+    columns, _, rows = table_files.read_cells(folder / table)
+    images_of = table_files.ImageNames(folder, folder / table, names)
     counts = {
-        name: len({PurePosixPath(cell.strip()).as_posix() for cell in cells} & images)
+        name: len({image for cell in cells for image in images_of.of(cell)})
         for name, cells in zip(columns, zip(*rows, strict=False), strict=False)
         if file in (None, name)
     }
@@ -253,29 +240,33 @@ def _table(
     best: _Match,
     factors: Sequence[str] | None,
     asked: bool,
-) -> tuple[Rows, dict[str, Any]]:
-    """Report on the table that names most images, and the settings for it.
+) -> tuple[Rows, dict[str, Any], list[str]]:
+    """Report on the table that names most images, the settings for it, and doubts about it.
 
     Raises:
         InputError: The table or its column was asked for and names no images.
     """
     if not best.table:
-        return [("table", "none: the images train, and without factors they are not scored")], {}
+        text = "none: the images train, and without factors they are not scored"
+        return [("table", text), *_subfolders(names)], {}, []
     settings: dict[str, Any] = {"table": best.table}
     if best.file != "file":
         settings["file"] = best.file
     try:
-        rows = table_files.read_table(folder / best.table, best.file, names)
-        fault = f"no column holds names of the images, such as {names[0]}"
-        fault += table_files.separator_hint([*rows[0].cells, best.file])
+        rows = table_files.read_table(folder / best.table, best.file, folder, names)
+        fault = f"no column names the images as in {names[0]}"
+        if cell := _named(rows[0]):
+            fault += f"; its first row has {cell}"
     except InputError as error:
         if best.images:  # the data set refuses it, too: a fault to be mended
-            return [("table", f"{best.table} cannot be read")], settings
+            return [("table", f"{best.table} cannot be read")], settings, []
         fault = str(error)
     if not best.images and asked:
-        raise InputError(fault if best.table in fault else f"{best.table} cannot be used: {fault}")
+        table = os.path.normpath(folder / best.table)
+        said = fault.replace(str(folder / best.table), table)
+        raise InputError(said if table in said else f"{table} cannot be used: {said}")
     if not best.images:
-        return [("table", f"{best.table} is left out: {fault}")], {}
+        return [("table", f"{best.table} is left out: {fault}"), *_subfolders(names)], {}, []
     report = [
         ("table", f"{best.table}: {len(rows):,} rows, whose column {best.file!r} names the images")
     ]
@@ -296,7 +287,25 @@ def _table(
         settings["gaps"] = "keep"
     elif absent:
         settings["gaps"] = "drop"
-    return report, settings
+    doubts = list[str]()
+    if _MANY * len(absent) > len(rows):
+        doubts.append(f"{len(absent):,} of {len(rows):,} rows name no image of {folder}")
+    return report, settings, doubts
+
+
+def _subfolders(names: Sequence[str]) -> Rows:
+    """A line on the subfolders, if the images lie in several."""
+    counts = Counter(PurePosixPath(name).parent.as_posix() for name in names)
+    if len(counts) < 2:
+        return []
+    listed = listing([f"{name} ({count:,})" for name, count in counts.most_common()])
+    return [("subfolders", f"{listed}; --factors {FOLDER} makes them a factor")]
+
+
+def _named(row: table_files.Row) -> str:
+    """The cell of a row that looks most like the name of an image; empty if none does."""
+    cells = [row.file, *row.cells.values()]
+    return next((cell for cell in cells if Path(cell.strip()).suffix.lower() in SUFFIXES), "")
 
 
 def _columns(rows: list[table_files.Row], file: str, factors: Sequence[str]) -> tuple[Rows, bool]:
