@@ -14,6 +14,8 @@ from tests.test_plugins import package
 
 from dislab.cli import main
 from dislab.cli.configs import find_study, resolved
+from dislab.datamodules import SingleData
+from dislab.datasets import FolderDataset
 from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
 from dislab.errors import InputError
@@ -365,6 +367,18 @@ def test_arrays_keep_their_size_and_get_a_network_that_takes_it(side: int, netwo
     assert config["model"]["init_args"]["encoder"]["class_path"] == network
 
 
+@pytest.mark.parametrize("count", range(3, 30))
+def test_few_images_get_parts_that_have_images(count: int, images: Path) -> None:
+    for number in range(count):
+        Image.new("RGB", (64, 64), (8 * number, 0, 0)).save(images / f"{number}.png")
+    assert main(["configs", "new", "--data", "mine", "--method", "betavae"]) == 0
+    settings = read_mapping(Path("mine_betavae.yaml"), "")["data"]["init_args"]
+    dataset = FolderDataset(**settings.pop("dataset")["init_args"])
+    data = SingleData(dataset, **settings)
+    assert min(len(data.indices(split)) for split in ("validation", "test")) >= 1
+    assert settings["batch_size"] <= len(data.indices("train"))
+
+
 @pytest.mark.parametrize(
     ("args", "message"),
     [
@@ -377,12 +391,17 @@ def test_arrays_keep_their_size_and_get_a_network_that_takes_it(side: int, netwo
         (["--data", "mine", "--out", "mine"], "mine exists already"),
         (["--data", "arrays.npy", "--table", "t.csv"], "--table is for a folder of images"),
         (["--data", "arrays.npy", "--method", "adagvae"], "adagvae needs factors of images"),
+        (["--data", "mine", "--images", "x"], "--images is for a file of arrays"),
+        (["--data", "few"], "2 states are too few for these settings"),
     ],
 )
 def test_data_and_methods_that_do_not_fit_are_refused_and_nothing_is_written(
     args: list[str], message: str, images: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     np.save("arrays.npy", np.zeros((9, 16, 16), np.uint8))
+    Path("few").mkdir()
+    for name in ("0.png", "1.png"):
+        Path("few", name).write_bytes((images / name).read_bytes())
     Path("cut").mkdir()
     Path("cut/0.png").write_bytes((images / "0.png").read_bytes()[:60])
     before = sorted(Path.cwd().rglob("*"))

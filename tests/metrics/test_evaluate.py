@@ -348,7 +348,8 @@ def test_a_default_score_that_cannot_be_taken_is_skipped_with_a_warning() -> Non
     with pytest.warns(SkippedScoreWarning) as caught:
         found = evaluate_fully(codes, factors[:, :1])
     skipped = {str(one.message).partition(" was not taken: ")[0] for one in caught}
-    assert skipped == set(found.skipped) == {"dci_hgbt", "modularity"}
+    names = {"dci_hgbt", "modularity", "factor_vae_score", "beta_vae_score"}
+    assert skipped == set(found.skipped) == names
     assert "2 factors" not in found.skipped["modularity"]
     assert "mig" in found.values
     with pytest.raises(InputError, match="need at least two latents and two factors"):

@@ -36,8 +36,8 @@ _ADDRESS: Final = re.compile(r",? https?://[^\s,)]+")
 _FLAGS: Final = ("--config", "-c")
 _OF_IMAGES: Final = ("SingleData", "PairedData")
 """Data modules that take any images."""
-_SHARE: Final = 0.1
-"""Fraction of a person's images that validates, and that tests, if that is an image at least."""
+_SHARES: Final = (0.1, 0.15, 0.2, 0.25, 0.3, 0.4)
+"""Fractions of the images that validate, and that test; the first one that is an image is taken."""
 _BATCH: Final = 64
 """Batch size of data modules unless given."""
 _KEPT: Final = ("batch_size", "scheme", "k")
@@ -250,16 +250,14 @@ def _new(options: argparse.Namespace) -> None:
     config.setdefault("method", config.get("name", source.stem))
     config["name"] = _NO_NAME.sub("_", out.stem)[:200]
     dataset = {"class_path": inspection.dataset, "init_args": inspection.settings}
-    config["data"] = _data_section(section, dataset, inspection.used)
+    try:
+        config["data"] = _data_section(section, dataset)
+    except InputError as error:
+        advice = "; --factors chooses the factors" if inspection.labelled else ""
+        raise InputError(f"{method} cannot learn from {data} so: {error}{advice}") from error
     trainer = config.get("trainer") or {}
     if isinstance(trainer, Mapping) and not _VALIDATION.keys() & trainer.keys():
         config["trainer"] = {**trainer, **_VALIDATION}
-    try:
-        _check_pairs(config["data"])
-    except InputError as error:
-        raise InputError(
-            f"{method} cannot learn from {data} so: {error}; --factors chooses the factors"
-        ) from error
     first = one_line(f"# {method} on {data}; {check} describes the images.")
     with atomic(out) as temporary:
         temporary.write_text(f"{first}\n{yaml_text(config)}", encoding="utf-8")
@@ -286,34 +284,34 @@ def _learns_from_factors(method: str, data: str, model: str) -> bool:
     return learns_from_factors(find_class(model, (Objective,), "model"))
 
 
-def _data_section(
-    section: Mapping[str, Any], dataset: dict[str, Any], images: int
-) -> dict[str, Any]:
-    """The data of a method with another data set, in batches that the training images fill."""
-    settings = section["init_args"]
+def _data_section(section: Mapping[str, Any], dataset: dict[str, Any]) -> dict[str, Any]:
+    """The data of a method with another data set, with parts and batches that have images.
+
+    Raises:
+        InputError: There are too few images, or no pairs of them can be drawn.
+    """
+    from dislab import datamodules, datasets
+
+    settings, module = section["init_args"], getattr(datamodules, section["class_path"])
     arguments = {key: settings[key] for key in _KEPT if key in settings}
-    share = max(_SHARE, math.ceil(100 / max(images, 3)) / 100)  # one image at least
-    training = images - 2 * math.ceil(images * share)
-    size = arguments.get("batch_size", _BATCH)
-    if isinstance(size, int) and 0 < training < size:
+    images = getattr(datasets, dataset["class_path"])(**dataset["init_args"])
+    for share in _SHARES:
+        parts = {"validation": share, "test": share}
+        try:
+            data = module(images, **{**arguments, "batch_size": 1}, **parts)
+            break
+        except InputError:
+            if share == _SHARES[-1]:
+                raise
+    if section["class_path"] == "PairedData":
+        data.plan("train")  # refuses images without pairs
+    training, size = len(data.indices("train")), arguments.get("batch_size", _BATCH)
+    if isinstance(size, int) and training < size:
         arguments["batch_size"] = 2 ** int(math.log2(training))
     return {
         "class_path": section["class_path"],
-        "init_args": {"dataset": dataset, **arguments, "validation": share, "test": share},
+        "init_args": {"dataset": dataset, **arguments, **parts},
     }
-
-
-def _check_pairs(section: Mapping[str, Any]) -> None:
-    """Refuses images of which the pairs of a method cannot be drawn."""
-    if section["class_path"] != "PairedData":
-        return
-    from dislab import datasets
-    from dislab.datamodules import PairedData
-
-    settings = dict(section["init_args"])
-    chosen = settings.pop("dataset")
-    dataset = getattr(datasets, chosen["class_path"])(**chosen["init_args"])
-    PairedData(dataset, **settings).plan("train")
 
 
 def _class_of(network: Any) -> Any:

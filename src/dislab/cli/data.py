@@ -120,6 +120,9 @@ def own_images(parser: Parser) -> None:
         help="the columns, or the arrays, that are factors; else all",
     )
     parser.add_argument(
+        "--images", metavar="ARRAY", help="the array of the images, in an npz file with several"
+    )
+    parser.add_argument(
         "--fit",
         choices=("pad", "crop", "squash"),
         help="images that are not square get borders (with a table), lose their ends (without "
@@ -130,7 +133,7 @@ def own_images(parser: Parser) -> None:
 def image_options(path: Path, options: argparse.Namespace) -> str:
     """The path of images and the options of `own_images` as a user types them."""
     words = [str(path)]
-    for name in ("table", "file", "fit"):
+    for name in ("table", "file", "images", "fit"):
         if (value := getattr(options, name)) is not None:
             words += [f"--{name}", value]
     if options.factors:
@@ -163,6 +166,8 @@ def inspected(
     from dislab.datasets.own.inspection import SIDE, inspect
 
     if path.is_dir() or path.suffix not in ARRAYS:
+        if options.images is not None:
+            raise InputError(f"--images is for a file of arrays, and {path} is none; leave it out")
         chosen = (options.table, options.file, options.factors)
         return inspect(path, *chosen, side or SIDE, keep, options.fit)
     for name in ("table", "file", "fit"):
@@ -170,7 +175,7 @@ def inspected(
             raise InputError(
                 f"--{name} is for a folder of images, and {path} is a file of arrays; leave it out"
             )
-    return inspect_arrays(path, options.factors, keep)
+    return inspect_arrays(path, options.factors, keep, options.images)
 
 
 def _check(args: list[str]) -> int:

@@ -93,6 +93,16 @@ def check_images(count: int, least: int) -> None:
         raise InputError(f"the score got {_images(count)} and needs at least {least}; encode more")
 
 
+def single_factor(varied: int) -> str | None:
+    """Message if fewer than two factors vary, which no score need tell apart, else None."""
+    if varied >= 2:
+        return None
+    return (
+        "the score tells factors apart, and needs at least two that vary; got "
+        f"{varied} factor{'' if varied == 1 else 's'}"
+    )
+
+
 def varied_factors(
     factors: Int[Tensor, "image factor"], space: FactorSpace
 ) -> Bool[Tensor, " factor"]:

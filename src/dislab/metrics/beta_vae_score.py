@@ -8,9 +8,9 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from dislab.base import Metric
+from dislab.base import Metric, Sample
 from dislab.codes.bank import FACTOR_BINS, CodeBank
-from dislab.codes.checks import check_bins
+from dislab.codes.checks import check_bins, single_factor
 from dislab.codes.learners import LogisticClassifier
 from dislab.errors import InputError
 from dislab.factors import FactorSpace
@@ -152,6 +152,10 @@ class BetaVAEScore(Metric):
         self.points_test = points_test
         self.pairs = pairs
         self.seed = seed
+
+    def inapplicable(self, sample: Sample) -> str | None:
+        """Reason against a single factor, which every code tells from no other."""
+        return single_factor(sample.varied)
 
     def score(self, bank: CodeBank) -> dict[str, Tensor]:
         """The accuracies `beta_vae_score` on test, `beta_vae_score_train` on training points.

@@ -8,9 +8,9 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from dislab.base import Metric
+from dislab.base import Metric, Sample
 from dislab.codes.bank import FACTOR_BINS, CodeBank, ValueRows, rows_of
-from dislab.codes.checks import check_bins
+from dislab.codes.checks import check_bins, single_factor
 from dislab.errors import InputError
 from dislab.factors import FactorSpace
 from dislab.functional.checks import check_at_least, check_count
@@ -188,6 +188,10 @@ class FactorVAEScore(Metric):
     def chance(self, shuffled: CodeBank) -> dict[str, Tensor]:
         """The accuracies; the number of active latents does not depend on the factors."""
         return {name: value for name, value in self.score(shuffled).items() if name != "num_active"}
+
+    def inapplicable(self, sample: Sample) -> str | None:
+        """Reason against a single factor, which every code tells from no other."""
+        return single_factor(sample.varied)
 
     def score(self, bank: CodeBank) -> dict[str, Tensor]:
         """The accuracies, the number of active latents and the training votes.

@@ -205,7 +205,7 @@ def test_a_table_that_cannot_be_used_is_refused_if_its_factors_are_asked_for(fol
     write(folder, "file,x", "grey.png,1,2")
     assert "line 2 has 3 cells" in inspect(folder, factors=["x"]).faults[0]
     write(folder, "file,x", "other.png,7.5")
-    with pytest.raises(InputError, match="labels.csv cannot be used: no column names the images"):
+    with pytest.raises(InputError, match=r"labels\.csv cannot be used: no column names"):
         inspect(folder, factors=["x"])
 
 
@@ -345,11 +345,21 @@ def test_arrays_are_described_with_their_factors(arrays: Path) -> None:
     lines = report(inspection)
     assert (lines["images"], lines["sizes"], lines["modes"]) == ("20", "16×16", "L")
     assert lines["factor size"] == "ordinal, 3 values from 0.0 to 2.0"
-    assert lines["other arrays"] == "seven, meta: not a number or text for each image"
+    assert lines["other arrays"] == "seven (7 rows for 20 images), meta (Python objects)"
+    assert inspection.notes == ["seven has 7 rows for 20 images, and is left out"]
     assert inspection.settings == {"file": str(arrays), "factors": "size"}
     assert (inspection.faults, inspection.labelled, inspection.largest) == ([], True, 16)
     dataset = NumpyDataset(**inspection.settings)
     assert dataset.image_shape == (1, 16, 16)
+
+
+def test_the_array_of_the_images_may_be_named(arrays: Path) -> None:
+    np.savez(arrays, images=IMAGES, others=IMAGES[:10], size=SIZES)
+    with pytest.raises(InputError, match=r"2 arrays of three or four axes .*name that"):
+        inspect_arrays(arrays)
+    assert inspect_arrays(arrays, images="images").settings["factors"] == "size"
+    lines = report(inspect_arrays(arrays, images="others"))
+    assert lines["other arrays"] == "images (3 axes), size (20 rows for 10 images)"
 
 
 def test_arrays_without_factors_train(arrays: Path) -> None:

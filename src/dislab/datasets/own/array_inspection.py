@@ -14,7 +14,10 @@ ARRAYS: Final = (".npy", ".npz")
 
 
 def inspect_arrays(
-    path: Path, factors: Sequence[str] | None = None, keep: bool = True
+    path: Path,
+    factors: Sequence[str] | None = None,
+    keep: bool = True,
+    images: str | None = None,
 ) -> Inspection:
     """Reads all images of a file, and their factors.
 
@@ -23,13 +26,17 @@ def inspect_arrays(
         factors: The arrays of factors, as `NumpyDataset` takes them; unless given, those of an npz
             file that have one row for each image.
         keep: Whether images without a value of some factor are to be kept.
+        images: The array of the images in an npz file; the only one that may be unless given.
 
     Raises:
         InputError: The file has no images.
     """
-    others = other_arrays(path)
-    names = [name for name, fits in others.items() if fits] if factors is None else list(factors)
     settings: dict[str, Any] = {"file": str(path)}
+    if images is not None:
+        settings["images"] = images
+    others = other_arrays(NumpyDataset(**settings))
+    fitting = [name for name, reason in others.items() if not reason]
+    names = fitting if factors is None else list(factors)
     if names:
         settings["factors"] = names[0] if len(names) == 1 else names
     channels, height, width = NumpyDataset(**settings).image_shape
@@ -37,7 +44,7 @@ def inspect_arrays(
     if faults and keep and names:  # perhaps of images without a value
         settings["gaps"] = "keep"
         dataset, faults, notes = _tried(settings)
-    images = [
+    report = [
         ("images", f"{dataset.count:,}"),
         ("sizes", f"{width}×{height}"),
         ("modes", "L" if channels == 1 else "RGB"),
@@ -46,14 +53,19 @@ def inspect_arrays(
     table: Rows = [("factors", "none: the images train, and without factors they are not scored")]
     if names:
         table = [("factors", ", ".join(names))]
-    if unused := [name for name, fits in others.items() if not fits]:
-        table.append(("other arrays", f"{', '.join(unused)}: not a number or text for each image"))
+    if unused := [f"{name} ({reason})" for name, reason in others.items() if reason]:
+        table.append(("other arrays", ", ".join(unused)))
+    notes += [
+        f"{name} has {reason}, and is left out"
+        for name, reason in others.items()
+        if "rows" in reason
+    ]
     if names and not faults:
         space = dataset.factors
         table += [(f"factor {name}", described(space[name])) for name in space.essential_names]
     largest, labelled = max(height, width), bool(names)
     return Inspection(
-        *(images, table, settings, faults, notes, largest, dataset.count, []),
+        *(report, table, settings, faults, notes, largest, dataset.count, []),
         labelled=labelled,
         dataset="NumpyDataset",
     )

@@ -329,28 +329,34 @@ def _member(path: Path, name: str | None) -> _Stored:
     return _Stored(name, header.shape, header.dtype, np.asarray(mapped))
 
 
-def other_arrays(path: Path) -> dict[str, bool]:
-    """The arrays beside the images of a file by name: whether each has a row for every image.
+def other_arrays(dataset: NumpyDataset) -> dict[str, str]:
+    """The arrays beside the images by name: why each holds no factors, empty if it may.
 
     Args:
-        path: A npy or npz file of images.
+        dataset: Images of a npy or npz file.
 
     Raises:
         InputError: The file cannot be read, or it has no images.
     """
-    dataset = NumpyDataset(str(path))
     if not dataset._is_archive:
         return {}
-    fits = {}
-    with _archive(path) as archive:
+    reasons = {}
+    with _archive(dataset._path) as archive:
         for name in _arrays(archive):
             if name == dataset._stored.name:
                 continue
-            header = open_header(archive, name, partial(_refusal, path))
+            header = open_header(archive, name, partial(_refusal, dataset._path))
             header.stream.close()
-            rows = header.shape[:1] == (dataset.count,) and len(header.shape) <= 2
-            fits[name] = rows and not header.dtype.hasobject
-    return fits
+            reasons[name] = _no_factors(header, dataset.count)
+    return reasons
+
+
+def _no_factors(header: Header, count: int) -> str:
+    if header.dtype.hasobject:
+        return "Python objects"
+    if len(header.shape) not in (1, 2):
+        return f"{len(header.shape)} axes"
+    return "" if header.shape[0] == count else f"{header.shape[0]:,} rows for {count:,} images"
 
 
 def _only_images(path: Path, archive: zipfile.ZipFile) -> str:
