@@ -61,7 +61,7 @@ def test_configurations_are_listed_shown_and_copied(capsys: pytest.CaptureFixtur
     assert main(["configs", "list"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= 100
-    names = [line.split()[0] for line in lines if not line.startswith(" ")]
+    names = [line.split()[0] for line in lines if line[:2] == "  " and line[2:3].strip()]
     paths = [path.relative_to(CONFIGS).with_suffix("") for path in CONFIGS.rglob("*.yaml")]
     assert sorted(names) == sorted(path.as_posix() for path in paths)
     assert main(["configs", "show", "factorvae"]) == 0
@@ -77,6 +77,17 @@ def test_configurations_are_listed_shown_and_copied(capsys: pytest.CaptureFixtur
     assert main(["configs", "show", "factorvea"]) == 2
     assert "did you mean factorvae?" in capsys.readouterr().err
     assert sorted(path.name for path in Path().iterdir()) == ["configs", "mine"]
+
+
+def test_the_list_has_headings_and_takes_a_word(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["configs", "list", "Quick"]) == 0
+    blocks = [block.splitlines() for block in capsys.readouterr().out.split("\n\n")]
+    names = {heading.partition(":")[0]: names for heading, *names in blocks}
+    assert any(name.startswith("  quick ") for name in names["settings to put on top of a method"])
+    assert any(name.startswith("  studies/quick ") for name in names["studies"])
+    assert all("quick" in " ".join(lines).lower() for lines in names.values())
+    assert main(["configs", "list", "factorvea"]) == 2
+    assert "has 'factorvea' in its name or first sentence (did you" in capsys.readouterr().err
 
 
 def test_without_an_action_the_help_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
@@ -323,7 +334,7 @@ def test_both_commands_take_a_fit(
         "new": ["configs", "new", "--data", "mine", "--method", "betavae"],
     }
     assert main([*args[command], "--fit", "squash"]) == 0
-    assert "fit: squash changes the proportions of 1 images" in capsys.readouterr().out
+    assert "fit: squash changes the proportions of 1 image that is" in capsys.readouterr().out
     if command == "new":
         assert "fit: squash\n" in Path("mine_betavae.yaml").read_text()
 

@@ -31,7 +31,8 @@ def test_codes_of_a_run(small_run: SmallRun, capsys: pytest.CaptureFixture[str])
     run = small_run(SMALL)
     capsys.readouterr()
     assert main(["encode", str(run), "--images=90", "--batch_size=40"]) == 0
-    assert capsys.readouterr().out == f"{run}/codes.npz\n"
+    end = ": 90 of 1,024 images of all splits, 3 latents\n"
+    assert capsys.readouterr().out == f"{run}/codes.npz{end}"
     stored = read_codes(run / "codes.npz")
     model = load_run(run)
     data = np.load(run / "codes.npz")

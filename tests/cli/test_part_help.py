@@ -21,6 +21,9 @@ BEGUN = ["--config", "betavae"]
         (["--data.dataset.help"], ["datasets:", "Shapes3D"]),
         (["--data.dataset.help", "Shapes3D"], ["--data.dataset.look"]),
         (["--model.regularizers.help"], ["regularizers:", "TotalCorrelation"]),
+        (["--model.regularizers.help", "KL"], ["--model.regularizers.NAME.beta"]),
+        (["--model.regularizers.kl.help", "KL"], ["--model.regularizers.NAME.beta"]),
+        (["--evaluate.metrics.help", "MIG"], ["--evaluate.metrics.NAME.bins"]),
         (["--model.optimizer.help", "torch.optim.Adam"], ["--model.optimizer.lr"]),
     ],
 )
@@ -31,6 +34,24 @@ def test_parts_are_described_with_and_without_a_configuration(
         main(["fit", *begun, *args])
     output = capfd.readouterr().out
     assert all(text in output for text in shown), output
+    assert "latent_dim" not in output
+    assert "space" not in output
+
+
+@pytest.mark.parametrize(
+    "args",
+    [["--model.help", "VAE"], ["--model.help=VAE"], ["--model.encoder.help"], ["--data.help"]],
+)
+def test_help_on_a_class_may_stand_before_other_options(
+    capfd: pytest.CaptureFixture[str], args: list[str]
+) -> None:
+    shown = []
+    for order in ([*BEGUN, *args], [*args, *BEGUN]):
+        with pytest.raises(SystemExit, match="0"):
+            main(["fit", *order, "--name", "x"])
+        shown.append(capfd.readouterr().out)
+    assert shown[0] == shown[1]
+    assert shown[0]
 
 
 @pytest.mark.parametrize(
@@ -53,6 +74,8 @@ def test_parts_are_described_with_and_without_a_configuration(
         (["--model.encoder.help", "torch.nn.Linear"], "available encoders: Conv"),
         (["--model.encoder.help", "dislab.nothing.X"], "available encoders: Conv"),
         (["--data.dataset.help", "nopackage.Set"], "no package nopackage is installed here"),
+        (["--model.regularizers.kl.beta", "nan"], "beta: expected a finite number, got 'nan'"),
+        (["--model.optimizer.lr", "inf"], "lr: expected a finite number; got 'inf'"),
         (["--evaluate.metrics", "MIG"], "got 'MIG'; write it like {mig: MIG, dci: DCI}"),
         (["--model.optimizer", "torch.optim.Adom"], "torch.optim.Adom (did you mean Adam?)"),
         (

@@ -299,6 +299,8 @@ def test_default_splits_of_dsprites() -> None:
 
 def test_data_print_what_they_hold(tiny: Dataset, tmp_path: Path) -> None:
     space = tiny.factors
+    part = SingleData(GaussianBlob(places=16), include={"posX": {"max": 0.4}}, resize=32)
+    assert repr(part).endswith(", of which 112 images of 1×32×32 are used>")
     said = repr(SingleData(tiny))
     assert said == str(SingleData(tiny)) == f"<SingleData of {tiny!r}>"
     assert f"{type(tiny).__name__}: {len(space)} images of " in said

@@ -118,3 +118,28 @@ def test_tables_for_documents_have_what_differs_and_main_scores(
     assert not any("KL" in line or "train" in line for line in lines)
     best = r"run\_2 & 2 & \textbf{0.500} \\" if suffix == ".tex" else "| run_2 | 2 | 0.500* |"
     assert best in lines
+
+
+@pytest.mark.parametrize(
+    ("second", "differ"),
+    [
+        ("{dataset: Shapes3D, batch_size: 8}", False),
+        ("{dataset: DSprites}", True),
+        ("{dataset: Shapes3D, resize: 32}", True),
+        ("{dataset: Shapes3D, include: {shape: [cube]}}", True),
+    ],
+)
+def test_no_score_is_best_among_runs_of_different_data(
+    second: str, differ: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, data, score in (("a", "{dataset: Shapes3D}", 0.4), ("b", second, 0.6)):
+        (tmp_path / name).mkdir()
+        text = f"model: {{class_path: VAE}}\ndata: {{class_path: SingleData, init_args: {data}}}\n"
+        (tmp_path / name / "config.yaml").write_text(text)
+        write_scores(tmp_path / name, "test", {"scores": {"mig": score}})
+    assert main(["compare", str(tmp_path / "a"), str(tmp_path / "b")]) == 0
+    printed = capsys.readouterr().out
+    assert ("0.600*" in printed) != differ
+    assert ("no score is marked best, as the runs have different data" in printed) == differ
+    assert main(["compare", str(tmp_path / "a"), str(tmp_path / "b"), "--format=markdown"]) == 0
+    assert ("*" in capsys.readouterr().out) != differ

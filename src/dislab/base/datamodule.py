@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import Any, ClassVar, Final, Literal, NamedTuple, TypeAlias
 
 import lightning.pytorch as pl
@@ -169,8 +170,13 @@ class DataModule(pl.LightningDataModule, Part, ABC):
     """The states of the test split, as conditions on factors; None for a random split."""
 
     def __repr__(self) -> str:
-        """The class and its data set."""
-        return f"<{type(self).__name__} of {self.dataset!r}>"
+        """The class and its data set, and how many of the images are used, in which size."""
+        text = f"{type(self).__name__} of {self.dataset!r}"
+        with suppress(InputError):  # the files are read first
+            count, size = len(self.indices("all")), self.image_shape
+            if count != len(self.dataset.factors) or size != self.dataset.image_shape:
+                text += f", of which {count:,} images of {'×'.join(map(str, size))} are used"
+        return f"<{text}>"
 
     __str__ = __repr__  # Lightning's own needs loaders of torch
 

@@ -33,6 +33,19 @@ _NO_NAME: Final = re.compile(r"[^\w.+=,-]", re.ASCII)
 _SENTENCE: Final = re.compile(r"(?<=\.) (?=[A-Zβγλ]|configs/|dislab )|: (?=dislab )|:$")
 """Ends of the first sentence of a configuration's comment."""
 _ADDRESS: Final = re.compile(r",? https?://[^\s,)]+")
+_FILE: Final = re.compile(r"\bconfigs/([\w/-]+)\.yaml")
+_MODEL: Final = re.compile(r"^model:(\s*\n  class_path:| *\{class_path:| +\w)", re.MULTILINE)
+"""Matches a file that names the class of a model."""
+_HEADINGS: Final = {
+    "model": "methods, in the settings of papers too: --config NAME",
+    "": "settings to put on top of a method: --config METHOD --config NAME",
+    "splits": "held-out images, likewise",
+    "correlations": "correlated factors, likewise",
+    "scenarios": "tests of transfer: dislab transfer --scenarios NAME",
+    "studies": "studies: dislab study run NAME",
+    "studies/parts": "parts of studies",
+}
+"""Headings of the list, by the folder of a configuration."""
 _FLAGS: Final = ("--config", "-c")
 _OF_IMAGES: Final = ("SingleData", "PairedData")
 """Data modules that take any images."""
@@ -72,7 +85,10 @@ def run(args: list[str]) -> int:
         example = f"dislab configs {verb} {example}".rstrip()
         return commands.add_parser(verb, help=text, description=description, example=example)
 
-    add("list", "list the names and first sentences of all", "")
+    listing = add("list", "list the names and first sentences of all", "montero")
+    listing.add_argument(
+        "word", nargs="?", default="", help="show those that have this word in name or sentence"
+    )
     show = add("show", "print a configuration", "factorvae")
     show.add_argument("name", help="such as factorvae, or studies/quick")
     copy = add("copy", "write one, or all, as files of your own", "factorvae")
@@ -98,7 +114,7 @@ def run(args: list[str]) -> int:
     if options.command == "new":
         _new(options)
     elif options.command == "list":
-        print("\n".join(_rows()))
+        print(_table(options.word))
     elif options.command == "show":
         print(_required(options.name).read_text(encoding="utf-8"), end="")
     else:
@@ -203,12 +219,37 @@ def _required(name: str) -> Path:
     return path
 
 
-def _rows() -> list[str]:
-    return text_table(
-        (name, _first_sentence(path) + ("" if distribution == "dislab" else f" ({distribution})"))
-        for name, files in configurations().items()
-        for path, distribution in files
+def _table(word: str) -> str:
+    """The names and first sentences of the configurations that have a word, under headings.
+
+    Raises:
+        InputError: None has it.
+    """
+    groups: dict[str, list[tuple[str, str]]] = {heading: [] for heading in _HEADINGS.values()}
+    for name, files in configurations().items():
+        for path, distribution in files:
+            sentence = _first_sentence(path)
+            sentence += "" if distribution == "dislab" else f" ({distribution})"
+            if word.lower() in f"{name} {sentence}".lower():
+                groups.setdefault(_heading(name, path), []).append((f"  {name}", sentence))
+    if not any(groups.values()):
+        hint = suggestion(word, configurations())
+        raise InputError(f"no configuration has {word!r} in its name or first sentence{hint}")
+    rows = iter(text_table(row for group in groups.values() for row in group))
+    return "\n\n".join(
+        "\n".join([heading, *(next(rows) for _ in group)])
+        for heading, group in groups.items()
+        if group
     )
+
+
+def _heading(name: str, path: Path) -> str:
+    """The heading of a configuration: that of its folder, or of files with a model or without."""
+    if "/" in name:
+        folder = name.rpartition("/")[0]
+        return _HEADINGS.get(folder, folder)
+    has_model = _MODEL.search(path.read_text(encoding="utf-8"))
+    return _HEADINGS["model" if has_model else ""]
 
 
 def _first_sentence(path: Path) -> str:
@@ -216,7 +257,8 @@ def _first_sentence(path: Path) -> str:
     with path.open(encoding="utf-8") as file:
         lines = list(takewhile(lambda line: line.startswith("#"), file))
     comment = " ".join(line.removeprefix("#").strip() for line in lines)
-    return _ADDRESS.sub("", _SENTENCE.split(comment, maxsplit=1)[0]).strip()
+    sentence = _ADDRESS.sub("", _SENTENCE.split(comment, maxsplit=1)[0])
+    return _FILE.sub(r"\1", sentence).strip()
 
 
 def _new(options: argparse.Namespace) -> None:

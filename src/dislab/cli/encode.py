@@ -74,7 +74,10 @@ def encode(
     encoding = opened.encode(split, images, seed, batch_size)
     kl = np.full(encoding.codes.shape[1], np.nan) if encoding.kl is None else encoding.kl
     write_codes(path, data, encoding.states, encoding.codes, source, kl=kl)
-    print(path)
+    count, latents = encoding.codes.shape
+    available = len(opened.data.indices(split))
+    part = "all splits" if split == "all" else f"the {split} split"
+    print(f"{path}: {count:,} of {available:,} images of {part}, {latents} latents")
 
 
 def _is_own(path: Path, folder: Path) -> bool:

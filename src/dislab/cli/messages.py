@@ -143,7 +143,7 @@ def explain(
     if match := _DENIED.search(message):
         return prefix + _denied(match[1], setting)
     if match := _NO_NUMBER.search(message):  # numbers may be tensors, which no text names
-        return f"{prefix}expected a number; got {match[1]!r}"
+        return f"{prefix}expected {_number(match[1])}; got {match[1]!r}"
     if match := _UNKNOWN_CLASS.search(message) or _NO_MODULE.search(message):
         return prefix + unknown_class(match[1], setting)
     if match := _NO_ATTRIBUTE.search(message):
@@ -174,7 +174,9 @@ def explain(
     if match := _WRONG_TYPE.search(message):
         value = match[2].strip()
         nearest = suggestion(value.strip("'"), _choices(match[1]))
-        return f"{prefix}expected {_type(match[1])}, got {value!r}{nearest}{_like(setting)}"
+        kind = _type(match[1])
+        kind = _number(value) if kind == TYPE_NAMES["float"] else kind
+        return f"{prefix}expected {kind}, got {value!r}{nearest}{_like(setting)}"
     if match := _NO_VALUE.match(message):
         return f"the configuration sets no value; it says {match[1]!r}"
     if match := _REQUIRED.search(message):
@@ -185,6 +187,12 @@ def explain(
         return f"{prefix}{fault}{_like(setting)}"
     text = _KEY.sub("", _NOISE.sub("", message)).strip(" :\n")
     return prefix + re.sub(r"\s*\n\s*", " ", text)
+
+
+def _number(value: str) -> str:
+    """The kind of a number that a setting takes in place of a text, which may be `nan`."""
+    is_infinite = value.strip("'+-.").lower() in ("nan", "inf", "infinity")
+    return "a finite number" if is_infinite else TYPE_NAMES["float"]
 
 
 def _like(setting: str) -> str:
@@ -412,6 +420,20 @@ def _unknown_option(name: str, class_path: str, setting: str) -> str:
     return (
         f"{attribute} has no setting {name!r}{suggestion(name, names)}; it has {', '.join(names)}"
     )
+
+
+def filled_in(name: str, setting: str) -> list[str]:
+    """The leading arguments of a part that its owner fills in.
+
+    Args:
+        name: Name of the class, with or without its module.
+        setting: Dotted name of the setting that takes it.
+    """
+    from dislab.naming.classes import find_object
+
+    group = group_of(setting) or ""
+    base = base_of(group)
+    return _parameters(find_object(name, (base,)) or base)[: _GIVEN.get(group, 0)]
 
 
 def _parameters(cls: Any) -> list[str]:

@@ -7,7 +7,7 @@ from contextlib import redirect_stdout, suppress
 from io import StringIO
 from typing import Any, Final
 
-from dislab.cli.messages import OF_TORCH, base_of, group_of, unknown_class
+from dislab.cli.messages import NAMED_PARTS, OF_TORCH, base_of, filled_in, group_of, unknown_class
 from dislab.errors import InputError
 from dislab.naming.classes import find_object
 from dislab.plugins import available
@@ -15,7 +15,8 @@ from dislab.plugins import available
 SECTION_CLASSES: Final = {"model": "VAE", "data": "SingleData"}
 """Sections that hold the settings of a class, and such a class."""
 
-_PART_HELP: Final = re.compile(r"--((model|data)\.[\w.]+)\.help(?:=(.*))?")
+_PART_HELP: Final = re.compile(r"--((model|data|evaluate)\.[\w.]+)\.help(?:=(.*))?")
+_ANY_HELP: Final = re.compile(r"--(model|data|evaluate)(\.[\w.]+)?\.help(=.*)?")
 _FLAGS: Final = ("--print_config", "--print_shtab")
 """Options with a value that jsonargparse takes behind an equals sign only."""
 _NAMING: Final = ("--config", "-c", "--model", "--data", "--run", "--resume")
@@ -42,6 +43,19 @@ def check_values(args: Sequence[str], parser: ArgumentParser) -> None:
             raise InputError(f"{option} has no value; write {option} VALUE")
 
 
+def help_last(args: Sequence[str]) -> list[str]:
+    """The arguments with a request for help on a class behind those that it may depend on.
+
+    Args:
+        args: The arguments of a training command.
+    """
+    for index, arg in enumerate(args):
+        if _ANY_HELP.fullmatch(arg):
+            end = index + (1 if "=" in arg or [*args[index + 1 :], "-"][0].startswith("-") else 2)
+            return [*args[:index], *args[end:], *args[index:end]]
+    return list(args)
+
+
 def part_help(args: Sequence[str]) -> tuple[str, list[str]] | None:
     """The part that arguments ask for help on, and complete arguments; None for no such request.
 
@@ -58,6 +72,9 @@ def part_help(args: Sequence[str]) -> tuple[str, list[str]] | None:
         if not (match := _PART_HELP.fullmatch(arg)):
             continue
         setting, section, name = match.groups()
+        above = setting.rpartition(".")[0]
+        if above.rpartition(".")[2] in NAMED_PARTS:  # as in model.regularizers.kl.help
+            setting = above
         following = [*args[index + 1 :], "-"][0]
         if name is None:
             name = "" if following.startswith("-") else following
@@ -66,7 +83,9 @@ def part_help(args: Sequence[str]) -> tuple[str, list[str]] | None:
         elif (group := group_of(setting)) and not _is_class(name, group):
             raise InputError(f"{setting}: {unknown_class(name, setting)}")
         before = [option.partition("=")[0] for option in args[:index]]
-        named = [] if set(before) & set(_NAMING) else [f"--{section}", SECTION_CLASSES[section]]
+        named = []
+        if section in SECTION_CLASSES and not set(before) & set(_NAMING):
+            named = [f"--{section}", SECTION_CLASSES[section]]
         return setting, [*named, *args[:index], f"--{setting}.help={name}"]
     return None
 
@@ -85,8 +104,21 @@ def print_part_help(parse: Callable[[list[str]], Any], setting: str, args: list[
     with redirect_stdout(StringIO()) as printed, suppress(SystemExit):
         parse(args)
     inner = setting.partition(".")[2]
-    print(re.sub(rf"--{re.escape(inner)}(?=\.)", f"--{setting}", printed.getvalue()), end="")
+    text = re.sub(rf"--{re.escape(inner)}(?=\.)", f"--{setting}", printed.getvalue())
+    if setting.rpartition(".")[2] in NAMED_PARTS:
+        text = _of_named_part(text, setting, args[-1].partition("=")[2])
+    print(text, end="")
     raise SystemExit(0)
+
+
+def _of_named_part(text: str, setting: str, name: str) -> str:
+    """Help on a part of a mapping: its options follow a name, and its owner fills some in."""
+    option = re.escape(f"--{setting}.")
+    for argument in filled_in(name, setting):
+        entry = rf"^  {option}{argument}\b.*\n(?: {{3,}}.*\n)*"
+        text = re.sub(entry, "", text, flags=re.MULTILINE)
+    text = re.sub(r"\n\n\S.*:\n(?=\n|$)", "\n", text)  # headings of nothing
+    return re.sub(rf"{option}(?!help\b)", f"--{setting}.NAME.", text)
 
 
 def _is_class(name: str, group: str) -> bool:
@@ -105,7 +137,8 @@ def _every_class(setting: str) -> str:
     if last in OF_TORCH:
         _, home, example = OF_TORCH[last]
         raise InputError(f"--{setting}.help needs a class of {home}, such as {example}")
-    raise InputError(
-        f"{setting} is no part, and has no help of its own; `dislab fit --{section}.help "
-        f"{SECTION_CLASSES[section]}` describes the settings of a class"
-    )
+    cls = SECTION_CLASSES.get(section)
+    where = f"--{section}.help {cls}` describes the settings of a class"
+    if cls is None:
+        where = f"--help {section}` describes its settings"
+    raise InputError(f"{setting} is no part, and has no help of its own; `dislab fit {where}")

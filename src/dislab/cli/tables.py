@@ -53,7 +53,7 @@ def put_table(table: "pd.DataFrame", options: argparse.Namespace) -> None:
     if form in ("csv", "parquet"):
         put_bytes(table_bytes(table, form), options)
         return
-    from dislab.study.headline import latex_means, narrow_table, text
+    from dislab.study.headline import data_differ, latex_means, narrow_table, text
     from dislab.study.statistics._frames import setting_columns
     from dislab.study.summary import measures_of
 
@@ -66,6 +66,8 @@ def put_table(table: "pd.DataFrame", options: argparse.Namespace) -> None:
         lines = "\n".join(text(brief))
         print(lines)
         legend = "* best; " if "*" in lines else ""
+        if data_differ(table):
+            legend = "no score is marked best, as the runs have different data; "
         print(f"\n{legend}all {table.shape[1]} columns: --format csv, or --out FILE.csv")
 
 

@@ -25,7 +25,7 @@ from dislab.callbacks import (
 )
 from dislab.cli import TRAINING
 from dislab.cli.messages import explain
-from dislab.cli.part_help import check_values, part_help, print_part_help
+from dislab.cli.part_help import check_values, help_last, part_help, print_part_help
 from dislab.cli.run_settings import CALLBACKS, SECTIONS, header
 from dislab.cli.training_help import help_text, settings_text
 from dislab.cli.yaml_input import merged, removals
@@ -96,7 +96,7 @@ class Parser(LightningArgumentParser):
         """
         if not args:
             return super().parse_args(args, *others, **options)
-        args = removals(args)
+        args = help_last(removals(args))
         if (request := part_help(args)) is not None:
             print_part_help(super().parse_args, *request)
         check_values(args, self)

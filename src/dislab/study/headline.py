@@ -19,6 +19,8 @@ from dislab.study.summary import LEVEL, is_bound, label, labels, nested
 _COLUMNS: Final = 3
 _SETTINGS: Final = 4
 """Maximum number of columns of settings; fewer where a table would be wider than a terminal."""
+_OF_DATA: Final = ("data.dataset", "data.include", "data.resize")
+"""Beginnings of settings that decide which images are scored."""
 _CELL: Final = 20
 """Letters of a setting in a line of a terminal."""
 _INDEX: Final = 40
@@ -136,18 +138,19 @@ def narrow_table(
         runs: Result of `Study.table` or `compare`.
         axes: Names of the columns that are settings; at most four are shown, and fewer if the table
             would be wider than 100 letters.
-        measures: Result of `measures_of`; `*` marks the best run of each. Columns of
-            `Study.agreement` are shown too.
+        measures: Result of `measures_of`; `*` marks the best run of each, unless the runs have
+            different data. Columns of `Study.agreement` are shown too.
     """
     if not measures:  # of a single run, no score varies
         scores = [str(name) for name in runs if str(name).startswith("score.")]
         measures = {name: "highest" for name in scores if not is_chance(name)}
     varying = _varying(runs, [*axes, "seed"])
+    varying.sort(key=lambda name: 0 if name == "method" else 1 if _is_of_data(name) else 2)
     for count in range(_SETTINGS, 0, -1):
         columns = varying[:count] + [name for name in varying[count:] if name == "seed"]
         if (runs["state"] != "finished").any():
             columns.append("state")
-        table = _narrow(runs, columns, measures)
+        table = _narrow(runs, columns, measures, marks=not data_differ(runs))
         if _fits(table):
             break
     return table
@@ -160,8 +163,21 @@ def _cut(setting: str, room: int = _CELL) -> str:
     return f"…{setting[1 - room :]}" if "/" in setting else f"{setting[: room - 1]}…"
 
 
+def data_differ(runs: pd.DataFrame) -> bool:
+    """Whether runs have different data sets or parts of them, or images of different sizes.
+
+    Args:
+        runs: Result of `Study.table` or `compare`.
+    """
+    return bool(_varying(runs, [name for name in map(str, runs) if _is_of_data(name)]))
+
+
+def _is_of_data(column: str) -> bool:
+    return column.startswith(_OF_DATA)
+
+
 def _narrow(
-    runs: pd.DataFrame, columns: Sequence[str], measures: Mapping[str, Best]
+    runs: pd.DataFrame, columns: Sequence[str], measures: Mapping[str, Best], marks: bool
 ) -> pd.DataFrame:
     scores = headline_measures(measures)
     agreement = [str(column) for column in runs if str(column).startswith(AGREEMENT)]
@@ -169,7 +185,7 @@ def _narrow(
     table = pd.DataFrame(index=runs.index.map(str))
     for name in columns:
         table[heads[name]] = [_cut(_setting_text(cell)) for cell in runs[name]]
-    several = {name: runs[name].notna().sum() > 1 for name in scores}
+    several = {name: marks and runs[name].notna().sum() > 1 for name in scores}
     for name in scores:
         best = runs[name].max() if measures[name] == "highest" else runs[name].min()
         table[heads[name]] = [

@@ -156,7 +156,8 @@ def inspect(
         notes.append("equal files may fall into training and test; remove all copies but one")
     if "fit" in settings:
         uneven = sum(width != height for width, height in sizes.values())
-        notes.append(f"fit: {fit} {_FITS[fit]} of {uneven:,} images that are not square")
+        them = "1 image that is" if uneven == 1 else f"{uneven:,} images that are"
+        notes.append(f"fit: {fit} {_FITS[fit]} of {them} not square")
     largest = max((max(size) for size in sizes.values()), default=side)
     labelled = settings["table"] is not None or by_folder
     return Inspection(
@@ -357,7 +358,11 @@ def _tried(
         except InputError as error:
             faults = [str(error)]
     notes = dict.fromkeys(str(warning.message) for warning in caught)
-    refused = [f"{error}; mend or remove it" for name, error in unread.items() if name in used]
+    refused = [
+        error if "remove it" in error else f"{error}; mend or remove it"
+        for name, error in unread.items()
+        if name in used
+    ]
     unused = [error for name, error in unread.items() if name not in used]
     return used, [*refused, *faults], [*unused, *notes], advised
 
