@@ -5,6 +5,7 @@ from typing import Any, cast
 import lightning.pytorch as pl
 import pytest
 import torch
+from lightning.pytorch.callbacks import ModelCheckpoint
 from torch import Tensor
 from torch.nn import functional as F
 from torch.optim import Optimizer
@@ -210,6 +211,37 @@ def test_a_loss_that_is_not_finite_stops_training_and_spares_the_checkpoint(
     with pytest.raises(TrainingError, match=message):
         train_and_save()
     assert not (tmp_path / "bad.ckpt").exists()
+
+
+@pytest.mark.parametrize("checkpoints", [False, True])
+@pytest.mark.parametrize(
+    ("steps", "message"),
+    [
+        (8, "became NaN or infinite at optimiser step 5"),
+        # the loss of the last step is computed before the update that breaks the weights
+        (5, "the weights became NaN or infinite at optimiser step 5"),
+    ],
+)
+def test_training_of_few_steps_does_not_end_with_broken_weights(
+    make_vae: Any, data: DataModule, tmp_path: Path, steps: int, message: str, checkpoints: bool
+) -> None:
+    vae = make_vae()
+
+    class Spoil(pl.Callback):
+        def on_before_optimizer_step(self, trainer: pl.Trainer, *_: Any) -> None:
+            if trainer.global_step == 4:
+                gradient = vae.decoder.network[-2].bias.grad
+                assert gradient is not None
+                gradient.fill_(float("nan"))
+
+    run = trainer(tmp_path, max_steps=steps, limit_val_batches=0)
+    if checkpoints:
+        run.callbacks.append(ModelCheckpoint(tmp_path))  # type: ignore[attr-defined]
+    run.callbacks.append(Spoil())  # type: ignore[attr-defined]
+    with pytest.raises(TrainingError, match=message):
+        run.fit(vae, data)
+    for path in tmp_path.glob("*.ckpt"):
+        assert torch.load(path, weights_only=True)["global_step"] < 5
 
 
 def test_arguments_that_cannot_be() -> None:

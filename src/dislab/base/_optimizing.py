@@ -101,6 +101,15 @@ class Watch:
         if len(self._steps) >= _MOST:
             self.look()
 
+    def look_at_weights(self, step: int, module: nn.Module) -> None:
+        """Looks at the noted terms, then at the weights after so many steps."""
+        self.look()
+        # zero times a weight is zero, or NaN for NaN and infinity
+        zeros = [weight.detach().mul(0).sum().float() for weight in module.parameters()]
+        if zeros:
+            self.note(step, {"the weights": torch.stack(zeros).sum()})
+            self.look()
+
     def look(self) -> None:
         """Raises a DivergenceError that names the first step with non-finite terms, and these."""
         if not self._values:

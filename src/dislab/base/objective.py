@@ -344,6 +344,14 @@ class Objective(pl.LightningModule, Representation, Part):
         self._seed = int(self.draw_seed)
         self._watch = Watch()
 
+    def on_train_end(self) -> None:
+        """Looks at the terms of the last steps, which no log row or checkpoint has followed.
+
+        Raises:
+            TrainingError: A term of the loss or a weight is not finite.
+        """
+        self._watch.look_at_weights(int(self.steps), self)
+
     def on_validation_start(self) -> None:
         """Reads the seed back from a checkpoint and, outside training, logs at the model's step."""
         self._seed = int(self.draw_seed)
@@ -359,10 +367,10 @@ class Objective(pl.LightningModule, Representation, Part):
         """Stores the class of the model, and a mark that its arguments are plain data.
 
         Raises:
-            TrainingError: A term of the loss was not finite since the last checkpoint; saving would
-                replace a good checkpoint by a useless one.
+            TrainingError: A term of the loss was not finite since the last checkpoint, or a weight
+                is not; saving would replace a good checkpoint by a useless one.
         """
-        self.check_finite()
+        self._watch.look_at_weights(int(self.steps), self)
         self._check_parts()
         checkpoint.setdefault(self.CHECKPOINT_HYPER_PARAMS_KEY, {}).update(
             _class_path=f"{type(self).__module__}.{type(self).__qualname__}",
