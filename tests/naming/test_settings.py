@@ -10,13 +10,14 @@ from typing import Any, Literal, TypedDict
 import numpy as np
 import pytest
 import torch
+from torch.utils.data import TensorDataset
 
 import dislab
-from dislab.base import Predictor
+from dislab.base import Encoder, ImageShape, Predictor
 from dislab.datamodules import SingleData
 from dislab.datasets import GaussianBlob
 from dislab.decoders import MLPDecoder
-from dislab.encoders import MLPEncoder
+from dislab.encoders import ConvEncoder64, MLPEncoder
 from dislab.errors import InputError
 from dislab.exports import export, pull, push
 from dislab.factors import Factor, FactorSpace
@@ -24,7 +25,7 @@ from dislab.metrics import MIG
 from dislab.naming.settings import check_kind, checks_arguments, checks_settings
 from dislab.objectives import VAE
 from dislab.predictors import Ridge
-from dislab.regularizers import KL
+from dislab.regularizers import KL, TotalCorrelation
 from dislab.report import page_of, write_page
 from dislab.runs import load_run, read_scores
 from dislab.study import compare
@@ -182,6 +183,47 @@ def test_constructors_name_themselves_and_the_closest_setting(
         make(**arguments)
 
 
+def _built(cls: Callable[..., Any], **settings: Any) -> Callable[[], Any]:
+    return lambda: cls(**settings)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (
+            _built(KL, beta=4),
+            "missing a required argument: 'latent_dim', which is filled in for "
+            "you; give KL itself, or partial(KL, beta=4)",
+        ),
+        (_built(KL), "give KL itself, or partial(KL, setting=value)"),
+        (_built(TotalCorrelation, gamma=10), "or partial(TotalCorrelation, gamma=10)"),
+        (_built(ConvEncoder64), "give ConvEncoder64 itself, or partial("),
+        (_built(ConvEncoder64, image_shape=(1, 64, 64)), "'outputs', which is filled in for you"),
+        (_built(MLPDecoder, hidden=(8,)), "or partial(MLPDecoder, hidden=(8,))"),
+        (_built(MIG), "'space', which is filled in for you; give MIG itself"),
+        (_built(Ridge), "give Ridge itself"),
+    ],
+)
+def test_a_part_without_the_arguments_of_its_owner_is_answered_with_its_class(
+    make: Callable[[], Any], message: str
+) -> None:
+    with pytest.raises(TypeError, match=re.escape(message)):
+        make()
+
+
+def test_a_missing_setting_of_the_user_is_not_filled_in() -> None:
+    class Own(Encoder):
+        def __init__(self, image_shape: ImageShape, outputs: int, width: int) -> None:
+            super().__init__()
+
+        def forward(self, image: torch.Tensor) -> torch.Tensor:
+            return image
+
+    make: Callable[..., Own] = Own
+    with pytest.raises(TypeError, match=r"missing a required argument: 'width'$"):
+        make((1, 8, 8), 3)
+
+
 def test_a_setting_inside_a_builder_is_named_with_its_class() -> None:
     make: Callable[..., Any] = MLPEncoder
     encoder = partial(make, hiden=[3])
@@ -207,7 +249,16 @@ def test_the_name_of_a_part_is_answered_with_its_class() -> None:
             "VAE.encoder is an object of MLPEncoder; it must be a class that makes an Encoder; "
             "give MLPEncoder itself, or partial(MLPEncoder, setting=value)",
         ),
-        (VAE, {"regularizers": {"kl": KL(2, 10)}}, "of names to a class that makes a Regularizer"),
+        (
+            VAE,
+            {"regularizers": {"kl": KL(2, 10)}},
+            "of names to a class that makes a Regularizer; "
+            "give KL itself, or partial(KL, setting=value)",
+        ),
+        (VAE, {"regularizers": {"kl": "KL"}}, "class: from dislab.regularizers import KL"),
+        (VAE, {"regularizers": [KL]}, "a Regularizer; give a mapping such as {'kl': KL}"),
+        (VAE, {"regularizers": partial(KL, beta=4)}, "; give a mapping such as {'kl': KL}"),
+        (VAE, {"regularizers": KL(2, 10)}, "; give a mapping such as {'kl': KL}"),
         (
             VAE,
             {"optimizer": torch.optim.SGD([torch.zeros(1)])},
@@ -225,6 +276,12 @@ def test_the_name_of_a_part_is_answered_with_its_class() -> None:
             {"dataset": torch.zeros(3, 1, 8, 8)},
             "SingleData.dataset is an object of Tensor; it must be a Dataset; "
             "dislab.datasets.ArrayDataset makes one of arrays",
+        ),
+        (
+            SingleData,
+            {"dataset": TensorDataset(torch.zeros(3, 1, 8, 8))},
+            "SingleData.dataset is an object of TensorDataset; it must be a Dataset; "
+            "dislab.datasets.TorchDataset makes one of a torch data set",
         ),
     ],
 )

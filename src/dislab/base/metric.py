@@ -53,6 +53,7 @@ class Metric(torchmetrics.Metric, Part, ABC):
         space: The factors behind the images.
     """
 
+    filled_in = 1
     is_differentiable = False
     full_state_update = False
     least: ClassVar[int] = 2

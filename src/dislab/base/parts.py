@@ -52,6 +52,7 @@ class Encoder(nn.Module, Part, ABC):
     The first constructor arguments of a concrete class are (image shape, number of outputs).
     """
 
+    filled_in = 2
     output_shape: tuple[int, ...] | None = None
     """Shape of one row of the output, which `make_encoder` sets; None if unknown."""
 
@@ -72,6 +73,7 @@ class Decoder(nn.Module, Part, ABC):
     The first constructor arguments of a concrete class are (number of latents, image shape).
     """
 
+    filled_in = 2
     output_shape: tuple[int, ...] | None = None
     """Shape of one row of the output, which `make_decoder` sets; None if unknown."""
 
@@ -94,6 +96,7 @@ class Regularizer(nn.Module, Part, ABC):
     Python branch on tensor values.
     """
 
+    filled_in = 2
     smallest_batch: int = 1
     """Fewest images of a training batch, over all processes; more than 1 for a term that compares
     images with each other. Smaller batches are refused."""

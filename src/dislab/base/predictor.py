@@ -19,6 +19,7 @@ class Predictor(Part, ABC):
     independently of the others.
     """
 
+    filled_in = 2
     engines: ClassVar[tuple[str, ...]] = ()
     """Distributions, besides torch and its own, whose versions affect the predictions."""
 

@@ -6,10 +6,11 @@ import math
 import os
 import reprlib
 import types
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from numbers import Integral, Real
 from typing import (
     Any,
+    ClassVar,
     Final,
     Literal,
     ParamSpec,
@@ -59,7 +60,8 @@ def checks_settings(cls: Class) -> Class:
 
     @functools.wraps(init)
     def checked(self: Any, *args: Any, **kwargs: Any) -> None:
-        arguments = _bound(signature, type(self).__name__, (self, *args), kwargs)
+        filled_in = getattr(self, "filled_in", 0)
+        arguments = _bound(signature, type(self).__name__, (self, *args), kwargs, filled_in)
         for name, value in list(arguments.items())[1:]:
             check_kind(f"{type(self).__name__}.{name}", value, annotations().get(name, Any))
         try:
@@ -109,9 +111,16 @@ def checks_arguments(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def _bound(
-    signature: inspect.Signature, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+    signature: inspect.Signature,
+    name: str,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    filled_in: int = 0,
 ) -> dict[str, Any]:
-    """The arguments of a call by name, or a TypeError that names what was called."""
+    """The arguments of a call by name, or a TypeError that names what was called.
+
+    Its owner passes a part the first `filled_in` arguments after `self`.
+    """
     kinds = {parameter.kind for parameter in signature.parameters.values()}
     unknown = next((word for word in kwargs if word not in signature.parameters), None)
     if unknown is not None and inspect.Parameter.VAR_KEYWORD not in kinds:
@@ -120,11 +129,28 @@ def _bound(
     try:
         return signature.bind(*args, **kwargs).arguments
     except TypeError as error:
-        raise TypeError(f"{name}() {error}") from None
+        leading = list(signature.parameters)[1 : filled_in + 1]
+        hint = ""
+        if any(word not in kwargs and str(error).endswith(repr(word)) for word in leading):
+            given = ", ".join(f"{key}={_short(value)}" for key, value in kwargs.items())
+            hint = f", which is filled in for you; {_builder_hint(name, given or 'setting=value')}"
+        raise TypeError(f"{name}() {error}{hint}") from None
+
+
+def _builder_hint(name: str, setting: str = "setting=value") -> str:
+    return f"give {name} itself, or partial({name}, {setting})"
+
+
+def _short(value: object) -> str:
+    """A setting in a message; an ellipsis for an object."""
+    return reprlib.repr(value) if isinstance(value, str | int | float | list | tuple) else "…"
 
 
 class Part:
     """What encoders, data sets, scores and all other parts share: checks of their settings."""
+
+    filled_in: ClassVar[int] = 0
+    """Number of leading constructor arguments that the owner of the part passes."""
 
     def __init_subclass__(cls) -> None:
         """Makes every constructor refuse settings of the wrong type."""
@@ -171,16 +197,46 @@ def _remedy(value: object, annotation: Any) -> str:
     """What to give in place of a class or an object, if the other one is wanted."""
     wanted = next(filter(None, map(_result, _alternatives(annotation))), None)
     if wanted is not None and _is_instance(value, wanted):
-        name = type(value).__name__
-        return f"; give {name} itself, or partial({name}, setting=value)"
+        return f"; {_builder_hint(type(value).__name__)}"
     for cls in _subclasses(wanted) if wanted is not None and isinstance(value, str) else ():
         if cls.__name__ == value:
             return f"; in Python import the class: from {cls.__module__} import {value}"
     if isinstance(value, type) and _fits_class(value, annotation):
         return f"; make one: {value.__name__}(…)"
-    if hasattr(value, "shape") and "Dataset" in _allowed(annotation):
-        return "; dislab.datasets.ArrayDataset makes one of arrays"
+    if "Dataset" in _allowed(annotation):
+        if hasattr(value, "shape"):
+            return "; dislab.datasets.ArrayDataset makes one of arrays"
+        if any(map(_is_torch_dataset, type(value).__mro__)):
+            return "; dislab.datasets.TorchDataset makes one of a torch data set"
+    return _remedy_inside(value, annotation)
+
+
+def _is_torch_dataset(cls: type) -> bool:
+    return cls.__name__ == "Dataset" and cls.__module__.startswith("torch.utils.data")
+
+
+def _remedy_inside(value: object, annotation: Any) -> str:
+    """What to give in place of a wrong element of a mapping or a list, or of a whole mapping."""
+    for kind in _alternatives(annotation):
+        origin, arguments = get_origin(kind), get_args(kind)
+        if not (isinstance(origin, type) and issubclass(origin, Mapping | Sequence) and arguments):
+            continue
+        is_mapping, wanted = issubclass(origin, Mapping), arguments[-1]
+        elements = value.values() if isinstance(value, Mapping) else value
+        if isinstance(value, Mapping) == is_mapping and isinstance(elements, Iterable):
+            wrong = next((inner for inner in elements if not _fits(inner, wanted)), None)
+            return _part_named(wrong) or _remedy(wrong, wanted)
+        if is_mapping and (cls := _made_by(value, _result(wanted))):
+            return f"; give a mapping such as {{{cls.lower()!r}: {cls}}}"
     return ""
+
+
+def _made_by(value: object, wanted: type | None) -> str:
+    """Name of the class that a builder, an object, or the first one of a list belongs to."""
+    first = value[0] if isinstance(value, list | tuple) and value else value
+    made = first.func if isinstance(first, functools.partial) else first
+    cls = made if isinstance(made, type) else type(made)
+    return cls.__name__ if wanted is not None and issubclass(cls, wanted) else ""
 
 
 def _alternatives(annotation: Any) -> tuple[Any, ...]:
