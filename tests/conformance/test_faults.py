@@ -1,13 +1,16 @@
 """The checks notice parts that do not conform."""
 
+import math
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
 
 from dislab.base import (
+    Decoder,
     Draws,
     Encoder,
     ImageBatch,
@@ -30,7 +33,9 @@ from dislab.functional.streams import Stream
 from dislab.predictors import Ridge
 from dislab.testing import (
     check_datamodule,
+    check_dataset,
     check_declared,
+    check_decoder,
     check_encoder,
     check_metric,
     check_objective,
@@ -97,7 +102,7 @@ class Singular(Regularizer):
     ("fault", "message"),
     [
         ("root", "the gradients of the penalty are finite"),
-        ("item", "term mine is a Tensor, not a float"),
+        ("item", "Singular .* returns term mine as float for .*; it returns a dislab.base.Penalty"),
     ],
 )
 @pytest.mark.slow  # without instrumentation, which refuses the float itself
@@ -185,6 +190,8 @@ class Careless(Objective):
             codes = codes + torch.rand_like(codes)
         if self.fault == "reads":
             torch.rand(1)
+        if self.fault == "spread":
+            return Terms(codes.std(0).sum(), {})
         return Terms(codes.square().mean(), {})
 
     def codes(self, image: Tensor) -> Tensor:
@@ -305,10 +312,206 @@ class Without(Regularizer):
             partial(Plain, penalty=lambda z, _: z.mul_(1.5).abs().mean()),
             "changes one of them in place",
         ),
-        (Bare, r"Bare.__init__ calls super\(\).__init__\(\) first"),
+        (Bare, r"Bare.__init__ does not call super\(\).__init__\(\); call it first"),
         (Without, "the class takes latent_dim and train_size before its own settings"),
     ],
 )
 def test_a_regularizer_that_does_not_conform_is_told_why(build: Any, message: str) -> None:
     with pytest.raises(AssertionError, match=message):
         check_regularizer(build)
+
+
+class Tiny(Encoder):
+    """Breaks the rule that its setting names."""
+
+    def __init__(self, image_shape: ImageShape, outputs: int, fault: str = "none") -> None:
+        super().__init__()
+        if fault == "honest" and image_shape != (1, 8, 8):
+            raise InputError(f"Tiny is for grey images 8×8, not {image_shape}")
+        channels, pixels = image_shape[0], math.prod(image_shape)
+        self.fault = fault
+        if fault == "lazy":
+            self.linear: nn.Module = nn.LazyLinear(outputs)
+        elif fault in ("channels", "honest"):
+            self.linear = nn.Sequential(
+                nn.Conv2d(1, 2, 1), nn.Flatten(), nn.Linear(2 * math.prod(image_shape[1:]), outputs)
+            )
+        elif fault == "sides":
+            self.linear = nn.Linear(channels * 8 * 8, outputs)
+        elif fault == "one":
+            self.linear = nn.Sequential(nn.Linear(pixels, outputs), nn.BatchNorm1d(outputs))
+        else:
+            self.linear = nn.Linear(pixels, outputs)
+
+    def forward(self, image: Tensor) -> Tensor:
+        rows = image if self.fault in ("channels", "honest") else image.flatten(1)
+        vectors: Tensor = self.linear(rows)
+        if self.fault == "tuple":
+            return vectors, vectors  # type: ignore[return-value]
+        return vectors[:, :-1] if self.fault == "shape" else vectors
+
+
+class Grows(Decoder):
+    """Makes grey pictures 8×8 whatever the shape."""
+
+    def __init__(self, latent_dim: int, image_shape: ImageShape) -> None:
+        super().__init__()
+        self.linear = nn.Linear(latent_dim, 64)
+
+    def forward(self, z: Tensor) -> Tensor:
+        picture: Tensor = self.linear(z).view(-1, 1, 8, 8)
+        return picture
+
+
+class Foreign(nn.Module):
+    """An encoder that does not derive from the base class."""
+
+    def __init__(self, image_shape: ImageShape, outputs: int) -> None:
+        super().__init__()
+        self.linear = nn.Linear(math.prod(image_shape), outputs)
+
+    def forward(self, image: Tensor) -> Tensor:
+        vectors: Tensor = self.linear(image.flatten(1))
+        return vectors
+
+
+class Unfinished(Encoder):
+    """Has no forward."""
+
+    def __init__(self, image_shape: ImageShape, outputs: int) -> None:
+        super().__init__()
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (partial(Tiny, fault="channels"), r"Tiny .*failed in forward: .*\(3, 3, 8, 8\)"),
+        (partial(Tiny, fault="sides"), r"Tiny .*failed in forward: .*\(3, 1, 16, 16\)"),
+        (partial(Tiny, fault="lazy"), "Tiny.linear is a LazyLinear, whose size is unknown"),
+        (partial(Tiny, fault="one"), r"forward: .*; .* \(1, 1, 8, 8\); .* smallest_batch"),
+        (
+            partial(Tiny, fault="tuple"),
+            r"returns a tuple for \(3, 1, 8, 8\); it returns a float tensor of shape \(3, 6\)",
+        ),
+        (partial(Tiny, fault="shape"), r"returns torch.float32 of shape \(3, 5\) .*\(3, 6\)"),
+        (Foreign, r"Foreign derives from dislab\.base\.Encoder"),
+        (Unfinished, "Unfinished implements forward"),
+    ],
+)
+def test_an_encoder_that_does_not_conform_is_told_why(build: Any, message: str) -> None:
+    check_encoder(Tiny, (1, 8, 8))
+    with pytest.raises(AssertionError, match=message):
+        check_encoder(build, (1, 8, 8))
+
+
+def test_an_encoder_may_refuse_other_shapes() -> None:
+    check_encoder(partial(Tiny, fault="honest"), (1, 8, 8))
+    with pytest.raises(AssertionError, match="Tiny is for grey images 8×8"):
+        check_encoder(partial(Tiny, fault="honest"), (1, 9, 9))
+
+
+def test_a_decoder_makes_every_shape_that_it_takes() -> None:
+    with pytest.raises(AssertionError, match=r"Grows .*returns .*\(3, 1, 8, 8\).*\(3, 3, 8, 8\)"):
+        check_decoder(Grows, image_shape=(1, 8, 8))
+
+
+@pytest.mark.parametrize("term", ["std", "corrcoef"])
+def test_a_penalty_that_compares_images_says_so(term: str) -> None:
+    def penalty(z: Tensor, _: int) -> Tensor:
+        return z.std(0).sum() if term == "std" else z.T.corrcoef().square().mean()
+
+    class Compares(Plain):
+        smallest_batch = 2
+
+    with pytest.raises(AssertionError, match=r"penalty of 1 image is finite.*smallest_batch"):
+        check_regularizer(partial(Plain, penalty=penalty))
+    check_regularizer(partial(Compares, penalty=penalty))
+
+
+class Silent(Regularizer):
+    """Has no forward."""
+
+    def __init__(self, latent_dim: int, train_size: int) -> None:
+        super().__init__()
+
+
+class Loose(nn.Module):
+    """A regulariser that does not derive from the base class."""
+
+    def __init__(self, latent_dim: int, train_size: int) -> None:
+        super().__init__()
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (Silent, "Silent implements forward"),
+        (Loose, r"Loose derives from dislab\.base\.Regularizer"),
+        (partial(Plain, penalty=lambda z, _: z), r"penalty as torch.float32 of shape \(6, 4\)"),
+        (partial(Plain, penalty=lambda z, _: 1 / 0), "Plain .*failed in forward: ZeroDivision"),
+        (Unfinished, "Unfinished implements forward"),
+    ],
+)
+def test_a_regularizer_of_another_kind_is_told_why(build: Any, message: str) -> None:
+    with pytest.raises(AssertionError, match=message):
+        check_regularizer(build)
+
+
+class Odd(Metric):
+    """Returns what its setting says."""
+
+    def __init__(self, space: FactorSpace, returned: Any) -> None:
+        super().__init__(space)
+        self.returned = returned
+
+    def score(self, bank: CodeBank) -> dict[str, Tensor]:
+        result: dict[str, Tensor] = self.returned()
+        return result
+
+
+@pytest.mark.parametrize(
+    ("returned", "message"),
+    [
+        (lambda: {"value": 0.5}, "score returns value as float; .* dictionary of tensors by name"),
+        (lambda: {"value": np.ones(())}, "score returns value as ndarray; "),
+        (lambda: None, "score returns a NoneType; "),
+        (lambda: torch.ones(()), "score returns a Tensor; "),
+        (lambda: {"value": torch.rand(())}, "two computations on the same codes .*self.seed"),
+    ],
+)
+@pytest.mark.slow  # without instrumentation, which refuses the results itself
+def test_a_score_that_does_not_conform_is_told_why(returned: Any, message: str) -> None:
+    with pytest.raises(AssertionError, match=message):
+        check_metric(partial(Odd, returned=returned), images=400)
+
+
+@pytest.mark.parametrize(
+    ("check", "base"),
+    [
+        (check_encoder, "Encoder"),
+        (check_decoder, "Decoder"),
+        (check_regularizer, "Regularizer"),
+        (check_metric, "Metric"),
+        (check_predictor, "Predictor"),
+        (check_datamodule, "DataModule"),
+        (partial(check_objective, batch=None), "Objective"),
+        (lambda build: check_dataset(build()), "Dataset"),
+    ],
+)
+@pytest.mark.slow  # without instrumentation, which refuses the parts itself
+def test_every_check_names_the_base_class(check: Any, base: str) -> None:
+    with pytest.raises(AssertionError, match=rf"Identity derives from dislab\.base\.{base}$"):
+        check(lambda *_: nn.Identity())
+
+
+class Comparing(Careless):
+    """Says that its loss compares images."""
+
+    smallest_batch = 2
+
+
+def test_a_loss_that_compares_images_says_so() -> None:
+    batch = ImageBatch(torch.rand(3, 1, 2, 2), torch.zeros(3, 1, dtype=torch.int64))
+    with pytest.raises(AssertionError, match=r"the loss of 1 image is finite.*smallest_batch"):
+        check_objective(partial(Careless, "spread"), batch)
+    check_objective(partial(Comparing, "spread"), batch)

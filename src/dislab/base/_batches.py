@@ -242,16 +242,31 @@ def _checking(
 
     def hook(part: nn.Module, inputs: tuple[Any, ...], output: Any) -> None:
         rows = next((value for value in inputs if isinstance(value, Tensor)), None)
-        if rows is None:
-            return
-        if wrong := check(part, rows, output):
-            returned, expected = wrong
-            raise InputError(
-                f"{described(part)}, {name} of the model, returns {returned} for "
-                f"{tuple(rows.shape)}; it returns {expected}"
-            )
+        if rows is not None:
+            _refuse(check(part, rows, output), f"{described(part)}, {name} of the model,", rows)
 
     return hook
+
+
+def check_output(part: nn.Module, rows: Tensor, output: Any) -> None:
+    """Refuses an output of an encoder, decoder or regulariser that has a wrong type or shape.
+
+    Args:
+        part: The part.
+        rows: Its input of one row per image.
+        output: What it returned for them.
+    """
+    for contract, check in _CHECKS.items():
+        if isinstance(part, contract):
+            _refuse(check(part, rows, output), described(part), rows)
+
+
+def _refuse(wrong: tuple[str, str] | None, part: str, rows: Tensor) -> None:
+    if wrong is not None:
+        returned, expected = wrong
+        raise InputError(
+            f"{part} returns {returned} for {tuple(rows.shape)}; it returns {expected}"
+        )
 
 
 def _check_vectors(part: nn.Module, vectors: Tensor, output: Any) -> tuple[str, str] | None:

@@ -1,8 +1,11 @@
 """Check of how parts are declared, and helpers that the checks of every group share."""
 
+import inspect
 import io
-from collections.abc import Callable, Sequence
-from contextlib import redirect_stderr, redirect_stdout
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from functools import partial
 from typing import Any, Final, TypeVar
 
 import numpy as np
@@ -10,10 +13,13 @@ import torch
 from torch import nn
 
 from dislab import cli
+from dislab.base.failures import parts_named
+from dislab.base.parts import check_begun
 from dislab.errors import InputError
 from dislab.plugins import available, load
 
 CPU: Final = torch.device("cpu")
+TOO_FEW: Final = "a class that needs more images sets smallest_batch, such as 2"
 Part = TypeVar("Part")
 
 
@@ -59,16 +65,44 @@ def must(holds: bool, claim: str) -> None:
         raise AssertionError(f"this should hold: {claim}")
 
 
-def part_from(build: Callable[..., Part], names: str, *given: object) -> Part:
-    """A part from the arguments that dislab gives; an AssertionError tells what it has to take."""
+def part_from(base: type, build: Callable[..., Part], names: str, *given: object) -> Part:
+    """A part from the arguments that dislab gives; an AssertionError tells what it lacks."""
+    cls = build.func if isinstance(build, partial) else build
+    lacking = sorted(getattr(cls, "__abstractmethods__", ()))
+    must(not lacking, f"{getattr(cls, '__name__', cls)} implements {', '.join(lacking)}")
     try:
-        part = build(*given)
+        inspect.signature(build).bind(*given)
     except TypeError as error:
         claim = f"the class takes {names} before its own settings, which have defaults"
         raise AssertionError(f"this should hold: {claim}; {error}") from error
-    is_begun = not isinstance(part, nn.Module) or "_parameters" in vars(part)
-    must(is_begun, f"{type(part).__name__}.__init__ calls super().__init__() first")
+    with mistakes():
+        part = build(*given)
+        must_derive(part, base)
+        if isinstance(part, nn.Module):
+            check_begun(part)
     return part
+
+
+def must_derive(part: object, base: type) -> None:
+    """Raises an AssertionError unless a part derives from the base class of its group."""
+    name = type(part).__name__
+    must(isinstance(part, base), f"{name} derives from dislab.base.{base.__name__}")
+
+
+@contextmanager
+def mistakes(arguments: str = "") -> Iterator[None]:
+    """Turns a message on a part, as in training, into an AssertionError.
+
+    Args:
+        arguments: Those of the part, to append to the message of an error that it raises.
+    """
+    try:
+        with parts_named(arguments), warnings.catch_warnings():
+            # the result, NaN, is checked
+            warnings.filterwarnings("ignore", ".*degrees of freedom", UserWarning)
+            yield
+    except InputError as error:
+        raise AssertionError(str(error)) from error
 
 
 def refuses(action: Callable[[], object], claim: str) -> None:
@@ -84,6 +118,11 @@ def random_states() -> tuple[bytes, bytes]:
     """The global random states of torch and NumPy, to compare before and after a call."""
     numpy_state: Any = np.random.get_state()  # noqa: NPY002
     return torch.get_rng_state().numpy().tobytes(), numpy_state[1].tobytes()
+
+
+def smallest_batch(part: nn.Module) -> int:
+    """Fewest images of a training batch that a part and its own parts declare."""
+    return max(getattr(module, "smallest_batch", 1) for module in part.modules())
 
 
 def check_state_dict(module: nn.Module, copy: nn.Module) -> None:

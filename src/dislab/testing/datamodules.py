@@ -10,7 +10,7 @@ import torch
 from torch import distributed
 
 from dislab.base import DataModule, ImageBatch, fields_of, is_vector
-from dislab.testing._claims import must
+from dislab.testing._claims import must, must_derive
 
 
 def check_datamodule(build: Callable[[], DataModule], steps: int = 4) -> None:
@@ -26,6 +26,7 @@ def check_datamodule(build: Callable[[], DataModule], steps: int = 4) -> None:
         steps: Number of training batches to check, at least 2.
     """
     data = build()
+    must_derive(data, DataModule)
     data.prepare_data()
     _check_splits(data)
     batches = _delivered(data, steps, seed=1)

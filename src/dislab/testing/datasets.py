@@ -9,7 +9,7 @@ from dislab.base import Dataset, is_vector
 from dislab.base.dataset import fractions
 from dislab.functional.random import device_generator
 from dislab.plugins import available
-from dislab.testing._claims import CPU, must
+from dislab.testing._claims import CPU, must, must_derive
 
 _LISTED: Final = {
     "contents": "1,024 images 64×64×1: posX 32, posY 32",
@@ -42,6 +42,7 @@ def check_dataset(dataset: Dataset, images: int = 5) -> None:
         dataset: The data set; the check prepares it.
         images: Number of images to gather.
     """
+    must_derive(dataset, Dataset)
     name = type(dataset).__name__
     if name in {plugin.name for plugin in available("datasets")}:
         check_listing(name, vars(type(dataset)))
@@ -56,6 +57,7 @@ def check_dataset(dataset: Dataset, images: int = 5) -> None:
     must(not vector or bool(gathered.isfinite().all()), "vectors are finite")
     must(tuple(gathered.shape) == (images, *shape), f"images have shape {(images, *shape)}")
     must(torch.equal(gathered[2:], dataset.images(index[2:])), "an image depends on its number")
+    must(torch.equal(gathered[:1], dataset.images(index[:1])), "a single image can be gathered")
     scaled = dataset.scaled(dataset.tables(), index)
     must(scaled.dtype == torch.float32, "scaled images are float32")
     must(torch.equal(scaled, fractions(gathered)), "scaled images are the bytes over 255")

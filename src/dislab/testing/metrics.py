@@ -13,18 +13,19 @@ from dislab.codes.bank import checked
 from dislab.errors import InputError
 from dislab.factors import Factor, FactorSpace
 from dislab.functional.random import device_generator
-from dislab.testing._claims import CPU, must, part_from, random_states, refuses
+from dislab.testing._claims import CPU, mistakes, must, part_from, random_states, refuses
 
 
 def check_metric(build: MetricBuilder, images: int = 3000) -> None:
     """Checks that a score is a pure function of codes and factors and is never NaN.
 
-    Tests informative codes, noise, constant latents, more latents than images, a constant factor,
-    a continuous factor and a resample of the images. In each case the primary scalar lies within
-    the bounds that the class declares, or the score raises an `InputError`, which is allowed for
-    few images, for codes with only constant latents and for a continuous factor. The score leaves
-    codes, factors and the global random states unchanged, rejects a single image, and does not
-    depend on factor values that no image has.
+    Tests informative codes, noise, constant latents, fewer latents than factors, more latents than
+    images, a constant factor, a continuous factor and a resample of the images. In each case the
+    primary scalar lies within the bounds that the class declares, or the score raises an
+    `InputError`, which is allowed for few images, for fewer latents than factors, for codes with
+    only constant latents and for a continuous factor. The score leaves codes, factors and the
+    global random states unchanged, rejects a single image, and does not depend on factor values
+    that no image has.
 
     Args:
         build: The class, or a partial of it.
@@ -36,10 +37,11 @@ def check_metric(build: MetricBuilder, images: int = 3000) -> None:
     factors = torch.from_numpy(space.positions(index.numpy()))
     noise = torch.randn(images, 3, generator=generator)
     informative = torch.cat([factors.float(), noise[:, :1]], dim=1)
+    part_from(Metric, build, "a factor space", space)
     for codes in (informative, noise):
         _check_cuts(build, space, codes, factors)
     _check_odd_codes(build, space, informative[:300], factors[:300], generator)
-    _check_purity(part_from(build, "a factor space", space), informative[:300], factors[:300])
+    _check_purity(build(space), informative[:300], factors[:300])
     _check_missing_value(build, space, informative[:300], factors[:300])
     _check_continuous(build, noise[:300], factors[:300])
     refuses(
@@ -49,23 +51,35 @@ def check_metric(build: MetricBuilder, images: int = 3000) -> None:
 
 def _check_cuts(build: MetricBuilder, space: FactorSpace, codes: Tensor, factors: Tensor) -> None:
     results: list[Any] = []
-    for parts in (1, 4):
+    for parts in (1, 1, 4):
         metric = build(space)
         for rows in torch.chunk(torch.arange(len(codes)), parts):
             metric.update(codes[rows], factors[rows])
-        results.append(metric.compute())
-    single, several = results
-    for scores in results:
-        must(
-            isinstance(scores, Mapping)
-            and all(isinstance(score, Tensor) for score in scores.values()),
-            "compute returns a dictionary of tensors by name",
-        )
+        with mistakes():
+            results.append(metric.compute())
+        _check_kind(type(metric).__name__, results[-1])
+    single, again, several = results
     must(single.keys() == several.keys(), "compute returns the same names every time")
     for name in single:
         must(bool(single[name].isfinite().all()), f"{name} is finite")
+        must(
+            torch.equal(single[name], again[name]),
+            f"two computations on the same codes give the same {name}; draw random numbers from "
+            "dislab.functional.random.host_generator(self.seed, purpose)",
+        )
         must(torch.equal(single[name], several[name]), f"{name} ignores how updates are cut")
     _check_primary(build(space), single)
+
+
+def _check_kind(score: str, result: object) -> None:
+    """Refuses a result that is no dictionary of tensors, and says what it is."""
+    expected = "; it returns a dictionary of tensors by name"
+    if not isinstance(result, Mapping):
+        raise AssertionError(f"{score}.score returns a {type(result).__name__}{expected}")
+    for name, value in result.items():
+        if not isinstance(value, Tensor):
+            kind = type(value).__name__
+            raise AssertionError(f"{score}.score returns {name} as {kind}{expected}")
 
 
 def _check_odd_codes(
@@ -82,6 +96,7 @@ def _check_odd_codes(
     cases = {
         "constant latents": (still, factors, False),
         "codes that never change": (torch.zeros_like(codes), factors, True),
+        "fewer latents than factors": (codes[:, :1], factors, True),
         "more latents than images": (wide, factors[:60], True),
         "a factor that never varies": (codes, narrow, True),
     }

@@ -5,9 +5,28 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from dislab.base import DecoderBuilder, EncoderBuilder, ImageShape
+from dislab.base import (
+    Decoder,
+    DecoderBuilder,
+    Encoder,
+    EncoderBuilder,
+    ImageShape,
+    is_vector,
+    make_decoder,
+    make_encoder,
+)
+from dislab.base._batches import check_output
+from dislab.errors import InputError
 from dislab.functional.random import device_generator
-from dislab.testing._claims import CPU, check_state_dict, must, part_from
+from dislab.testing._claims import (
+    CPU,
+    TOO_FEW,
+    check_state_dict,
+    mistakes,
+    must,
+    part_from,
+    smallest_batch,
+)
 
 
 def check_encoder(
@@ -15,14 +34,20 @@ def check_encoder(
 ) -> None:
     """Checks that an encoder maps one or more images to vectors and receives gradients.
 
+    It also takes images with other channels and with twice the sides, or its constructor refuses
+    them with an `InputError`, as `dislab.functional.checks.check_sides` does.
+
     Args:
         build: The class, or a partial of it.
         image_shape: Channels, height and width that it must accept.
         outputs: Length of the output vectors.
     """
-    encoder = part_from(build, "image_shape and outputs", image_shape, outputs)
-    images = torch.rand(3, *image_shape, generator=device_generator(CPU, 0))
-    _check_network(encoder, lambda: build(image_shape, outputs), images, (outputs,))
+
+    def images(shape: ImageShape, count: int) -> Tensor:
+        return torch.rand(count, *shape, generator=device_generator(CPU, 0))
+
+    part_from(Encoder, build, "image_shape and outputs", image_shape, outputs)
+    _check_network(lambda shape: make_encoder(build, shape, outputs), image_shape, images)
 
 
 def check_decoder(
@@ -30,27 +55,40 @@ def check_decoder(
 ) -> None:
     """Checks that a decoder maps one or more latent vectors to images and receives gradients.
 
+    It also makes images with other channels and with twice the sides, or its constructor refuses
+    them with an `InputError`, as `dislab.functional.checks.check_sides` does.
+
     Args:
         build: The class, or a partial of it.
         latent_dim: Number of latents.
         image_shape: Channels, height and width that it must accept.
     """
-    decoder = part_from(build, "latent_dim and image_shape", latent_dim, image_shape)
-    latents = torch.randn(3, latent_dim, generator=device_generator(CPU, 0))
-    _check_network(decoder, lambda: build(latent_dim, image_shape), latents, image_shape)
+
+    def latents(shape: ImageShape, count: int) -> Tensor:
+        return torch.randn(count, latent_dim, generator=device_generator(CPU, 0))
+
+    part_from(Decoder, build, "latent_dim and image_shape", latent_dim, image_shape)
+    _check_network(lambda shape: make_decoder(build, latent_dim, shape), image_shape, latents)
 
 
 def _check_network(
-    network: nn.Module, build: Callable[[], nn.Module], inputs: Tensor, shape: tuple[int, ...]
+    make: Callable[[ImageShape], Encoder | Decoder],
+    shape: ImageShape,
+    draw: Callable[[ImageShape, int], Tensor],
 ) -> None:
-    outputs = network(inputs)
-    must(tuple(outputs.shape) == (len(inputs), *shape), f"outputs have shape (batch, {shape})")
+    with mistakes():
+        network = make(shape)
+    least = smallest_batch(network)
+    inputs = draw(shape, max(3, least))
+    outputs = _output(network, inputs)
     must(outputs.dtype == torch.float32, "outputs are float32")
     must(torch.equal(outputs, network(inputs)), "equal inputs give equal outputs")
+    few = _output(network, inputs[:least], TOO_FEW)
+    must(bool(few.isfinite().all()), f"outputs of {least} rows are finite; {TOO_FEW}")
     network.eval()
     torch.testing.assert_close(network(inputs[:1]), network(inputs)[:1], msg="one row is enough")
     network.train()
-    outputs.square().sum().backward()
+    outputs.square().sum().backward()  # type: ignore[no-untyped-call]
     if idle := _idle(network):
         # a gate initialised to zero blocks gradients of the gated layers until it opens
         with torch.no_grad():
@@ -59,7 +97,31 @@ def _check_network(
         network(inputs).square().sum().backward()
         idle = [name for name in _idle(network) if name in idle]
     must(not idle, f"gradients reach every parameter, but not {', '.join(idle)}")
-    check_state_dict(network, build())
+    check_state_dict(network, make(shape))
+    for other in _others(shape):
+        refusal = f"make it fit {other}, or let the constructor raise an InputError for this shape"
+        with mistakes(f"; {refusal}"):
+            try:
+                network = make(other)
+            except InputError:
+                continue
+        _output(network, draw(other, len(inputs)), refusal)
+
+
+def _output(network: nn.Module, inputs: Tensor, remedy: str = "") -> Tensor:
+    """The output of a network, after the check that training makes on the first batch."""
+    with mistakes(f"; its input has the shape {tuple(inputs.shape)}" + (remedy and f"; {remedy}")):
+        outputs: Tensor = network(inputs)
+        check_output(network, inputs, outputs)
+    return outputs
+
+
+def _others(shape: ImageShape) -> list[ImageShape]:
+    """A shape with other channels, and for images one with other sides."""
+    channels, height, width = shape
+    if is_vector(shape):
+        return [(channels + 1, height, width)]
+    return [(3 if channels == 1 else 1, height, width), (channels, 2 * height, 2 * width)]
 
 
 def _idle(network: nn.Module) -> list[str]:

@@ -7,25 +7,36 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call, stack_module_state, vmap
+from torch.utils._pytree import tree_map
 
 from dislab.base import Draws, Objective
 from dislab.errors import InputError
 from dislab.functional.streams import Stream
-from dislab.testing._claims import check_state_dict, must, random_states
+from dislab.testing._claims import (
+    TOO_FEW,
+    check_state_dict,
+    mistakes,
+    must,
+    must_derive,
+    random_states,
+    smallest_batch,
+)
 
 
 def check_objective(build: Callable[[], Objective], batch: Any) -> None:
     """Checks that `losses` is pure, codes are float32 vectors, and checkpoints can rebuild it.
 
     All randomness comes from `draw`, which returns at most one row per image and depends only on
-    its stream; no two draws are equal. Two stacked copies under `torch.func.vmap` equal two
-    separate passes.
+    its stream; no two draws are equal. A batch of `smallest_batch` images, one unless the class or
+    one of its parts sets it, gives a finite loss. Two stacked copies under `torch.func.vmap` equal
+    two separate passes.
 
     Args:
         build: Builds the objective, with different weights on each call.
         batch: A batch of at least two images, as its data module delivers it.
     """
     first, second = build(), build()
+    must_derive(first, Objective)
     count = len(batch[0])
     states = random_states()
     draws = _random_draws(first, count)
@@ -44,6 +55,7 @@ def check_objective(build: Callable[[], Objective], batch: Any) -> None:
 
     together = vmap(stacked)(parameters, buffers)
     torch.testing.assert_close(together, torch.stack(separate), msg="losses stacks under vmap")
+    _check_smallest(first, batch, step)
     separate[0].backward()
     idle = [name for name, p in first.named_parameters() if p.requires_grad and p.grad is None]
     must(not idle, f"the loss trains every parameter, but not {', '.join(idle)}")
@@ -94,6 +106,18 @@ def _random_draws(model: Objective, count: int) -> Draws:
     unknown = set(model.code_noise or ()) - set(draws)
     must(not unknown, f"code_noise names draws, but not {', '.join(sorted(unknown))}")
     return draws
+
+
+def _check_smallest(model: Objective, batch: Any, step: Tensor) -> None:
+    """Checks the loss of the smallest batch that the method and its parts do not refuse."""
+    least = smallest_batch(model)
+    few = tree_map(lambda field: field[:least] if isinstance(field, Tensor) else field, batch)
+    with mistakes(f"; {TOO_FEW}"), torch.no_grad():
+        loss = model.losses(few, model.draw(len(few[0]), Stream(0)), step).loss
+    must(
+        bool(loss.isfinite()),
+        f"the loss of {least} image{'s' * (least > 1)} is finite; {TOO_FEW}",
+    )
 
 
 def _check_codes(model: Objective, image: Tensor) -> None:

@@ -13,11 +13,11 @@ from dislab.testing._claims import CPU, must, part_from, random_states, refuses
 def check_predictor(build: PredictorBuilder, images: int = 400) -> None:
     """Checks that a predictor fits each factor and run independently and deterministically.
 
-    It must also be restorable from its state dict. On codes that are linear in the factors, with
-    little noise, it predicts numeric factors better than their mean and categorical ones better
-    than the most frequent class. It handles a constant latent, a constant factor and a single
-    image; it rejects codes with NaN and predictions before `fit`. It leaves its inputs and the
-    global random states unchanged.
+    It also survives pickling and takes other numbers of latents and factors. On codes that are
+    linear in the factors, with little noise, it predicts numeric factors better than their mean and
+    categorical ones better than the most frequent class. It handles a constant latent, a constant
+    factor and a single image; it rejects codes with NaN and predictions before `fit`. It leaves its
+    inputs and the global random states unchanged.
 
     Args:
         build: The class, or a partial of it.
@@ -27,7 +27,9 @@ def check_predictor(build: PredictorBuilder, images: int = 400) -> None:
     train, train_targets = codes[:, :images], targets[:images]
     test, truth = codes[:, images:], targets[images:]
     before, states = (train.clone(), train_targets.clone(), test.clone()), random_states()
-    predictor = part_from(build, "the number of inputs and of values of each factor", 5, (0, 3, 0))
+    predictor = part_from(
+        Predictor, build, "the number of inputs and of values of each factor", 5, (0, 3, 0)
+    )
     refuses(lambda: predictor.predict(test), "it refuses to predict before it has learnt")
     predicted = _predicted(predictor, train, train_targets, test)
     must(predicted.shape == (2, images, 3), "predictions have shape (run, image, factor)")
@@ -92,6 +94,8 @@ def _check_independence(
         separate = slice(run, run + 1)
         alone = _predicted(build(5, (0, 3, 0)), train[separate], train_targets, test[separate])
         must(_alike(alone, predicted[separate]), f"run {run} is learnt alike without the other one")
+    fewer = _predicted(build(3, (0,)), train[..., :3], train_targets[:, :1], test[..., :3])
+    must(fewer.shape == (2, len(test[0]), 1), "codes of three latents can be learnt from, too")
     for factor, classes in enumerate((0, 3, 0)):
         column = slice(factor, factor + 1)
         alone = _predicted(build(5, (classes,)), train, train_targets[:, column], test)

@@ -4,9 +4,18 @@ import torch
 from torch import Tensor
 
 from dislab.base import Draws, Penalty, Posterior, Regularizer, RegularizerBuilder
+from dislab.base._batches import check_output
 from dislab.functional.random import device_generator
 from dislab.functional.streams import Stream
-from dislab.testing._claims import CPU, check_state_dict, must, part_from
+from dislab.testing._claims import (
+    CPU,
+    TOO_FEW,
+    check_state_dict,
+    mistakes,
+    must,
+    part_from,
+    smallest_batch,
+)
 
 
 def check_regularizer(
@@ -16,6 +25,7 @@ def check_regularizer(
 
     Gradients of the penalty reach the codes or the posterior but none of the regulariser's own
     parameters; gradients of the auxiliary loss reach all of these and neither codes nor posterior.
+    A batch of `smallest_batch` images, one unless the class sets it, is enough.
 
     Args:
         build: The class, or a partial of it.
@@ -23,7 +33,9 @@ def check_regularizer(
         train_size: Size of the training set.
         batch: Number of images in the batch; even.
     """
-    regularizer = part_from(build, "latent_dim and train_size", latent_dim, train_size)
+    regularizer = part_from(Regularizer, build, "latent_dim and train_size", latent_dim, train_size)
+    least = smallest_batch(regularizer)
+    batch = max(batch, least + least % 2)
     mean, log_var, noise = torch.randn(3, batch, latent_dim, generator=device_generator(CPU, 0))
     mean.requires_grad_()
     log_var.requires_grad_()
@@ -42,37 +54,48 @@ def check_regularizer(
         labels["labels"][0, 0] = torch.nan  # an image without a value
     draws |= labels
     before = [tensor.detach().clone() for tensor in (z, mean, log_var)]
-    out = regularizer(posterior, z, draws, step)
+    out = _penalty(regularizer, posterior, z, draws, step)
     name = type(regularizer).__name__
     must(
         all(map(torch.equal, before, (z, mean, log_var))),
         f"{name} leaves codes and posterior as they are; it changes one of them in place",
     )
     repeated = regularizer(posterior, z, draws, step)
-    must(isinstance(out, Penalty), f"{name} returns a Penalty, not a {type(out).__name__}")
-    must(
-        isinstance(out.penalty, Tensor),
-        f"the penalty is a Tensor, not a {type(out.penalty).__name__}",
-    )
-    must(out.penalty.shape == (), "the penalty is a scalar")
-    must(bool(out.penalty.isfinite()), "the penalty is finite")
+    _check_values(out, f"{batch} images is finite")
     must(
         torch.equal(out.penalty, repeated.penalty),
         f"equal inputs and draws give an equal penalty: {name} keeps nothing from call to call, "
         "and takes its random numbers from draw",
     )
-    for key, term in out.terms.items():
-        must(isinstance(term, Tensor), f"term {key} is a Tensor, not a {type(term).__name__}")
-        must(term.shape == (), f"term {key} is a scalar")
     _check_gradients(regularizer, out, [mean, log_var])
     check_state_dict(regularizer, build(latent_dim, train_size))
     if set(draws) == set(labels):  # others may pair the images of a batch
         twice = Posterior(mean.repeat(2, 1), log_var.repeat(2, 1))
         doubled = {key: rows.repeat(2, 1) for key, rows in labels.items()}
         _check_mean(out, regularizer(twice, z.repeat(2, 1), doubled, step))
-    single = Posterior(mean[:2], log_var[:2])
-    few = regularizer.draw(2, Stream(1)) | {name: rows[:2] for name, rows in labels.items()}
-    must(bool(regularizer(single, z[:2], few, step).penalty.isfinite()), "two images are enough")
+    few = regularizer.draw(least, Stream(1)) | {name: rows[:least] for name, rows in labels.items()}
+    single = Posterior(mean[:least], log_var[:least])
+    smallest = _penalty(regularizer, single, z[:least], few, step)
+    count = f"{least} image{'s' * (least > 1)}"
+    _check_values(smallest, f"{count} is finite; {TOO_FEW}")
+    _check_finite(_gradients(smallest.penalty, [mean, log_var]), f"the penalty of {count}")
+
+
+def _penalty(
+    regularizer: Regularizer, posterior: Posterior, z: Tensor, draws: Draws, step: Tensor
+) -> Penalty:
+    """The output of a regulariser, after the check that training makes on the first batch."""
+    with mistakes(f"; z has the shape {tuple(z.shape)}"):
+        out: Penalty = regularizer(posterior, z, draws, step)
+        check_output(regularizer, z, out)
+    return out
+
+
+def _check_values(out: Penalty, claim: str) -> None:
+    values = {"penalty": out.penalty, "auxiliary loss": out.auxiliary}
+    values |= {f"term {name}": term for name, term in out.terms.items()}
+    for name, value in values.items():
+        must(value is None or bool(value.isfinite()), f"the {name} of {claim}")
 
 
 def _check_mean(once: Penalty, twice: Penalty) -> None:
