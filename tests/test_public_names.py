@@ -47,6 +47,15 @@ def test_every_documented_package_is_public() -> None:
     assert names - of_commands == set(PACKAGES)
 
 
+@pytest.mark.parametrize("name", PACKAGES)
+def test_a_package_shows_the_names_that_it_imports_when_they_are_used(name: str) -> None:
+    package = getattr(dislab, name)
+    assert set(getattr(package, "__all__", ())) <= set(dir(package))
+    assert "TYPE_CHECKING" not in dir(package)
+    if hasattr(package, "__getattr__"):
+        assert set(dir(package)) == set(package.__all__)
+
+
 def functions(module: ModuleType) -> Iterator[Callable[..., object]]:
     """The exported functions of a package, and the methods and constructors of its classes."""
     for name in getattr(module, "__all__", ()):

@@ -102,3 +102,7 @@ def __getattr__(name: str) -> object:
     value: object = getattr(import_module(f"{__name__}.{_ON_DEMAND[name]}"), name)
     globals()[name] = value  # later uses do not come here
     return value
+
+
+def __dir__() -> list[str]:
+    return [*__all__]

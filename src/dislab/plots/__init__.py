@@ -14,6 +14,7 @@ from dislab.plots.parallel_settings import parallel_settings
 from dislab.plots.score_sheet import kl_bars, score_sheet
 
 if TYPE_CHECKING:
+    from dislab.plots._reconstructions import reconstructions
     from dislab.plots._traversals import traversal_frames, traversals
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "parallel_settings",
     "pixels",
     "posterior_overlap",
+    "reconstructions",
     "sample_efficiency",
     "save",
     "save_animation",
@@ -39,10 +41,21 @@ __all__ = [
 ]
 
 
+_ON_DEMAND = {
+    "reconstructions": "_reconstructions",
+    "traversal_frames": "_traversals",
+    "traversals": "_traversals",
+}
+
+
 def __getattr__(name: str) -> object:
     """Imports the figures of decoded images on first access."""
-    if name not in ("traversal_frames", "traversals"):
+    if name not in _ON_DEMAND:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module("dislab.plots._traversals"), name)
+    return getattr(import_module(f"{__name__}.{_ON_DEMAND[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return [*__all__]

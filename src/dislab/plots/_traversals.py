@@ -188,6 +188,14 @@ def moved(
     return Moved(torch.stack([_filled(row, width) for row in rows]), heads)
 
 
+def pixels_of(
+    model: Objective, images: npt.NDArray[np.floating] | npt.NDArray[np.uint8] | Tensor
+) -> Tensor:
+    """Images as a tensor in the precision of a model, bytes divided by 255; on their own device."""
+    pixels = torch.as_tensor(images)
+    return pixels.float() / 255 if pixels.dtype == torch.uint8 else pixels.to(model.dtype)
+
+
 def _of_arrays(
     model: Objective,
     images: npt.NDArray[np.floating] | npt.NDArray[np.uint8] | Tensor,
@@ -204,9 +212,8 @@ def _of_arrays(
     check_traversal(steps, latents, batch_size, span)
     if lacks(model, "decode") or not (model.has_codes or not lacks(model, "encode")):
         raise InputError(f"{type(model).__name__} has no codes or no decoder to draw traversals by")
-    pixels = torch.as_tensor(images)
+    pixels = pixels_of(model, images)
     check_count("blocks", blocks, 1, most=min(100, len(pixels)))
-    pixels = pixels.float() / 255 if pixels.dtype == torch.uint8 else pixels.to(model.dtype)
     table = _table(factors, names, len(pixels))
     with evaluating(model, Precision()):
 

@@ -34,3 +34,7 @@ def __getattr__(name: str) -> object:
     from dislab.transfer.run import transfer_of
 
     return transfer_of
+
+
+def __dir__() -> list[str]:
+    return [*__all__]
