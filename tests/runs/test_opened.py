@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 from lightning.pytorch.plugins import Precision
+from tests import cases
 from tests.small_runs import small_config
 
 from dislab.cli import main
@@ -74,6 +75,19 @@ def test_a_run_is_opened_with_its_data(tmp_path: Path, monkeypatch: pytest.Monke
     (folder / "config.yaml").unlink()
     with pytest.raises(InputError, match=r"is no run: .*open_run\(run, data=…\)"):
         open_run(folder)
+
+
+def test_data_of_another_shape_than_the_model_takes_are_refused(tmp_path: Path) -> None:
+    model = VAE((1, 8, 8), 100, 2, MLPEncoder, MLPDecoder, {"kl": KL})
+    cases.save(model, tmp_path)
+    fitting = SingleData(GaussianBlob(), batch_size=8, resize=8)
+    assert open_run(tmp_path, fitting).encode(images=3).codes.shape == (3, 2)
+    message = (
+        "VAE takes images of 1×8×8, and those of SingleData are 1×16×16; give data of that shape, "
+        "whose side resize sets"
+    )
+    with pytest.raises(InputError, match=f"{message}$"):
+        open_run(tmp_path, SingleData(GaussianBlob(), batch_size=8, resize=16))
 
 
 def test_its_text_names_method_data_checkpoint_and_scores(tmp_path: Path) -> None:

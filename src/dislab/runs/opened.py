@@ -1,6 +1,6 @@
 """Opens finished runs with their data, and encodes whole sets of images."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -62,7 +62,7 @@ class OpenRun:
         states, shape = len(self.data.indices("train")), self.data.image_shape
         lines = [
             f"OpenRun of {method} on {type(self.data.dataset).__name__}, {states:,} training "
-            f"images of {'×'.join(map(str, shape))}",
+            f"images of {_by(shape)}",
             f"checkpoint: {self.checkpoint}",
         ]
         with suppress(InputError):  # no scores, or damaged ones, of which other calls tell
@@ -165,7 +165,7 @@ def open_run(run: str | Path, data: DataModule | None = None) -> OpenRun:
 
     Raises:
         InputError: The folder is no run, its checkpoint or configuration is missing or damaged, or
-            its data cannot be obtained.
+            its data cannot be obtained, or their images have another shape than the model takes.
     """
     folder = Path(run)
     config: Mapping[str, Any] = {}
@@ -230,7 +230,17 @@ def made_ready(
         model: The model, on the CPU.
         data: The data module, not yet prepared.
         config: The configuration of the run; empty for one from Python.
+
+    Raises:
+        InputError: The images have another shape than the model takes.
     """
+    taken, given = model.hparams.get("image_shape"), data.image_shape
+    if taken is not None and tuple(taken) != tuple(given):
+        raise InputError(
+            f"{type(model).__name__} takes images of {_by(taken)}, and those of "
+            f"{type(data).__name__} are {_by(given)}; give data of that shape, whose side resize "
+            "sets"
+        )
     trainer = config.get("trainer") or {}
     device = Fabric(accelerator=trainer.get("accelerator") or "auto", devices=1).device
     precision = precision_of(trainer.get("precision"), device)
@@ -240,3 +250,7 @@ def made_ready(
     data.prepare_data()
     data.setup("test")
     return OpenRun(model, data, precision, checkpoint, config)
+
+
+def _by(shape: Sequence[int]) -> str:
+    return "×".join(map(str, shape))
