@@ -2,7 +2,7 @@
 
 import math
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -190,6 +190,9 @@ class Careless(Objective):
             codes = codes + torch.rand_like(codes)
         if self.fault == "reads":
             torch.rand(1)
+        if self.fault == "bare":
+            bare: Any = codes.square().mean()
+            return cast("Terms", bare)
         if self.fault == "spread":
             return Terms(codes.std(0).sum(), {})
         return Terms(codes.square().mean(), {})
@@ -198,6 +201,8 @@ class Careless(Objective):
         if self.fault == "hidden":
             raise InputError("no codes")
         codes: Tensor = self.encoder(image.flatten(1))
+        if self.fault == "flat":
+            return codes[0]
         return codes.double() if self.fault == "double" else codes
 
 
@@ -213,7 +218,9 @@ class Careless(Objective):
         ("losses", "losses is deterministic"),
         ("reads", "draw and losses leave the global random state alone"),
         ("hidden", "a method whose codes refuses says has_codes = False"),
-        ("double", "codes are float32"),
+        ("double", r"codes are float32, not torch\.float64"),
+        ("flat", r"codes of 3 images have shape \(3, latent\), not \(2,\)"),
+        ("bare", "losses returns a Terms, not a Tensor"),
     ],
 )
 def test_the_checks_notice_objectives_that_do_not_conform(fault: str, message: str) -> None:
@@ -239,7 +246,9 @@ class Sloppy(Predictor):
 
     def predict(self, codes: Tensor) -> Tensor:
         found = self.inner.predict(codes)
-        return {"shape": found[0], "blind": found * 0}.get(self.fault, found)
+        changed: Any = {"shape": found[0], "blind": found * 0, "array": found.numpy()}
+        result: Tensor = changed.get(self.fault, found)
+        return result
 
 
 @pytest.mark.parametrize(
@@ -247,7 +256,8 @@ class Sloppy(Predictor):
     [
         ("draw", "it draws from a generator of its own"),
         ("writes", "it leaves codes and targets alone"),
-        ("shape", "predictions have shape"),
+        ("shape", r"have shape \(2, 60, 3\), not \(60, 3\)"),
+        pytest.param("array", "predict returns a Tensor, not a ndarray", marks=pytest.mark.slow),
         ("blind", "its errors are less than half those of the mean"),
     ],
 )

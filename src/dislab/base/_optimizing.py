@@ -131,6 +131,6 @@ class Watch:
                 "term and the values of the data"
             )
         raise DivergenceError(
-            f"{text} at optimiser step {step}; the last checkpoint is from before; lower the "
+            f"{text} at optimiser step {step}; saved checkpoints are from before; lower the "
             "learning rate or the weights of the penalties"
         )

@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from dislab import cli
 from dislab.base.failures import parts_named
@@ -87,6 +87,16 @@ def must_derive(part: object, base: type) -> None:
     """Raises an AssertionError unless a part derives from the base class of its group."""
     name = type(part).__name__
     must(isinstance(part, base), f"{name} derives from dislab.base.{base.__name__}")
+
+
+def must_be(value: object, kind: type, what: str) -> None:
+    """Raises an AssertionError unless a result is of a type; it says which type was found."""
+    must(isinstance(value, kind), f"{what} a {kind.__name__}, not a {type(value).__name__}")
+
+
+def must_have(value: Tensor, shape: tuple[int, ...], what: str) -> None:
+    """Raises an AssertionError unless a tensor has a shape; it says which shape was found."""
+    must(tuple(value.shape) == shape, f"{what} shape {shape}, not {tuple(value.shape)}")
 
 
 @contextmanager

@@ -10,7 +10,7 @@ import torch
 from torch import distributed
 
 from dislab.base import DataModule, ImageBatch, fields_of, is_vector
-from dislab.testing._claims import must, must_derive
+from dislab.testing._claims import must, must_derive, must_have
 
 
 def check_datamodule(build: Callable[[], DataModule], steps: int = 4) -> None:
@@ -91,7 +91,7 @@ def _check_batch(data: DataModule, batch: Any, states: Any) -> None:
             must(bool((present >= 0).all() and (present <= 1).all()), "labels are in [0, 1]")
         else:
             continue
-        must(tuple(part.shape) == shape, f"{name} has shape {shape}, not {tuple(part.shape)}")
+        must_have(part, shape, f"{name} has")
         must(part.dtype == dtype, f"{name} is {dtype}, not {part.dtype}")
 
 

@@ -9,7 +9,7 @@ from dislab.base import Dataset, is_vector
 from dislab.base.dataset import fractions
 from dislab.functional.random import device_generator
 from dislab.plugins import available
-from dislab.testing._claims import CPU, must, must_derive
+from dislab.testing._claims import CPU, must, must_be, must_derive, must_have
 
 _LISTED: Final = {
     "contents": "1,024 images 64×64×1: posX 32, posY 32",
@@ -51,11 +51,12 @@ def check_dataset(dataset: Dataset, images: int = 5) -> None:
     dataset.prepare()
     index = torch.randint(len(space), (images,), generator=device_generator(CPU, 0))
     gathered = dataset.images(index)
+    must_be(gathered, torch.Tensor, "images returns")
     vector = is_vector(shape) and gathered.is_floating_point()
     kind = torch.float32 if vector else torch.uint8
-    must(gathered.dtype == kind, "images are uint8, vectors float32")
+    must(gathered.dtype == kind, f"images are uint8, vectors float32, not {gathered.dtype}")
     must(not vector or bool(gathered.isfinite().all()), "vectors are finite")
-    must(tuple(gathered.shape) == (images, *shape), f"images have shape {(images, *shape)}")
+    must_have(gathered, (images, *shape), "images have")
     must(torch.equal(gathered[2:], dataset.images(index[2:])), "an image depends on its number")
     must(torch.equal(gathered[:1], dataset.images(index[:1])), "a single image can be gathered")
     scaled = dataset.scaled(dataset.tables(), index)

@@ -81,7 +81,7 @@ def _check_network(
     least = smallest_batch(network)
     inputs = draw(shape, max(3, least))
     outputs = _output(network, inputs)
-    must(outputs.dtype == torch.float32, "outputs are float32")
+    must(outputs.dtype == torch.float32, f"outputs are float32, not {outputs.dtype}")
     must(torch.equal(outputs, network(inputs)), "equal inputs give equal outputs")
     few = _output(network, inputs[:least], TOO_FEW)
     must(bool(few.isfinite().all()), f"outputs of {least} rows are finite; {TOO_FEW}")

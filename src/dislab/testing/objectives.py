@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.func import functional_call, stack_module_state, vmap
 from torch.utils._pytree import tree_map
 
-from dislab.base import Draws, Objective
+from dislab.base import Draws, Objective, Terms
 from dislab.errors import InputError
 from dislab.functional.streams import Stream
 from dislab.testing._claims import (
@@ -17,6 +17,7 @@ from dislab.testing._claims import (
     check_state_dict,
     mistakes,
     must,
+    must_be,
     must_derive,
     random_states,
     smallest_batch,
@@ -41,6 +42,7 @@ def check_objective(build: Callable[[], Objective], batch: Any) -> None:
     states = random_states()
     draws = _random_draws(first, count)
     step = torch.tensor(3)
+    must_be(first.losses(batch, draws, step), Terms, "losses returns")
     separate = [_Loss(model, batch, draws, step)() for model in (first, second)]
     must(bool(torch.stack(separate).isfinite().all()), "the loss is finite")
     must(torch.equal(separate[0], _Loss(first, batch, draws, step)()), "losses is deterministic")
@@ -127,5 +129,9 @@ def _check_codes(model: Objective, image: Tensor) -> None:
         must(not model.has_codes, "a method whose codes refuses says has_codes = False")
         return
     must(model.has_codes, "a method that says has_codes = False refuses to make codes")
-    must(codes.ndim == 2 and len(codes) == len(image), "codes has one row an image")
-    must(codes.dtype == torch.float32, "codes are float32")
+    must_be(codes, Tensor, "codes returns")
+    must(
+        codes.ndim == 2 and len(codes) == len(image),
+        f"codes of {len(image)} images have shape ({len(image)}, latent), not {tuple(codes.shape)}",
+    )
+    must(codes.dtype == torch.float32, f"codes are float32, not {codes.dtype}")

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from dislab.base import Predictor, PredictorBuilder
 from dislab.functional.random import device_generator
-from dislab.testing._claims import CPU, must, part_from, random_states, refuses
+from dislab.testing._claims import CPU, must, must_be, must_have, part_from, random_states, refuses
 
 
 def check_predictor(build: PredictorBuilder, images: int = 400) -> None:
@@ -32,8 +32,9 @@ def check_predictor(build: PredictorBuilder, images: int = 400) -> None:
     )
     refuses(lambda: predictor.predict(test), "it refuses to predict before it has learnt")
     predicted = _predicted(predictor, train, train_targets, test)
-    must(predicted.shape == (2, images, 3), "predictions have shape (run, image, factor)")
-    must(predicted.dtype == codes.dtype, "predictions are typed as codes are")
+    must_be(predicted, Tensor, "predict returns")
+    must_have(predicted, (2, images, 3), "predictions (run, image, factor) have")
+    must(predicted.dtype == codes.dtype, f"predictions are {codes.dtype}, not {predicted.dtype}")
     must(states == random_states(), "it draws from a generator of its own")
     for copy, original in zip(before, (train, train_targets, test), strict=True):
         must(torch.equal(copy, original), "it leaves codes and targets alone")
@@ -95,7 +96,7 @@ def _check_independence(
         alone = _predicted(build(5, (0, 3, 0)), train[separate], train_targets, test[separate])
         must(_alike(alone, predicted[separate]), f"run {run} is learnt alike without the other one")
     fewer = _predicted(build(3, (0,)), train[..., :3], train_targets[:, :1], test[..., :3])
-    must(fewer.shape == (2, len(test[0]), 1), "codes of three latents can be learnt from, too")
+    must_have(fewer, (2, len(test[0]), 1), "predictions of one factor from three latents have")
     for factor, classes in enumerate((0, 3, 0)):
         column = slice(factor, factor + 1)
         alone = _predicted(build(5, (classes,)), train, train_targets[:, column], test)
