@@ -84,7 +84,6 @@ _HELP: Final = {
 }
 """Groups of parts, and the option whose help describes them."""
 NAMED_PARTS: Final = ("regularizers", "metrics", "predictors")
-_GIVEN: Final = {"encoders": 2, "decoders": 2, "regularizers": 2, "metrics": 1, "predictors": 2}
 LINKED: Final = ("image_shape", "train_size")
 """Arguments that the data give."""
 TYPE_NAMES: Final = {
@@ -411,7 +410,8 @@ def _unknown_option(name: str, class_path: str, setting: str) -> str:
         parameters = _parameters(getattr(import_module(module), attribute))
     except (ImportError, AttributeError, ValueError):
         return f"no setting is named {name!r}"
-    count = _GIVEN.get(group_of(setting) or "", 0)  # leading arguments that the owner fills in
+    group = group_of(setting)
+    count = getattr(base_of(group), "filled_in", 0) if group else 0
     if setting.endswith(("optimizer", "scheduler")):
         count = 1
     names = [parameter for parameter in parameters[count:] if parameter not in LINKED]
@@ -433,7 +433,7 @@ def filled_in(name: str, setting: str) -> list[str]:
 
     group = group_of(setting) or ""
     base = base_of(group)
-    return _parameters(find_object(name, (base,)) or base)[: _GIVEN.get(group, 0)]
+    return _parameters(find_object(name, (base,)) or base)[: getattr(base, "filled_in", 0)]
 
 
 def _parameters(cls: Any) -> list[str]:

@@ -7,12 +7,12 @@ lightning and the installed plugins. No other module is imported, and nothing is
 import importlib
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 from dislab import plugins
 from dislab.errors import InputError
-from dislab.naming.settings import Part
+from dislab.naming.settings import Part, subclasses
 
 _PACKAGES: Final = ("dislab", "torch", "lightning")
 _UNNAMED: Final = re.compile(r"run|[0-9a-f]{12}")
@@ -102,7 +102,7 @@ def find_object(name: object, bases: tuple[type, ...] = ()) -> Any:
     if not isinstance(name, str) or not all(part.isidentifier() for part in name.split(".")):
         return None
     if "." not in name:
-        classes = {cls for cls in _subclasses(bases) if cls.__name__ == name}
+        classes = {cls for cls in subclasses(*bases) if cls.__name__ == name}
         return classes.pop() if len(classes) == 1 else None
     parts = name.split(".")
     if (value := _imported(parts)) is not None:
@@ -139,9 +139,3 @@ def _import(parts: list[str]) -> Any:
             value = getattr(value, part, None)
         return value
     return None
-
-
-def _subclasses(bases: tuple[type, ...]) -> Iterator[type]:
-    for base in bases:
-        yield base
-        yield from _subclasses(tuple(type.__subclasses__(base)))

@@ -159,6 +159,17 @@ class Part:
             checks_settings(cls)
 
 
+def subclasses(*bases: type) -> Iterator[type]:
+    """Classes, and all those that are imported and derive from them.
+
+    Args:
+        bases: The classes.
+    """
+    for base in bases:
+        yield base
+        yield from subclasses(*type.__subclasses__(base))
+
+
 def check_kind(name: str, value: Any, annotation: Any) -> None:
     """Refuses a value that does not fit an annotation.
 
@@ -198,7 +209,7 @@ def _remedy(value: object, annotation: Any) -> str:
     wanted = next(filter(None, map(_result, _alternatives(annotation))), None)
     if wanted is not None and _is_instance(value, wanted):
         return f"; {_builder_hint(type(value).__name__)}"
-    for cls in _subclasses(wanted) if wanted is not None and isinstance(value, str) else ():
+    for cls in subclasses(wanted) if wanted is not None and isinstance(value, str) else ():
         if cls.__name__ == value:
             return f"; in Python import the class: from {cls.__module__} import {value}"
     if isinstance(value, type) and _fits_class(value, annotation):
@@ -252,13 +263,6 @@ def _result(annotation: Any) -> type | None:
         return None
     made = get_args(annotation)[-1]
     return made if isinstance(made, type) and made is not Any else None
-
-
-def _subclasses(cls: type) -> Iterator[type]:
-    yield cls
-    children: list[type] = type.__subclasses__(cls)
-    for child in children:
-        yield from _subclasses(child)
 
 
 def _fits_class(value: type, annotation: Any) -> bool:

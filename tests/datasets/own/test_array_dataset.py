@@ -147,7 +147,7 @@ def test_the_checksum_is_that_of_the_pixels() -> None:
         ({"images": [[1, 2], [3]]}, "images are no array: .*; give rows of one length"),
         ({"images": IMAGES[0, 0]}, r"shape \(5, 4\); it must have three or four axes"),
         ({"images": IMAGES[:0]}, "must have three or four"),
-        ({"images": IMAGES[:, :2]}, r"\(6, 2, 5, 4\) have neither one nor three channels as auto"),
+        ({"images": IMAGES[:, :2]}, r"\(6, 2, 5, 4\) have neither one nor three channels; give"),
         ({"images": IMAGES, "layout": "NHWC"}, "neither one nor three channels as NHWC"),
         ({"images": IMAGES[:, :, :3, :3]}, "may be NCHW or NHWC; say which by layout"),
         ({"images": IMAGES, "factors": FACTORS[:5]}, r"\(5, 2\); give one row for each of 6"),

@@ -52,7 +52,11 @@ def form_of(shape: tuple[int, ...], layout: Layout) -> Form:
         return Form((1, shape[1], shape[2]), last=False)
     places = [name for name, axis in (("NCHW", 1), ("NHWC", 3)) if shape[axis] in _CHANNELS]
     if not places or (layout != "auto" and layout not in places):
-        raise InputError(f"images of shape {shape} have neither one nor three channels as {layout}")
+        of = "" if layout == "auto" else f" as {layout}"
+        raise InputError(
+            f"images of shape {shape} have neither one nor three channels{of}; give grey or RGB "
+            "images, such as the first three channels of those with transparency"
+        )
     if layout == "auto" and len(places) > 1:
         raise InputError(f"images of shape {shape} may be NCHW or NHWC; say which by layout")
     last = (places[0] if layout == "auto" else layout) == "NHWC"
