@@ -12,8 +12,10 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
+from PIL import Image
 
 from dislab import base, metrics, plans
 from dislab.cli import COMMANDS
@@ -452,6 +454,23 @@ def test_every_method_has_a_picture_in_the_gallery() -> None:
     assert {name for _, name, _ in shown} == pictures
     pages = {path.name for path in methods.glob("*.md")} - {"index.md"}
     assert {page for _, _, page in shown} >= pages
+
+
+def test_the_gallery_has_the_pictures_of_the_pages_as_they_are_now() -> None:
+    script = runpy.run_path(str(ROOT / "benchmarks/effects/gallery.py"))
+    assert "betavae_dae" in script["CUTS"]
+    for name, (source, box) in script["CUTS"].items():
+        with (
+            Image.open(script["IMAGES"] / source) as whole,
+            Image.open(script["GALLERY"] / f"{name}.png") as cut,
+        ):
+            page, shown = (
+                np.asarray(one.convert("RGBA").convert("RGB"), float)
+                for one in (whole.crop(box), cut)
+            )
+        behind = f"{name} is behind: python benchmarks/effects/gallery.py"
+        assert shown.shape == page.shape, behind
+        assert np.abs(shown - page).mean() < 5, behind  # it has 128 colours
 
 
 LISTED = re.compile(r"^::: (\S+)(?:\n    options:\n      members: \[(.*)\])?", re.MULTILINE)
