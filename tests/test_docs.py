@@ -1,10 +1,12 @@
 import ast
+import builtins
 import doctest
 import inspect
 import itertools
 import json
 import re
 import runpy
+import textwrap
 import tomllib
 from collections import Counter
 from importlib import import_module
@@ -19,7 +21,7 @@ from PIL import Image
 
 from dislab import base, metrics, plans
 from dislab.cli import COMMANDS
-from dislab.plugins import GROUPS, PARTS, available
+from dislab.plugins import _PLUGINS, GROUPS, PARTS, available
 
 ROOT = Path(__file__).parents[1]
 
@@ -89,6 +91,80 @@ def test_links_to_headings_lead_there_on_github_too() -> None:
             assert anchor in anchors(page.parent / file if file else page), (page, anchor)
             linked = True
     assert linked
+
+
+_PART = re.compile(r"^(#+) [^\n]*$|^( *)```(\w*)[^\n]*\n(.*?)^\2```", re.MULTILINE | re.DOTALL)
+GUIDES = [ROOT / "README.md", *ROOT.glob("docs/**/*.md"), *ROOT.glob("plugins/*/README.md")]
+
+
+def sections(page: Path) -> list[str]:
+    """A page in parts that begin at headings; its opening, with the title, is the first."""
+    text = page.read_text(encoding="utf-8")
+    starts = [one.start() for one in _PART.finditer(text) if one[1] and one[1] != "#"]
+    return [text[start:end] for start, end in itertools.pairwise([0, *starts, len(text)])]
+
+
+def python_blocks(section: str) -> list[str]:
+    """The Python code of a part of a page, of examples without prompts and results."""
+    found = []
+    for block in (textwrap.dedent(one[4]) for one in _PART.finditer(section) if one[3] == "python"):
+        examples = doctest.DocTestParser().get_examples(block)
+        found.append("".join(one.source for one in examples) or block)
+    return found
+
+
+def names_of(code: str) -> tuple[set[str], set[str], set[str]]:
+    """Names that code reads without making them, that it makes, and, of these, that it imports."""
+    used: set[str] = set()
+    made = set(dir(builtins))
+    imported: set[str] = set()
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Name):
+            (used if isinstance(node.ctx, ast.Load) else made).add(node.id)
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            made.add(node.name)
+        elif isinstance(node, ast.arg):
+            made.add(node.arg)
+        elif isinstance(node, ast.alias):
+            imported.add((node.asname or node.name).partition(".")[0])
+    return used - made - imported, made | imported, imported
+
+
+def test_code_can_be_copied_with_the_code_of_its_section() -> None:
+    pages = {
+        page: [(_FENCE.sub("", part), python_blocks(part)) for part in sections(page)]
+        for page in GUIDES
+        if page.name != "datasets.md"  # where codes are read back, numpy is not imported
+    }
+    blocks = [block for parts in pages.values() for _, code in parts for block in code]
+    assert len(blocks) > 80
+    libraries = set().union(*(names_of(block)[2] for block in blocks))
+    missing = []
+    for page, parts in pages.items():
+        opening: set[str] = set()  # what the section may use, made in the opening of the page
+        for number, (words, code) in enumerate(parts):
+            known = set(opening)
+            placeholders = set(re.findall(r"`(\w+)`", parts[0][0] + words)) - libraries
+            for block in code:
+                used, made, _ = names_of(block)
+                missing += [(page.name, name, block) for name in used - known - placeholders]
+                known |= made
+            opening = known if number == 0 else opening
+    assert missing == []
+
+
+def test_a_command_of_a_plugin_is_named_with_its_plugin() -> None:
+    found = []
+    for page in GUIDES:
+        opening, *parts = sections(page)
+        for part, (plugin, names) in itertools.product([opening, *parts], _PLUGINS.items()):
+            name = "|".join(map(re.escape, names))
+            command = rf"(?:(?<!from )dislab (?:study \w+ )?|--config[= ])(?:{name})(?![\w-])"
+            found += [
+                (page.name, one, plugin in opening + part) for one in re.findall(command, part)
+            ]
+    assert len(found) > 20
+    assert [one for one in found if not one[2]] == []
 
 
 def test_titles_in_the_navigation_differ() -> None:
