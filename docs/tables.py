@@ -7,7 +7,8 @@ A table stands between `<!-- table: what -->` and `<!-- end -->`, where `what` i
     scores              the scores, with links to their parts of docs/metrics.md
     datasets            the data sets with their factors and licences
     zoo                 the trained models
-    results FILE NAME   a table that a benchmark wrote into benchmarks/results/FILE.json
+    results FILE NAME   a table that a benchmark wrote into benchmarks/results/FILE.json; with
+                        ` | first words of rows | headings`, separated by semicolons, a part
     summary STUDY NAME  a table of docs/results/STUDY/summary.md, which `dislab study summary` wrote
     verdicts            the numbers of verdicts in each part of docs/results/what_comes_out.md
     tally               the sentence with those of all parts
@@ -52,7 +53,9 @@ INTERVALS = {
 """What the brackets of a table hold, by the word for it in its file."""
 TWO_DECIMALS = re.compile(r"MIG|SAP|DCI|Modularity|.*(score|FactorVAE)$|.*_mig|.*disentanglement")
 """Headings of columns of scores."""
-MARKED = re.compile(r"<!-- table: ([\w ]+) -->\n(?:.*?\n)??<!-- end -->", re.DOTALL)
+MARKED = re.compile(
+    r"<!-- table: ([\w ]+?(?: \| [^|\n]+ \| [^|\n]+)?) -->\n(?:.*?\n)??<!-- end -->", re.DOTALL
+)
 
 
 def pages() -> list[Path]:
@@ -65,10 +68,11 @@ def filled(page: str, left_out: Container[str] = ()) -> str:
     """The text of a page with all tables as their sources have them now, but for some kinds."""
 
     def table(marked: re.Match[str]) -> str:
-        kind, *names = marked[1].split()
+        what, *part = marked[1].split(" | ")
+        kind, *names = what.split()
         if kind in left_out:
             return marked[0]
-        return f"<!-- table: {marked[1]} -->\n\n{TABLES[kind](*names)}\n\n<!-- end -->"
+        return f"<!-- table: {marked[1]} -->\n\n{TABLES[kind](*names, *part)}\n\n<!-- end -->"
 
     return MARKED.sub(table, page)
 
@@ -172,9 +176,25 @@ def _zoo() -> str:
     return "\n".join("| " + " | ".join(row) + " |" for row in rows)
 
 
-def _results(name: str, table: str) -> str:
+def _results(name: str, table: str, words: str = "", heads: str = "") -> str:
     result = json.loads((RESULTS / f"{name}.json").read_text())["tables"][table]
-    return _shown(result["header"], result["rows"], result.get("intervals", ""))
+    header, rows = result["header"], result["rows"]
+    if words:
+        header, rows = _part(header, rows, words.split("; "), heads.split("; "))
+    return _shown(header, rows, result.get("intervals", ""))
+
+
+def _part(
+    header: list[str], rows: list[list[str]], words: list[str], heads: list[str]
+) -> tuple[list[str], list[list[str]]]:
+    """The first column and those with these headings, of the rows that begin with these words."""
+    chosen = [[row for row in rows if f"{' '.join(row)} ".startswith(f"{word} ")] for word in words]
+    unknown = [word for word, found in zip(words, chosen, strict=True) if not found]
+    if unknown := [*unknown, *(head for head in heads if head not in header)]:
+        sys.exit(f"a table with {header} has no {', '.join(unknown)}")
+    columns = [0, *map(header.index, heads)]
+    kept = [[row[column] for column in columns] for found in chosen for row in found]
+    return [header[column] for column in columns], kept
 
 
 def _summary(study: str, table: str) -> str:

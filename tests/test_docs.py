@@ -291,6 +291,19 @@ def test_a_table_of_results_says_what_its_brackets_and_stars_hold() -> None:
         tables["_shown"](header, rows, "")
 
 
+def test_a_part_of_a_table_has_the_rows_and_columns_that_were_named() -> None:
+    tables = runpy.run_path(str(ROOT / "docs/tables.py"))
+    header = ["method", "strength", "MIG", "SAP"]
+    rows = [["VAE", "1", "0.1", "0.2"], ["VAE", "10", "0.3", "0.4"], ["chance", "", "0.0", "0.0"]]
+    part = tables["_part"](header, rows, ["chance", "VAE 1"], ["MIG"])
+    assert part == (["method", "MIG"], [["chance", "0.0"], ["VAE", "0.1"]])
+    assert len(tables["_part"](header, rows, ["VAE"], ["SAP"])[1]) == 2
+    with pytest.raises(SystemExit, match="has no VAE 2, DCI D"):
+        tables["_part"](header, rows, ["VAE 2"], ["DCI D"])
+    marked = "<!-- table: results first_run scores | MIG | chance -->\n<!-- end -->"
+    assert tables["filled"](marked).count("| MIG | 0.00 |") == 1
+
+
 def test_the_pages_of_scores_and_commands_begin_with_a_table_of_all() -> None:
     tables = runpy.run_path(str(ROOT / "docs/tables.py"))["TABLES"]
     scores = re.findall(r"^\| \[`(\w+)`\]\(#[\w-]+\) \|", tables["scores"](), re.MULTILINE)
@@ -547,6 +560,15 @@ def test_the_gallery_has_the_pictures_of_the_pages_as_they_are_now() -> None:
         behind = f"{name} is behind: python benchmarks/effects/gallery.py"
         assert shown.shape == page.shape, behind
         assert np.abs(shown - page).mean() < 5, behind  # it has 128 colours
+
+
+def test_the_table_of_the_rooms_has_the_stored_scores_of_other_scripts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.syspath_prepend(ROOT / "benchmarks/effects")
+    rows = runpy.run_path(str(ROOT / "benchmarks/effects/rooms.py"))["rows"]
+    stored = json.loads((ROOT / "benchmarks/results/rooms.json").read_text())
+    assert stored["tables"]["methods"]["rows"] == rows(stored["methods"])
 
 
 LISTED = re.compile(r"^::: (\S+)(?:\n    options:\n      members: \[(.*)\])?", re.MULTILINE)
