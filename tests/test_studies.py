@@ -1,6 +1,7 @@
 """The studies that ship: each can be planned, and is as large as its first lines say."""
 
 import hashlib
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
@@ -93,6 +94,22 @@ def test_the_command_plans_it(
     monkeypatch.chdir(tmp_path)
     assert main(["study", "plan", str(STUDIES / "quick.yaml")]) == 0
     assert f"quick: {RUNS['quick']} runs in studies/quick" in capsys.readouterr().out
+
+
+PAGE = (Path(__file__).parents[1] / "docs" / "studies.md").read_text(encoding="utf-8")
+SHOWN = [block for block in re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL) if "axes:" in block]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", range(3))
+def test_a_study_file_of_the_page_can_be_copied(
+    number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a folder without dislab's configurations."""
+    assert len(SHOWN) == 3
+    monkeypatch.chdir(tmp_path)
+    Path("mine.yaml").write_text(SHOWN[number].replace("optuna", "random"), encoding="utf-8")
+    assert main(["study", "plan", "mine.yaml"]) == 0
 
 
 @pytest.mark.slow
