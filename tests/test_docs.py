@@ -134,7 +134,6 @@ def test_code_can_be_copied_with_the_code_of_its_section() -> None:
     pages = {
         page: [(_FENCE.sub("", part), python_blocks(part)) for part in sections(page)]
         for page in GUIDES
-        if page.name != "datasets.md"  # where codes are read back, numpy is not imported
     }
     blocks = [block for parts in pages.values() for _, code in parts for block in code]
     assert len(blocks) > 80
