@@ -96,7 +96,7 @@ class OMES(Metric):
 
         >>> import numpy as np
         >>> from dislab.metrics import OMES, evaluate
-        >>> factors = np.indices((3, 4)).reshape(2, -1).T
+        >>> factors = np.indices((3, 4)).reshape(2, -1).T.repeat(10, axis=0)
         >>> turned = factors @ [[1, -1], [1, 1]]
         >>> kinds = (factors, factors.repeat(2, axis=1), turned)
         >>> [round(evaluate(codes, factors, [OMES])["omes"], 2) for codes in kinds]
