@@ -5,12 +5,21 @@ from typing import Final
 
 from dislab.storage import atomic
 from dislab.study import Study
+from dislab.study.stages.codes import WORD
 
 RUNS: Final = Path(__file__).parent / "results" / "runs"
 
 
-def keep_runs(study: Study, folder: Path = RUNS) -> None:
-    """Writes FOLDER/STUDY.csv, the table of `dislab study table` with six digits."""
+def keep_runs(study: Study, folder: Path = RUNS) -> Path:
+    """Writes the table of `dislab study table` with six digits; returns its path, FOLDER/STUDY.csv.
+
+    A study with the stage `codes` adds agreement and scores on 100 labels, which select runs.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    with atomic(folder / f"{study.schedule.name}.csv") as temporary:
-        study.table().to_csv(temporary, float_format="%.6g")
+    table = study.table()
+    if WORD in study.schedule.stages:
+        table = table.join(study.agreement()).join(study.few_labels(100))
+    path = folder / f"{study.schedule.name}.csv"
+    with atomic(path) as temporary:
+        table.to_csv(temporary, float_format="%.6g")
+    return path

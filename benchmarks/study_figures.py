@@ -16,6 +16,7 @@ from typing import Any, Final
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 
 from dislab.plots import save
 
@@ -53,18 +54,26 @@ def locatello() -> Figure:
     """Shares of variance of each score, and the rank correlation of each selector with it."""
     tables = tables_of("locatello_rooms")
     figure, (left, right) = _panels((1, 1.25), height=4, width=6.6)
-    *shares, by_chance = tables["shares"][1:]
-    scores = [row[0] for row in shares]
-    parts = np.array([[_numbers(cell)[0] for cell in row[1:]] for row in shares])
-    parts /= parts.sum(1, keepdims=True)  # the table has two decimals
+    shares = tables["shares"]
+    scores = column(shares, "score")
+    kinds = ("method", "strength", "seed")
+    parts = np.array([[_numbers(cell)[0] for cell in column(shares, kind)] for kind in kinds])
+    parts /= parts.sum(0)  # the table has two decimals
     ends = np.zeros(len(scores))
-    kinds = zip(tables["shares"][0][1:], by_chance[1:], parts.T, COLOURS, strict=False)
-    for kind, level, widths, colour in kinds:
-        name = f"{kind}; below {level} by chance"
-        left.barh(scores, widths, left=ends, color=colour, label=name, height=0.7)
+    for kind, widths, colour in zip(kinds, parts, COLOURS, strict=False):
+        bars = left.barh(scores, widths, left=ends, color=colour, label=kind, height=0.7)
+        levels = column(shares, f"{kind} by chance below") if kind != "seed" else []
+        for bar, level in zip(bars, levels, strict=False):
+            if "not reached" in level:
+                bar.set(hatch="////", edgecolor="white", linewidth=0)
         ends += widths
+    hatched = {"hatch": "////", "facecolor": "0.6", "edgecolor": "white", "linewidth": 0}
+    handles = [*left.containers, Rectangle((0, 0), 1, 1, **hatched)]
+    names = [*kinds, "no more than by chance"]
     left.set(xlabel="share of variance", xlim=(0, 1), ylim=(len(scores) - 0.5, -0.5))
-    left.legend(loc="lower right", bbox_to_anchor=(1.05, 1), frameon=False, handlelength=1)
+    left.legend(
+        handles, names, loc="lower right", bbox_to_anchor=(1.05, 1), frameon=False, handlelength=1
+    )
     choices = [*tables["selection"][1:], *tables["labels"][1:]]
     selectors = list(dict.fromkeys(row[1] for row in choices))
     chance = _numbers(tables["agreement"][-1][1])[0]

@@ -44,6 +44,7 @@ INTERVALS = {
     "runs": "by resampling runs (bootstrap)",
     "means": "of means, by Student's distribution",
     "differences": "by resampling the seeds' differences (bootstrap)",
+    "within": "by resampling runs within methods (bootstrap)",
     "welch": "of differences of means, by Welch's t",
     "episodes": "by resampling the episodes of these agents (bootstrap)",
     "seeds": "by leaving out one seed at a time (jackknife)",

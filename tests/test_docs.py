@@ -428,9 +428,14 @@ def test_every_picture_of_results_has_the_numbers_of_its_table() -> None:
     chance = script["tables_of"]("labels_rooms")["labels"][-1][3]
     for axes in (left, script["correlated"]().axes[1]):
         assert axes.get_xlabel().endswith(f"; dotted: chance, {chance}")
-    levels = script["tables_of"]("locatello_rooms")["shares"][-1][1:]
-    names = script["locatello"]().axes[0].get_legend_handles_labels()[1]
-    assert [name.partition("below ")[2] for name in names] == [f"{n} by chance" for n in levels]
+    shares = script["tables_of"]("locatello_rooms")["shares"][1:]
+    bars = script["locatello"]().axes[0].containers
+    for place, container in zip((1, 3), bars[:2], strict=True):
+        hatched = [bar.get_hatch() is not None for bar in container]
+        assert hatched == ["not reached" in row[place + 1] for row in shares]
+        # a share is above its own level unless the table says otherwise
+        for row, is_hatched in zip(shares, hatched, strict=True):
+            assert is_hatched or float(row[place].split()[0]) >= float(row[place + 1])
     assert right.get_xlabel().startswith("ρ with DCI D")
     returns = script["tables_of"]("darla_room")["returns"][1:-1]
     (axes,) = script["darla"]().axes

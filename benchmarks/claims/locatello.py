@@ -2,21 +2,19 @@
 
 from collections.abc import Iterable
 from functools import partial
-from itertools import compress
+from itertools import chain, compress
 from typing import Final
 
 import numpy as np
 import pandas as pd
 
-from claims.selection import with_labels, without_labels
+from claims.selection import with_labels, within_methods, without_labels
 from claims.tables import (
-    DCI,
     LEVEL,
     METHODS,
     ORDERS,
     RHO_MARGIN,
     SCORES,
-    SHUFFLES,
     Claim,
     Numbers,
     Table,
@@ -30,7 +28,6 @@ from claims.tables import (
     spread,
     value_range,
 )
-from dislab.study import Study
 from dislab.study.statistics import correlation_table, holm, rank_correlations, variance_shares
 
 SHARES: Final = ("method", "strength", "seed")
@@ -39,12 +36,12 @@ MEAN_TC: Final = "score.gaussian_total_correlation"
 SAMPLED_TC: Final = "score.sampled/gaussian_total_correlation"
 
 
-def locatello(study: Study, runs: pd.DataFrame) -> dict[str, Table]:
-    """Claims of Locatello et al. (2019) on methods, strengths, seeds and selection."""
-    runs = runs.join(study.agreement()).join(study.few_labels(100))
+def locatello(runs: pd.DataFrame) -> dict[str, Table]:
+    """The tables of the kept runs, with their agreement and their scores on few labels."""
     # the capacity of the annealed VAE weakens the penalty
     weaker = np.where(runs["method"] == "annealedvae", -1.0, 1.0)
     runs["penalty"] = runs["strength"].astype(float) * weaker
+    within, table = within_methods(runs)
     claims: list[Claim] = []
     tables: dict[str, Table] = {}
     parts = {
@@ -52,39 +49,55 @@ def locatello(study: Study, runs: pd.DataFrame) -> dict[str, Table]:
         "agreement": _agreement,
         "overlap": _overlap,
         "strength": _strength,
-        "selection": without_labels,
-        "labels": with_labels,
+        "selection": partial(without_labels, within=within),
+        "labels": partial(with_labels, within=within),
         "codes": _codes,
     }
     for name, part in parts.items():
         part_claims, tables[name] = part(runs)
         claims += part_claims
-    return {"claims": claims_table(claims), **tables}
+    return {"claims": claims_table(claims), **tables, "within": table}
 
 
 def _shares(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
     """Shares of variance with intervals over seeds, beside those of shuffled scores."""
-    chance = _shuffled_shares(runs)
+
+    def explained(some: pd.DataFrame, draws: int) -> pd.DataFrame:
+        one_of_twenty = 1 - LEVEL / len(SCORES)
+        return variance_shares(
+            some, "method", list(SCORES), ["strength"], draws, confidence=one_of_twenty
+        )
 
     def shares(some: pd.DataFrame) -> Numbers:
-        explained = variance_shares(some, "method", list(SCORES), settings=["strength"], draws=99)
-        values: Numbers = explained[["method", "setting", "seed"]].to_numpy(dtype=float)
+        values: Numbers = explained(some, 99)[["method", "setting", "seed"]].to_numpy(dtype=float)
         # whether method outweighs the rest, and whether the seed outweighs method
         differences = [values[:, 0] - values[:, 1:].sum(1), values[:, 2] - values[:, 0]]
         return np.column_stack([values, *differences])
 
     value, low, high = jackknife(runs, shares, bounds=([0, 0, 0, -1, -1], 1))
-    rows = [
-        [title, *(interval(value[row, k], low[row, k], high[row, k]) for k in range(3))]
-        for row, title in enumerate(SCORES.values())
-    ]
-    rows.append(["by chance below (shuffled scores)", *(f"{level:.2f}" for level in chance)])
+    levels = ["method_chance_high", "setting_chance_high"]
+    chance = explained(runs, ORDERS)[levels].to_numpy(dtype=float)
+    above = value[:, :2] > chance
+    rows = []
+    for row, title in enumerate(SCORES.values()):
+        *explaining, left_over = (
+            interval(value[row, k], low[row, k], high[row, k]) for k in range(3)
+        )
+        cells = [
+            [cell, f"{level:.2f}{'' if more else ' (not reached)'}"]
+            for cell, level, more in zip(explaining, chance[row], above[row], strict=True)
+        ]
+        rows.append([title, *chain(*cells), left_over])
     spread = [
-        f"{name} {value_range(value[:, k])}, by chance below {chance[k]:.2f}"
-        for k, name in enumerate(SHARES)
+        f"{name} {value_range(value[:, k])}, above chance for {above[:, k].sum()} of six scores"
+        + ("" if above[:, k].all() else _names(above[:, k]))
+        for k, name in enumerate(SHARES[:2])
     ]
+    settings = runs.groupby(["method", "strength"]).ngroups
+    noise = (len(runs) - settings) / (len(runs) - 1)
+    spread.append(f"seed {value_range(value[:, 2])}, of pure noise {noise:.2f}")
     # what is left over of a score that may be noise need not be the seed
-    explained = (value[:, :2] > chance[:2]).any(axis=1)
+    explains = above.any(axis=1)
     claims = []
     for text, figures, more, less, reach in (
         (
@@ -102,37 +115,20 @@ def _shares(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
             high[:, 4],
         ),
     ):
-        more, less = more & explained, less & explained
+        more, less = more & explains, less & explains
         here = f"more for {more.sum()} of six scores{_names(more)}, less for {less.sum()}"
         here = f"{figures}{here}{_names(less)}, by intervals"
         claim = Claim(text, "section 5.3", here, list(more), by_interval=True, reach=reach)
         claims.append(claim)
-    return claims, {"header": ["score", *SHARES], "rows": rows, "intervals": "seeds"}
+    method, strength, seed = SHARES
+    header = ["score", *chain(*([n, f"{n} by chance below"] for n in (method, strength))), seed]
+    return claims, {"header": header, "rows": rows, "intervals": "seeds"}
 
 
 def _names(chosen: Iterable[bool]) -> str:
     """The chosen ones of the six scores in brackets; nothing for none."""
     names = ", ".join(compress(SCORES.values(), chosen))
     return names and f" ({names})"
-
-
-def _shuffled_shares(runs: pd.DataFrame) -> Numbers:
-    """Shares that shuffled scores exceed in one of twenty studies with as many scores."""
-    generator = np.random.default_rng(0)
-    methods = runs.groupby("method").ngroup().to_numpy()
-    settings = runs.groupby(["method", "strength"]).ngroup().to_numpy()
-    score = runs[DCI].to_numpy(dtype=float)
-    score = score - score.mean()
-    shares = []
-    for _ in range(SHUFFLES):
-        shuffled = generator.permutation(score)
-        by_method, by_setting = (
-            float((np.bincount(kinds, shuffled) ** 2 / np.bincount(kinds)).sum() / (score**2).sum())
-            for kinds in (methods, settings)
-        )
-        shares.append([by_method, by_setting - by_method, 1 - by_setting])
-    quantiles: Numbers = np.quantile(shares, 1 - LEVEL / len(SCORES), axis=0)
-    return quantiles
 
 
 def _agreement(runs: pd.DataFrame) -> tuple[list[Claim], Table]:

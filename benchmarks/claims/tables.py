@@ -88,11 +88,14 @@ class Claim(NamedTuple):
 
 
 def ways(supported: npt.ArrayLike, against: npt.ArrayLike, names: Sequence[str] = ()) -> str:
-    """How many tests are for a claim, against it, with their names, and undecided."""
+    """How many tests are for a claim, against it and undecided.
+
+    Names are those of the tests of a claim that something does not happen: where it does.
+    """
     good = np.asarray(supported, dtype=bool)
     bad = ~good & np.asarray(against, dtype=bool)
     named_ones = ", ".join(compress(names, bad))
-    brackets = f" ({named_ones})" if named_ones else ""
+    brackets = f" (it does: {named_ones})" if named_ones else ""
     rest = good.size - good.sum() - bad.sum()
     return f"{good.sum()} of {good.size} tests for, {bad.sum()} against{brackets}, {rest} undecided"
 

@@ -30,8 +30,6 @@ _CHANCE: Final = (
     "method_chance_high",
     "setting_chance_high",
 )
-_QUANTILE: Final = 0.95
-"""Quantile of the shares of shuffled scores."""
 
 
 def summary(
@@ -105,6 +103,7 @@ def variance_shares(
     settings: Columns = None,
     draws: int = 1000,
     seed: int = 0,
+    confidence: float = 0.95,
 ) -> pd.DataFrame:
     """Share of each score's variance over runs that method, setting and seed explain.
 
@@ -116,7 +115,7 @@ def variance_shares(
     * `seed`: 1 − R² of that second regression: differences between runs of one setting;
     * `method_by_chance`, `setting_by_chance`: mean share of shuffled scores: over all runs for the
       method, within each method for the setting; `method_chance_high` and `setting_chance_high`
-      are the 95 % quantiles of these shares, not corrected for the number of scores;
+      are the quantiles of these shares that `confidence` names;
     * `runs`, `note`: number of runs with a finite score, and the reason for NaN.
 
     This is the nested analysis of variance, method first; the three shares sum to 1. Locatello et
@@ -131,11 +130,14 @@ def variance_shares(
             other setting but the seed.
         draws: Number of times that the scores are shuffled.
         seed: Seed of the shuffles.
+        confidence: Share of the shuffles that stay below `method_chance_high` and
+            `setting_chance_high`, for each score alone; 1 − 0.05 / n allows for n scores.
 
     Raises:
         InputError: The table is empty or lacks a column, a score is no number, or a setting is out
             of bounds.
     """
+    check_share("confidence", confidence)
     check_count("draws", draws, 99)
     methods = named_columns(table, method, "method")
     columns = chosen_results(table, scores)
@@ -145,7 +147,10 @@ def variance_shares(
     cells = _cells(table, [*methods, *(name for name in within if name not in methods)])
     generator = np.random.default_rng(seed)
     rows = [
-        {"score": name, **_shares(values[name].dropna(), kinds, cells, draws, generator)}
+        {
+            "score": name,
+            **_shares(values[name].dropna(), kinds, cells, draws, confidence, generator),
+        }
         for name in columns
     ]
     return pd.DataFrame(rows)
@@ -161,6 +166,7 @@ def _shares(
     kinds: pd.Series,
     cells: pd.Series,
     draws: int,
+    confidence: float,
     generator: np.random.Generator,
 ) -> dict[str, float | int | str]:
     """The row of one score."""
@@ -178,7 +184,7 @@ def _shares(
         "method": by_method,
         "setting": by_cell - by_method,
         "seed": 1 - by_cell,
-        **_by_chance(centred, methods, settings, draws, generator),
+        **_by_chance(centred, methods, settings, draws, confidence, generator),
         "runs": runs,
         "note": "",
     }
@@ -195,9 +201,10 @@ def _by_chance(
     kinds: Int[np.ndarray, " run"],
     cells: Int[np.ndarray, " run"],
     draws: int,
+    confidence: float,
     generator: np.random.Generator,
 ) -> dict[str, float]:
-    """Means and 95 % quantiles of the shares of shuffled scores, for method and setting."""
+    """Means and quantiles of the shares of shuffled scores, for method and setting."""
     order = np.argsort(kinds, kind="stable")
     centred, kinds, cells = centred[order], kinds[order], cells[order]
     by_method, shares = _explained(centred, kinds), []
@@ -206,5 +213,5 @@ def _by_chance(
         within = centred[np.lexsort((noise, kinds))]  # each method keeps its runs
         shuffled = centred[np.argsort(noise)]
         shares.append([_explained(shuffled, kinds), _explained(within, cells) - by_method])
-    numbers = [*np.mean(shares, axis=0), *np.quantile(shares, _QUANTILE, axis=0)]
+    numbers = [*np.mean(shares, axis=0), *np.quantile(shares, confidence, axis=0)]
     return dict(zip(_CHANCE, map(float, numbers), strict=True))
