@@ -413,6 +413,22 @@ def test_a_page_of_results_has_its_finding_then_the_conditions_then_tables(path:
         assert (path.parent / picture[1]).is_file()
 
 
+@pytest.mark.parametrize("path", RESULTS, ids=lambda path: path.stem)
+def test_a_page_of_results_names_the_files_of_its_data(path: Path) -> None:
+    text = path.read_text()
+    (data,) = re.findall(r"^Data of this page: (.*?)\n\n", text, re.MULTILINE | re.DOTALL)
+    files = re.findall(r"`([\w/]+\.(?:csv|json))`", data)
+    assert files
+    folders = [Path(name).parent for name in files]
+    for k, name in enumerate(files):  # a bare name lies beside the one before it
+        folder = next(folder for folder in folders[k::-1] if folder != Path())
+        assert (ROOT / folder / Path(name).name).is_file(), name
+    names = {Path(name).name for name in files}
+    assert {f"{name}.json" for name in re.findall(r"<!-- table: results (\w+)", text)} <= names
+    for study in re.findall(r"<!-- table: summary (\w+)", text):
+        assert f"docs/results/{study}/runs.csv" in files
+
+
 def test_every_picture_of_results_has_the_numbers_of_its_table() -> None:
     script = runpy.run_path(str(ROOT / "benchmarks/study_figures.py"))
     pages = "".join(path.read_text() for path in RESULTS)

@@ -88,11 +88,11 @@ def _shares(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
             for cell, level, more in zip(explaining, chance[row], above[row], strict=True)
         ]
         rows.append([title, *chain(*cells), left_over])
-    spread = [
-        f"{name} {value_range(value[:, k])}, above chance for {above[:, k].sum()} of six scores"
-        + ("" if above[:, k].all() else _names(above[:, k]))
-        for k, name in enumerate(SHARES[:2])
-    ]
+    spread = []
+    for k, name in enumerate(SHARES[:2]):
+        some = above[:, k]
+        which = "all six scores" if some.all() else f"{some.sum()} of six scores{_names(some)}"
+        spread.append(f"{name} {value_range(value[:, k])}, above chance for {which}")
     settings = runs.groupby(["method", "strength"]).ngroups
     noise = (len(runs) - settings) / (len(runs) - 1)
     spread.append(f"seed {value_range(value[:, 2])}, of pure noise {noise:.2f}")
