@@ -75,5 +75,5 @@ def _more_than(runs: pd.DataFrame, other: str) -> Claim:
     cells = zip(SCORES.values(), value, low, high, strict=True)
     figures = ", ".join(f"{name} {interval(*ends)}" for name, *ends in cells)
     there = "often surpasses the state of the art (abstract)"
-    here = f"higher by {figures}"
+    here = f"scores higher by: {figures}"
     return Claim(CLAIMS[other], there, here, list(low > 0), by_interval=True, reach=high)

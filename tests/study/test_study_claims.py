@@ -337,6 +337,17 @@ def test_the_overlap_of_importance_is_that_of_shares(claims: ModuleType, tmp_pat
     assert claims.correlated._shared(path) == pytest.approx(0.25)
 
 
+def test_only_some_claims_follow_from_the_kept_runs(
+    claims: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = importlib.import_module("study_claims")
+    assert not set(script.FROM_RUNS) & set(script.CLAIMS)
+    monkeypatch.setattr("sys.argv", ["study_claims.py", "montero", "runs.csv"])
+    with pytest.raises(SystemExit):
+        script.main()
+    assert "montero needs the folder of the study" in capsys.readouterr().err
+
+
 def test_a_page_is_written_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(BENCHMARKS)
     script = importlib.import_module("study_claims")
