@@ -206,6 +206,28 @@ def test_a_latent_carries_a_factor_if_it_knows_a_tenth_of_its_entropy() -> None:
     assert own_latents(shared, least_information(torch.zeros(2))) == [None, None]
 
 
+def test_latents_that_are_not_in_use_take_nothing_from_the_own_latent_of_a_factor() -> None:
+    positions = torch.randint(4, (2000, 2), generator=torch.Generator().manual_seed(0))
+    twice = positions[:, [0, 0, 1]].double()  # two latents know the first factor
+    used = order_by_kl(twice, torch.tensor([2.0, 2.0, 1.0]), positions).carried
+    assert [one and one.is_own for one in used] == [False, False, True]
+    idle = order_by_kl(twice, torch.tensor([2.0, 0.1, 1.0]), positions).carried
+    assert [one and one.is_own for one in idle] == [True, None, True]
+
+
+def test_a_latent_is_named_after_the_factor_whose_own_it_is() -> None:
+    """All latents know the first factor, z0 also half of the second."""
+    positions = torch.randint(4, (2000, 2), generator=torch.Generator().manual_seed(0))
+    copies = positions[:, [0, 0, 0]].double()
+    codes = copies + positions[:, 1:] // 2 * torch.tensor([0.5, 0.0, 0.0])
+    carried = order_by_kl(codes, torch.full((3,), 2.0), positions).carried
+    assert [(one.factor, one.is_own) for one in carried if one] == [
+        (1, True),
+        (0, False),
+        (0, False),
+    ]
+
+
 def test_chance_is_no_information_of_ordered_latents() -> None:
     """Noise shares three quarters of a nat with a factor of 40 values in 500 images."""
     generator = torch.Generator().manual_seed(0)

@@ -48,6 +48,17 @@ def test_colours_and_texts_are_the_numbers() -> None:
     assert figure.axes[1].get_ylabel() == "nats"
 
 
+def test_columns_of_latents_that_are_not_in_use_are_grey_with_their_numbers() -> None:
+    axes = heat_map(np.abs(MATRIX), NAMES, "nats", kl=np.array([0.1, 1.0, 2.0])).axes[0]
+    shown: Any = np.ma.asarray(axes.images[0].get_array())
+    assert np.ma.getmaskarray(shown)[:, :2].T.tolist() == [[True, True], [False, False]]
+    assert axes.images[0].get_clim() == (0.0, 0.25)
+    assert axes.texts[0].get_text() == "1.0"
+    assert axes.get_xlabel() == "latent (grey: KL of at most 0.1 nats)"
+    sheet = score_sheet({"mig": 0.5}, {}, NAMES, None, np.abs(MATRIX), np.array([0.1, 1.0, 2.0]))
+    assert axes.get_xlabel() in [part.get_xlabel() for part in sheet.axes]
+
+
 def test_many_latents_get_no_numbers_in_cells_and_few_ticks() -> None:
     axes = heat_map(np.ones((128, 2)), NAMES, "nats").axes[0]
     assert not axes.texts

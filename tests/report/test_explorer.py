@@ -87,6 +87,9 @@ def test_a_slider_names_a_factor_as_the_verdict_of_the_run_does(data: SingleData
     names = {one["latent"]: one["carries"] for one in owned}
     assert names[latent] == factors[latent]
     assert all(name.startswith("partly ") for z, name in names.items() if name and z != latent)
+    other = next(name for name in data.factors.essential_names if name != factors[latent])
+    renamed = explorer_of(module, data, {other: latent})["sliders"]  # of more than it tells most of
+    assert next(one["carries"] for one in renamed if one["latent"] == latent) == other
 
 
 @pytest.mark.parametrize("side", [None, np.repeat([0, 1], 200)])

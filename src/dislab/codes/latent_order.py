@@ -3,7 +3,7 @@
 from typing import Final, NamedTuple
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from dislab.codes.information import information_gaps
@@ -31,7 +31,7 @@ class Carried(NamedTuple):
     """The factor about which a latent carries most information.
 
     Attributes:
-        factor: Number of the factor.
+        factor: Number of the factor whose own latent this is, else of that with most information.
         nats: Mutual information, minus that with shuffled factors.
         is_own: Whether the latent is the factor's own, as in `own_latents`.
     """
@@ -49,7 +49,9 @@ class LatentOrder(NamedTuple):
         amount: KL divergence in nats for methods with posteriors, else the standard deviation of
             the codes, shape (latent,).
         dead: Whether each latent is inactive.
-        carried: The factor of each latent; None for latents that are not active enough.
+        carried: The factor of each latent; None for latents that are not in use.
+        information: Mutual information in nats, minus that with shuffled factors, shape (latent,
+            factor).
         centre: Origin of each latent's traversal, in the unit of its codes, shape (latent,).
         scale: One standard deviation of each latent, likewise.
     """
@@ -58,6 +60,7 @@ class LatentOrder(NamedTuple):
     amount: Tensor
     dead: list[bool]
     carried: list[Carried | None]
+    information: Tensor
     centre: Tensor
     scale: Tensor
 
@@ -68,11 +71,10 @@ def order_by_kl(
     positions: Int[Tensor, "point factor"],
 ) -> LatentOrder:
     """Orders latents by the mean KL divergence of their posteriors from the prior, in nats."""
-    carried = _carried(means, positions, (kl > NAMED).tolist())
+    carried, information = _carried(means, positions, kl > NAMED)
     dead: list[bool] = (kl <= ACTIVE).tolist()
-    return LatentOrder(
-        _descending(kl), kl, dead, carried, torch.zeros_like(kl), torch.ones_like(kl)
-    )
+    centre, scale = torch.zeros_like(kl), torch.ones_like(kl)
+    return LatentOrder(_descending(kl), kl, dead, carried, information, centre, scale)
 
 
 def order_by_spread(
@@ -84,9 +86,9 @@ def order_by_spread(
     codes = codes.double()
     centre, spread = codes.mean(0), codes.std(0, correction=0)
     latents = list(range(codes.shape[1])) if bounded else _descending(spread)
-    carried = _carried(codes, positions, (spread > _NAMED_SPREAD * spread.max()).tolist())
+    carried, information = _carried(codes, positions, spread > _NAMED_SPREAD * spread.max())
     dead: list[bool] = (spread <= STILL * spread.max()).tolist()
-    return LatentOrder(latents, spread, dead, carried, centre, spread)
+    return LatentOrder(latents, spread, dead, carried, information, centre, spread)
 
 
 def least_information(entropy: Float[Tensor, " factor"]) -> Float[Tensor, " factor"]:
@@ -107,7 +109,7 @@ def main_latents(
     latents.
 
     Args:
-        information: Mutual information in nats.
+        information: Mutual information in nats; 0 for latents that are not in use.
         least: Result of `least_information`.
     """
     largest, latents = information.max(dim=0)
@@ -124,7 +126,7 @@ def own_latents(
     """The latent of its own of each factor: its main latent, if it is that of no other factor.
 
     Args:
-        information: Mutual information in nats.
+        information: Mutual information in nats; 0 for latents that are not in use.
         least: Result of `least_information`.
     """
     main = main_latents(information, least)
@@ -137,19 +139,23 @@ def _descending(values: Float[Tensor, " latent"]) -> list[int]:
 
 
 def _carried(
-    codes: Float[Tensor, "point latent"], positions: Int[Tensor, "point factor"], active: list[bool]
-) -> list[Carried | None]:
+    codes: Float[Tensor, "point latent"],
+    positions: Int[Tensor, "point factor"],
+    in_use: Bool[Tensor, " latent"],
+) -> tuple[list[Carried | None], Float[Tensor, "latent factor"]]:
+    """The factor of each latent, and the information of all latents about all factors."""
     if not positions.shape[1]:
-        return [None] * codes.shape[1]
+        return [None] * codes.shape[1], codes.new_zeros(codes.shape[1], 0)
     information, least = _information(codes, positions)
-    most, factors = information.max(dim=1)
-    own = own_latents(information, least)
-    return [
-        Carried(factor, nats, own[factor] == latent) if use and nats > least[factor] else None
-        for latent, (factor, nats, use) in enumerate(
-            zip(factors.tolist(), most.tolist(), active, strict=True)
-        )
-    ]
+    used = information * in_use[:, None]
+    own = own_latents(used, least)
+    carried: list[Carried | None] = []
+    for latent, row in enumerate(used):
+        is_own = latent in own
+        factor = own.index(latent) if is_own else int(row.argmax())
+        nats = float(row[factor])
+        carried.append(Carried(factor, nats, is_own) if nats > least[factor] else None)
+    return carried, information
 
 
 def _information(

@@ -5,11 +5,13 @@ from typing import Final
 
 import numpy as np
 from jaxtyping import Float
+from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.collections import PatchCollection, QuadMesh
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
+from dislab.codes.latent_order import NAMED
 from dislab.errors import InputError
 from dislab.plots._panels import (
     FAINT,
@@ -31,10 +33,16 @@ _MOST_NUMBERS: Final = 17
 """Maximum number of rows or columns of correlations that are written into their cells."""
 _LETTER: Final = 0.075
 """Width of a letter of a name in inches."""
+_UNKNOWN: Final = "#bdbdbd"
+"""Grey of cells without a number; the ground of a figure may be transparent."""
 
 
 def heat_map(
-    matrix: Float[np.ndarray, "latent factor"], names: Sequence[str], unit: str, title: str = ""
+    matrix: Float[np.ndarray, "latent factor"],
+    names: Sequence[str],
+    unit: str,
+    title: str = "",
+    kl: Float[np.ndarray, " latent"] | None = None,
 ) -> Figure:
     """A figure with one coloured cell for each latent and factor.
 
@@ -43,13 +51,15 @@ def heat_map(
         names: Names of the factors.
         unit: Unit of the numbers, such as nats.
         title: Title above the figure; empty for none.
+        kl: KL of each latent's posterior from the prior, in nats; columns of latents of at most
+            0.1, which are not in use, are grey.
 
     Raises:
         InputError: The matrix is empty, or the number of names is not that of factors.
     """
     _check_matrix(matrix, names)
     figure, axes = _blank(len(matrix), len(names), names)
-    plot_heat_map(axes, matrix, names, unit, title)
+    plot_heat_map(axes, matrix, names, unit, title, kl)
     return figure
 
 
@@ -59,24 +69,34 @@ def plot_heat_map(
     names: Sequence[str],
     unit: str,
     title: str = "",
+    kl: Float[np.ndarray, " latent"] | None = None,
 ) -> None:
     """Plots cells coloured from 0 to the largest number, with a colour bar in `unit`; grey for NaN.
+
+    Columns of latents with a KL of at most 0.1 nats are grey too, if `kl` is given.
 
     Raises:
         InputError: The matrix is empty, or the number of names is not that of factors.
     """
     _check_matrix(matrix, names)
-    finite = matrix[np.isfinite(matrix)]
+    idle = np.zeros(len(matrix), bool) if kl is None else kl <= NAMED
+    coloured = np.where(idle[:, None], np.nan, matrix)
+    finite = coloured[np.isfinite(coloured)]
     largest = float(finite.max()) if finite.size and finite.max() > 0 else 1.0
-    axes.set_facecolor("#bdbdbd")
     image = axes.imshow(
-        np.ma.masked_invalid(matrix.T), cmap="Blues", vmin=0.0, vmax=largest, aspect="auto"
+        np.ma.masked_invalid(coloured.T),
+        cmap=colormaps["Blues"].with_extremes(bad=_UNKNOWN),
+        vmin=0.0,
+        vmax=largest,
+        aspect="auto",
     )
     _label(axes, len(matrix), names, title)
+    if idle.any():
+        axes.set_xlabel(f"latent (grey: KL of at most {NAMED} nats)", fontsize=LABEL_SIZE)
     if len(matrix) <= _CELLS_WITH_NUMBERS:
         for (latent, factor), value in np.ndenumerate(matrix):
             if np.isfinite(value):
-                colour = "white" if value > 0.6 * largest else "black"
+                colour = "white" if coloured[latent, factor] > 0.6 * largest else "black"
                 text = f"{value:.2f}".removeprefix("0") if value < 1 else f"{value:.1f}"
                 axes.text(latent, factor, text, ha="center", va="center", color=colour, size=7)
     scale = axes.figure.colorbar(image, ax=axes, pad=0.015, fraction=0.05)
@@ -168,13 +188,12 @@ def correlation_matrix(
         side * len(rows) + _LETTER * longest[1] + (0.5 if title else 0.2),
     )
     axes.set_anchor("N")
-    axes.set_facecolor("#bdbdbd")
     # an image would not be a vector graphic in PDF and SVG files
     cells = axes.pcolormesh(
         np.arange(len(columns) + 1) - 0.5,
         np.arange(len(rows) + 1) - 0.5,
         np.ma.masked_invalid(correlations),
-        cmap="RdBu",
+        cmap=colormaps["RdBu"].with_extremes(bad=_UNKNOWN),
         vmin=-1,
         vmax=1,
         edgecolors="white",

@@ -86,7 +86,7 @@ def score_sheet(
     if importance is not None:
         plot_hinton(panels.pop(0), importance, names, "importance for predicting a factor")
     if information is not None:
-        plot_heat_map(panels.pop(0), information, names, "nats", about)
+        plot_heat_map(panels.pop(0), information, names, "nats", about, kl)
     if kl is not None:
         _plot_kl(panels.pop(0), kl)
     return figure

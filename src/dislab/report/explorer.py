@@ -1,7 +1,7 @@
 """Data of the latent explorer on a page: sliders, starting images and decoder."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -15,7 +15,7 @@ from torch import Tensor
 from dislab.base import DataModule, Objective, is_vector
 from dislab.base.datamodule import draw_points, draw_states
 from dislab.base.inference import lacks
-from dislab.codes.latent_order import LatentOrder, nats, order_by_kl, order_by_spread
+from dislab.codes.latent_order import Carried, LatentOrder, nats, order_by_kl, order_by_spread
 from dislab.errors import InputError
 from dislab.factors import Indices
 from dislab.functional.losses import kl_per_latent
@@ -54,7 +54,7 @@ class _Codes(NamedTuple):
 
 
 def explorer_of(
-    module: Objective, data: DataModule, owners: Mapping[str, int] | None = None
+    module: Objective, data: DataModule, owners: Mapping[str, int | None] | None = None
 ) -> Record:
     """JSON-ready data for the explorer of one model.
 
@@ -159,19 +159,18 @@ def _over_images(
 
 
 def _sliders(
-    module: Objective, data: DataModule, codes: _Codes, owners: Mapping[str, int] | None
+    module: Objective, data: DataModule, codes: _Codes, owners: Mapping[str, int | None] | None
 ) -> list[Record]:
     """One slider per latent, in order."""
     order, sliders = codes.order, []
     values = None if lacks(module, "code_values") else _values(module)
     for latent in order.latents:
-        carried, factor = order.carried[latent], ""
+        carried, factor = _carried(codes, data.factors.essential_names, latent, owners), ""
         detail = [codes.amounts[latent]]
         if carried is not None:
             factor = data.factors.essential_names[carried.factor]
             detail.append(f"{carried.nats:.2f} nats on {factor}")
-            is_own = carried.is_own if owners is None else owners.get(factor) == latent
-            factor = factor if is_own else f"partly {factor}"
+            factor = factor if carried.is_own else f"partly {factor}"
         slider: Record = {
             "latent": latent,
             "name": codes.names[latent],
@@ -188,6 +187,19 @@ def _sliders(
             slider |= _span(codes, latent)
         sliders.append(slider)
     return sliders
+
+
+def _carried(
+    codes: _Codes, names: Sequence[str], latent: int, owners: Mapping[str, int | None] | None
+) -> Carried | None:
+    """The factor of a latent: the one whose own it is, as the run's scores say if they do."""
+    carried = codes.order.carried[latent]
+    if owners is None:
+        return carried
+    for factor, name in enumerate(names):
+        if owners.get(name) == latent:
+            return Carried(factor, float(codes.order.information[latent, factor]), True)
+    return None if carried is None else carried._replace(is_own=False)
 
 
 def _values(module: Objective) -> list[list[float] | None]:

@@ -172,7 +172,7 @@ def part_figures(record: Mapping[str, Any]) -> Iterator[tuple[str, str, Figure]]
             title = "importance for predicting a factor"
             yield title, _OF_IMPORTANCE, hinton(importance, factors, title)
         if information is not None:
-            yield about, _OF_INFORMATION, heat_map(information, factors, "nats", about)
+            yield about, _OF_INFORMATION, heat_map(information, factors, "nats", about, kl)
         if kl is not None:
             yield "KL from the prior", _OF_KL, kl_bars(kl)
     except (InputError, KeyError, TypeError, ValueError):  # a record written by hand

@@ -130,7 +130,7 @@ def _with_traversals(record: RunRecord, module: Objective, explorer: dict[str, A
     if len(ranges) == 1:
         caption += " from {:g} to {:g}, left to right".format(*ranges.pop()).replace("-", "−")
     if any(slider["carries"] for slider in explorer["sliders"]):
-        caption += "; labels name the factor that its mean tells most of"
+        caption += "; labels are those of the explorer"
     drawn = [picture for picture in record.pictures if picture.name == TRAVERSALS]
     if figure is not None:
         drawn = [PagePicture(TRAVERSALS, drawing(figure), caption)]

@@ -34,7 +34,7 @@ class _Information(NamedTuple):
 
     Attributes:
         factors: Names of the factors.
-        nats: Information of each latent about each factor; 0 for latents that are not active.
+        nats: Information of each latent about each factor; 0 for latents that are not in use.
         least: Nats about a factor from which on a latent carries it.
         is_collapsed: Whether no latent is active.
     """
@@ -59,7 +59,8 @@ def verdict(scored: Mapping[str, Any]) -> str:
 
     Each sentence is left out where its scores are missing. A factor without a latent of its own
     shares one, if that has more than half of the information about the factor, or is spread, or is
-    in no latent, as `own_latents` counts. A latent with a KL of at most 0.1 nats has no factor.
+    in no latent, as `own_latents` counts. A latent with a KL of at most 0.1 nats is not in use: it
+    has no factor, and its information does not count.
 
     Args:
         scored: The record of the scores of codes.

@@ -26,6 +26,7 @@ from dislab.report.run_record import (
     facts_of,
     scored_record,
 )
+from dislab.report.verdict import owners_in
 from dislab.runs import CONFIG, SCORES, read_scores
 from dislab.runs.published import is_published, published, without_paths
 from dislab.storage import atomic, duration
@@ -325,9 +326,17 @@ def _explorer(run: ReportedRun) -> tuple[dict[str, Any] | None, str]:
     if run.module is None or run.data is None:
         return None, "the checkpoint or the data could not be read when the page was written"
     try:
-        return explorer_of(run.module, run.data), ""
+        return explorer_of(run.module, run.data, _owners(run.folder)), ""
     except InputError as error:  # the method has nothing to explore
         return None, str(error)
+
+
+def _owners(run: Path) -> dict[str, int | None] | None:
+    """The latent of its own of each factor, as the page of the run says; None if not scored."""
+    try:
+        return owners_in(scored_record(read_scores(run)))
+    except InputError:  # no scores, or damaged ones
+        return None
 
 
 def _is_known(value: Any) -> bool:
