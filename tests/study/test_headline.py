@@ -91,10 +91,25 @@ def test_a_verdict_has_the_difference_of_the_two_best(sign: int, seeds: int) -> 
     table["score.mig"] *= sign
     best: dict[str, Best] = {"score.mig": "highest" if sign > 0 else "lowest"}
     said = verdict(table, ["method", "strength"], best)
-    interval = r" \(95 % interval 0\.[23]\d+ to 0\.[34]\d+; p 0\.0\d+\)" if seeds > 2 else ""
-    sentence = rf" The two best methods are m2 and m1, which differ by 0\.300{interval}\."
+    support = "two seeds: no interval; not supported: too few seeds"
+    if seeds > 2:
+        support = r"95 % interval 0\.[23]\d+ to 0\.[34]\d+, 8 seeds; supported .*, p 0\.0\d+.*"
+    sentence = rf" The two best methods are m2 and m1, which differ by 0\.300 \({support}\)\."
     assert re.search(sentence, said), said
     assert "The two best" not in verdict(runs(2, seeds, 0.3), ["method", "strength"], best)
+
+
+def test_an_interval_counts_only_where_the_test_of_the_pair_agrees() -> None:
+    """Of six seeds one has the other sign: the interval excludes 0, and p is not the least."""
+    table = runs(3, 6, 0.3, noise=0)
+    shifts = np.tile([-0.01, 0.1, 0.09, 0.12, 0.1, 0.11], 2)
+    table.loc[table["method"] == "m2", "score.mig"] = shifts + 0.31
+    said = verdict(table, ["method", "strength"], SCORES)
+    assert re.search(r"m2 is 0\.\d+ above m0, .* by the interval alone, not corrected for 3", said)
+    assert said.endswith(
+        "differ by 0.092 (95 % interval 0.042 to 0.142, 6 seeds; not supported, p 0.062 without "
+        "correction, where 6 seeds allow 0.031)."
+    ), said
 
 
 def test_a_verdict_has_the_range_over_conditions_that_all_methods_share() -> None:

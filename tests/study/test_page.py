@@ -210,16 +210,18 @@ def test_correlations_without_support_have_no_picture(
 
 
 @pytest.mark.parametrize("seeds", [2, 8])
-def test_comparisons_without_support_are_folded(make: Make, tmp_path: Path, seeds: int) -> None:
+def test_comparisons_of_the_target_stand_open(make: Make, tmp_path: Path, seeds: int) -> None:
     text = "base: [base.yaml]\naxes: {method: {one: {optimizer: 1}, two: {optimizer: 2}}}\n"
     noise = [0.01 * seed for seed in range(seeds)]
     scores = [*noise, *(0.5 + value for value in noise)]
     page = study_page_of(make(f"{text}seeds: {seeds}\n", mig=scores), tmp_path)
-    folded = "<summary>Comparisons of method: no p (Holm) below 0.05 (1 row)</summary>" in page
-    assert folded == (seeds == 2)
+    assert "<summary>Comparisons of method" not in page
     least = "2 seeds allow no p below 0.5, and so no p (Holm) below 0.5, however"
     assert (least in page) == (seeds == 2)
-    assert "by Holm for the family of all 1 rows" in page
+    assert ("without intervals, which take three seeds: here are 2;" in page) == (seeds == 2)
+    assert "read the intervals instead" not in page
+    assert ("seeds needed" in page) == (seeds == 8)
+    assert "by Holm for the 1 row of MIG." in page
 
 
 @pytest.mark.slow

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from dislab.errors import InputError
+from dislab.study.statistics import holm
 from dislab.study.statistics._frames import setting_columns
 from dislab.study.statistics.selection import Best
 from dislab.study.summary import label, labels, measures_of, nested, slug, slugs, summarize
@@ -206,6 +207,34 @@ def test_scores_on_few_labels_select_runs_and_change_nothing_else() -> None:
     assert np.isnan(excerpt["p (Holm)"]["random"])
     for name in ("means", "rank_correlations", "variance_shares"):
         pd.testing.assert_frame_equal(found.tables[name].table, alone.tables[name].table)
+
+
+def test_every_selector_of_a_target_has_as_many_permutations() -> None:
+    """The smallest p is that of their number, of scores on few labels as of any other score."""
+    scores = {f"score.s{number}": rising() for number in range(8)}
+    runs = table(**scores, **{"labelled.mig_100_labels": rising()})
+    found = summarize(runs, "mine", ("method",)).tables["model_selection"]
+    rows = found.table.query("target == 'score.s0' and group == 'all'").set_index("selector")
+    assert rows["p"]["labelled.mig_100_labels"] == rows["p"]["score.s1"] == 1 / 3601
+    assert "p by 3,600 permutations" in found.note
+
+
+def test_comparisons_of_the_target_are_corrected_for_themselves() -> None:
+    runs = table(**{"score.tc": rising()})
+    found = summarize(runs, "mine", ("method", "strength", "noise"), PRIMARY, "score.mig")
+    named = found.tables["comparisons_method"]
+    (excerpt,) = named.excerpts
+    own = named.table[named.table["score"] == "score.mig"]
+    assert excerpt["p (Holm)"].tolist() == holm(own["p"].to_numpy())
+    assert (excerpt["p (Holm)"] < own["p_holm"]).any()
+    assert (excerpt["seeds needed"] < own["seeds_needed"]).any()
+    assert "averaged over strength and noise, with" in named.note
+    assert "for the 3 rows of MIG; in the complete table for all 6 rows, those of 2" in named.note
+    alone = summarize(runs[runs["seed"] < 2], "mine", ("method", "noise"), PRIMARY, "score.mig")
+    two = alone.tables["comparisons_method"]
+    assert two.table["seeds_needed"].isna().all()
+    assert "seeds needed" not in two.excerpts[0]
+    assert "interval" not in two.note.replace("without intervals, which take three seeds", "")
 
 
 def test_many_rows_leave_a_small_p_visible() -> None:

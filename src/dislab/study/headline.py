@@ -257,7 +257,7 @@ def verdict(runs: pd.DataFrame, axes: Sequence[str], measures: Mapping[str, Best
     sentence has the range of the largest one over them. For each axis of three numbers or more a
     sentence says whether the score rises or falls with it. A difference is supported if its p
     value, of a permutation test that pairs runs by seed and corrected for all pairs of values by
-    Holm, is below 0.05; other scores do not count, as they do in the tables of comparisons.
+    Holm, is below 0.05; other scores count only in the complete tables of comparisons.
 
     Args:
         runs: Result of `Study.table`.
@@ -299,16 +299,9 @@ def _of_the_best(
     row = next((row for row in rows if {row["first"], row["second"]} == set(pair)), largest)
     if row is largest:
         return ""
-    sign = math.copysign(1, row["difference"])
-    ends = sorted(sign * row[end] for end in ("low", "high"))
-    interval = ""
-    if not math.isnan(ends[0]):
-        support = f"; p {row['p_holm']:.2g}" if row["p_holm"] < LEVEL else ""
-        interval = f" (95 % interval {ends[0]:.3f} to {ends[1]:.3f}{support})"
     kind = "methods" if axis == "method" else f"values of {axis}"
-    names = f"{pair[0]} and {pair[1]}"
-    difference = f"{abs(row['difference']):.3f}{interval}".replace("-", "−")
-    return f" The two best {kind} are {names}, which differ by {difference}."
+    difference = f"{abs(row['difference']):.3f} ({_support(_upwards(row), len(rows))})"
+    return f" The two best {kind} are {pair[0]} and {pair[1]}, which differ by {difference}."
 
 
 def _range_of(
@@ -350,30 +343,51 @@ def _trends(runs: pd.DataFrame, axes: list[str], target: str) -> str:
 
 
 def _sentence(row: Mapping[Any, Any], axis: str, target: str, count: int) -> str:
-    difference, low, high = row["difference"], row["low"], row["high"]
-    first, second = row["first"], row["second"]
-    if difference < 0:
-        first, second, difference, low, high = second, first, -difference, -high, -low
+    row = _upwards(row)
     largest = f", the largest of {count} differences" if count > 1 else ""
-    p = row["p_holm"]
-    ends = f"95 % interval {low:.3f} to {high:.3f}, {row['seeds']} seeds".replace("-", "−")
+    subject = row["first"] if axis == "method" else f"{axis} {row['first']}"
+    above = f"{subject} is {row['difference']:.3f} above {row['second']}{largest}"
+    return f"{target}: {above} ({_support(row, count)})."
+
+
+def _upwards(row: Mapping[Any, Any]) -> dict[Any, Any]:
+    """The comparison in the direction in which its difference is not negative."""
+    if row["difference"] >= 0:
+        return dict(row)
+    turned = {"first": "second", "second": "first"}
+    signs = {"difference": "difference", "low": "high", "high": "low"}
+    return {
+        **row,
+        **{name: row[other] for name, other in turned.items()},
+        **{name: -row[other] for name, other in signs.items()},
+    }
+
+
+def _support(row: Mapping[Any, Any], count: int) -> str:
+    """Interval, seeds and support of a difference of at least 0, one of `count`.
+
+    A pair is chosen by its results, for which its interval is not corrected. Where the seeds allow
+    no corrected p below the level, the interval counts if the test of this pair alone agrees: its p
+    is below the level, or the least that so many seeds allow.
+    """
+    low, high, seeds, p, least = (row[name] for name in ("low", "high", "seeds", "p", "least_p"))
     if math.isnan(low):
-        ends = f"{'one seed' if row['seeds'] == 1 else 'two seeds'}: no interval"
-    p_text = f"p {p:.2g}" if count == 1 else f"p {p:.2g}, corrected for {count} differences"
-    if p < LEVEL:
-        support = f"supported for this score alone, {p_text}"
-    elif row["least_p"] * count >= LEVEL:
-        support = "not supported: too few seeds"
-        if low > 0:  # the interval of the largest difference is not corrected for its choice
-            uncorrected = f", not corrected for {count} differences" if count > 1 else ""
-            no_p = f"no {'corrected ' if count > 1 else ''}p"
-            least = min(1.0, row["least_p"] * count)
-            support = f"by the interval alone{uncorrected}: {row['seeds']} seeds allow {no_p} "
-            support += f"below {least:.2g}"
+        ends = f"{'one seed' if seeds == 1 else 'two seeds'}: no interval"
     else:
-        support = f"not supported, {p_text}"
-    subject = first if axis == "method" else f"{axis} {first}"
-    return f"{target}: {subject} is {difference:.3f} above {second}{largest} ({ends}; {support})."
+        ends = f"95 % interval {low:.3f} to {high:.3f}, {seeds} seeds".replace("-", "−")
+    corrected = f", corrected for {count} differences" * (count > 1)
+    if row["p_holm"] < LEVEL:
+        return f"{ends}; supported for this score alone, p {row['p_holm']:.2g}{corrected}"
+    if least * count < LEVEL:
+        return f"{ends}; not supported, p {row['p_holm']:.2g}{corrected}"
+    if not low > 0:
+        return f"{ends}; not supported: too few seeds"
+    if p >= LEVEL and not math.isclose(p, least):
+        without = " without correction" * (count > 1)
+        return f"{ends}; not supported, p {p:.2g}{without}, where {seeds} seeds allow {least:.2g}"
+    uncorrected = f", not corrected for {count} differences" if count > 1 else ""
+    no_p = f"no {'corrected ' if count > 1 else ''}p below {min(1.0, least * count):.2g}"
+    return f"{ends}; by the interval alone{uncorrected}: {seeds} seeds allow {no_p}"
 
 
 def _varying(runs: pd.DataFrame, axes: Sequence[str]) -> list[str]:

@@ -494,7 +494,8 @@ def _sections(summary: StudySummary) -> Iterator[_Section]:
             PagePicture(picture.name, drawing(picture.figure), caption)
         )
     for name, table in summary.tables.items():
-        unsupported = "" if _has_support(table) else ": no p (Holm) below 0.05"
+        is_open = name.startswith("comparisons_") or _has_support(table)
+        unsupported = "" if is_open else ": no p (Holm) below 0.05"
         tables = {}
         for index, part in enumerate(table.excerpts):
             ending = unsupported if "p (Holm)" in part else ""

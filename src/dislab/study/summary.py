@@ -54,7 +54,7 @@ LEVEL: Final = 0.05
 _DETECT: Final = 0.05
 """Mean difference to detect for `seeds needed`."""
 _OF_NEED: Final = (
-    "The column `seeds needed` has the number of seeds for which a paired t test would detect a "
+    " The column `seeds needed` has the number of seeds for which a paired t test would detect a "
     f"difference of {_DETECT} in 80 % of all studies, and for which p (Holm) can be below {LEVEL}; "
     "from few seeds it is rough."
 )
@@ -391,8 +391,11 @@ def _compared(
         raise InputError("there is no score besides bounds to compare")
     if target not in scores:
         scores = [target, *scores]
-    differences = comparisons(runs.drop(columns=inner), axis, scores, within=outer, detect=_DETECT)
-    part = differences[(differences["score"] == target) & differences["difference"].notna()]
+    compare = partial(comparisons, runs.drop(columns=inner), axis, within=outer, detect=_DETECT)
+    differences, alone = compare(scores), compare([target])
+    part = differences[differences["score"] == target].reset_index(drop=True)
+    part = part.assign(p_holm=holm(part["p"].to_numpy()), seeds_needed=alone["seeds_needed"])
+    part = part[part["difference"].notna()]
     excerpt = part[outer].copy()
     excerpt[f"difference of {label(target)}"] = [
         f"{first} − {second}" for first, second in zip(part["first"], part["second"], strict=True)
@@ -405,13 +408,22 @@ def _compared(
         "least possible p": "least_p",
         "seeds needed": "seeds_needed",
     }.items():
-        excerpt[name] = part[column]
-    averaged = f", averaged over {', '.join(map(label, inner))}" if inner else ""
+        if part[column].notna().any():
+            excerpt[name] = part[column]
+    others = [name for name in axes if name not in (axis, *outer)]
+    averaged = f", averaged over {' and '.join(map(label, others))}" if others else ""
+    intervals = "with 95 % intervals that are not corrected"
+    if part["low"].isna().all():
+        intervals = f"without intervals, which take three seeds: here are {part['seeds'].max()}"
+    family = f"the {len(part)} row{'s' * (len(part) != 1)} of {label(target)}"
+    every = (
+        f"; in the complete table for all {len(differences)} rows, those of {len(scores)} scores"
+    )
     return NamedTable(
         f"Comparisons of {label(axis)}",
-        f"Differences paired by seed{averaged}, with 95 % intervals that are not corrected; p by "
-        f"permutation, corrected by Holm for the family of all {len(differences)} rows, those of "
-        f"{len(scores)} scores.{_OF_FAMILIES}{_of_few_seeds(differences)} {_OF_NEED}",
+        f"Differences paired by seed{averaged}, {intervals}; p by permutation, corrected by Holm "
+        f"for {family}{every * (len(scores) > 1)}.{_of_few_seeds(part)}"
+        f"{_OF_NEED * bool(part['seeds_needed'].notna().any())}",
         differences,
         (excerpt.reset_index(drop=True),),
     )
@@ -422,11 +434,12 @@ def _of_few_seeds(differences: pd.DataFrame) -> str:
     tests = differences["p"].notna().sum()
     if not tests or tests * differences["least_p"].min() < LEVEL:
         return ""
-    least = differences["least_p"].min()
+    least, seeds = differences["least_p"].min(), differences["seeds"].max()
     corrected = min(1.0, tests * least)
+    instead = "take more seeds" if differences["low"].isna().all() else "read the intervals instead"
     return (
-        f" {differences['seeds'].max()} seeds allow no p below {least:.2g}, and so no p (Holm) "
-        f"below {corrected:.2g}, however large the difference: read the intervals instead."
+        f" {seeds} seed{'s allow' if seeds > 1 else ' allows'} no p below {least:.2g}, and so no p "
+        f"(Holm) below {corrected:.2g}, however large the difference: {instead}."
     )
 
 
@@ -434,7 +447,7 @@ def _correlated(
     runs: pd.DataFrame, axes: list[str], measures: Mapping[str, Best], target: str
 ) -> NamedTable:
     names = [*measures, *_agreement_of(runs)]
-    orders = _orders(runs, axes, len(names) * (len(names) - 1) // 2)
+    orders = _orders(runs, axes, measures)
     correlations = rank_correlations(runs, names, by=axes[:1], orders=orders)
     least = min(1.0, correlations["p"].count() / (orders + 1))
     matrix = correlation_table(correlations)
@@ -465,8 +478,13 @@ def _correlated(
     )
 
 
-def _orders(runs: pd.DataFrame, axes: list[str], pairs: int) -> int:
-    """Permutations per test of so many pairs, over all runs and by value of the first axis."""
+def _orders(runs: pd.DataFrame, axes: list[str], measures: Mapping[str, Best]) -> int:
+    """Permutations of each test of correlations, in all tables, for all pairs of scores in them.
+
+    A selection repeats the correlations of scores: those by few labels have to have as many.
+    """
+    names = len(measures) + len(_agreement_of(runs))
+    pairs = names * (names - 1) // 2
     groups = 1 + (runs[axes[0]].map(repr).nunique() if axes else 0)
     return min(max(_LEAST_ORDERS, _ORDERS_PER_ROW * groups * pairs), _MOST_ORDERS)
 
@@ -511,7 +529,7 @@ def _selected(
         name: "highest" for name in _agreement_of(runs) if name != INFORMATIVE
     }
     correlations = tables["rank_correlations"].table if "rank_correlations" in tables else None
-    orders = _orders(runs, axes, len(few) + len(agreement) + len(measures))
+    orders = _orders(runs, axes, measures)
     select = partial(model_selection, by=axes[:1], orders=orders)
     parts = []
     for goal, end in measures.items():
@@ -526,12 +544,13 @@ def _selected(
         raise InputError("there is one score alone, so that no other one can select by it")
     selections = pd.concat(parts, ignore_index=True)
     order = [*few, *agreement, *measures, RANDOM]
+    tests = int(selections.loc[selections["target"] == target, "p"].count())
     return NamedTable(
         "Model selection",
         f"First: runs selected for {label(target)} by another score, over all runs. ρ is positive "
-        "where the selector prefers the better runs; intervals are 95 % bootstrap intervals; p is "
-        f"corrected by Holm for the family of the {len(parts[0])} rows of a target, and its "
-        f"smallest values are the limit set by the number of permutations.{_OF_FAMILIES} *Regret* "
+        "where the selector prefers the better runs; intervals are 95 % bootstrap intervals; p by "
+        f"{orders:,} permutations, corrected by Holm for the family of the {tests} tests of a "
+        f"target, and hence at least {min(1.0, tests / (orders + 1)):.2g}.{_OF_FAMILIES} *Regret* "
         "is the distance of the selected run from the best one; it depends on that run alone. Then "
         "the regret of every selector for every target, in the target's unit."
         f"{_DEPENDENT}{_OF_FEW if few else ''}",

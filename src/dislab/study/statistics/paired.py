@@ -55,7 +55,7 @@ def comparisons(
     * `least_p`: the smallest possible p for this number of seeds, 2^(1 − seeds): .06 for five; with
       random sign flips 2 / (draws + 1);
     * `seeds_needed`: number of seeds to detect a mean difference of `detect` in a table of as many
-      tests; see `seeds_needed`.
+      tests, which fewer than three seeds cannot tell; see `seeds_needed`.
 
     Good (2005), Permutation, Parametric and Bootstrap Tests of Hypotheses.
 
@@ -157,7 +157,7 @@ def _test(
         "seeds": count,
         "p": sign_test(differences, draws, generator),
         "least_p": _least_p(count, draws),
-        "deviation": float(differences.std(ddof=1)) if count > 1 else math.nan,
+        "deviation": float(differences.std(ddof=1)) if count > 2 else math.nan,
     }
 
 
