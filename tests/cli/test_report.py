@@ -101,6 +101,21 @@ def test_the_page_of_a_study_lies_in_its_folder(
     assert Path("studies/mine/report.html").read_bytes() == page
 
 
+@pytest.mark.parametrize("command", ["report", "cite", "study table", "study status"])
+@pytest.mark.parametrize("name", ["quick", "studies/quick", "configs/studies/quick.yaml"])
+def test_a_study_is_known_by_its_name(
+    command: str, name: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*command.split(), name]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("dislab: error: studies/quick is no folder of a study: it does not")
+    assert "`dislab study run` with its file or name makes it" in error
+    Path("studies/quick").mkdir(parents=True)
+    Path("studies/quick/plan.json").write_text("{}")
+    assert main([*command.split(), name]) == 2
+    assert "studies/quick/plan.json" in capsys.readouterr().err  # is read
+
+
 @pytest.mark.parametrize(
     ("args", "message"),
     [

@@ -220,15 +220,6 @@ def _named(action: argparse.Action) -> str:
     return action.option_strings[0] if action.nargs == 0 else f"{action.option_strings[0]} {value}"
 
 
-def _missing(path: Path) -> InputError:
-    """The error of a run or study that does not exist, which may be one that was not run yet."""
-    from dislab.plugins import configuration
-
-    if configuration(f"studies/{path.name}") is None:
-        return no_run(path)
-    return InputError(f"{path} does not exist; dislab study run {path.name} makes it")
-
-
 class Existing(argparse.Action):
     """An argument of paths, by default of runs, which the parser refuses if they do not exist.
 
@@ -239,7 +230,7 @@ class Existing(argparse.Action):
     """
 
     def __init__(
-        self, *args: Any, refusal: Callable[[Path], InputError] = _missing, **settings: Any
+        self, *args: Any, refusal: Callable[[Path], InputError] = no_run, **settings: Any
     ) -> None:
         super().__init__(*args, **settings)
         self._refusal = refusal

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dislab.cli.arguments import Existing, Parser, add_checkpoint, chosen
+from dislab.cli.configs import find_study
 from dislab.cli.messages import print_warning
 from dislab.errors import InputError
 from dislab.yaml_files import CONFIG, is_yaml
@@ -46,6 +47,16 @@ def is_study(path: Path) -> bool:
 
     is_file = path.is_file() and is_yaml(path) and path.name != CONFIG
     return (path / PLAN).is_file() or is_file
+
+
+def _known(text: str) -> str:
+    """The study file of the name of a study, as `dislab study` takes it; other texts unchanged."""
+    if Path(text).exists():
+        return text
+    try:
+        return str(find_study(text))
+    except InputError:  # no study: the path of a run
+        return text
 
 
 def _runs(
@@ -96,8 +107,9 @@ def _parser() -> argparse.ArgumentParser:
         "paths",
         nargs="+",
         metavar="RUN|STUDY",
+        type=_known,
         action=Existing,
-        help="folders of finished runs; or one study: its file or its folder",
+        help="folders of finished runs; or one study: its file, name or folder",
     )
     add_checkpoint(parser)
     parser.add_argument(
@@ -152,8 +164,9 @@ def cite(args: list[str]) -> int:
         "paths",
         nargs="+",
         metavar="RUN|STUDY",
+        type=_known,
         action=Existing,
-        help="run folders; folders or files of studies that have run",
+        help="run folders; folders, files or names of studies that have run",
     )
     options = parser.parse_args(args)
     from dislab import plugins

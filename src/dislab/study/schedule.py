@@ -174,8 +174,8 @@ def read_schedule(folder: Path, study: str | None = None) -> Schedule:
         if study is None or not last.is_file():
             lacks = f"has no {path.relative_to(folder)}" if folder.exists() else "does not exist"
             raise InputError(
-                f"{folder} is no folder of a study: it {lacks}; `dislab study run FILE` makes one, "
-                "and --folder FOLDER names that of a study that ran elsewhere"
+                f"{folder} is no folder of a study: it {lacks}; `dislab study run` with its file "
+                "or name makes it, and --folder FOLDER names that of a study that ran elsewhere"
             )
         schedule = _read_schedule(last)  # older dislab versions kept only the last plan
         if schedule.name != study:
