@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from dislab.codes.checks import ConstantFactorWarning
 from dislab.errors import InputError
 from dislab.metrics import evaluate_fully
-from dislab.metrics.sheet import sheet
+from dislab.metrics.sheet import parts_of, sheet
 from dislab.plots import heat_map, hinton, pixels, score_sheet
 
 MATRIX = np.array([[1.0, 0.0], [0.25, -0.25], [0.0, np.nan]])
@@ -35,6 +35,18 @@ def test_areas_of_squares_are_the_numbers() -> None:
     assert np.asarray(axes.lines[0].get_xydata()).tolist() == [[2, 1]]
     assert [text.get_text() for text in axes.get_yticklabels()] == NAMES
     assert axes.get_title(loc="left") == "title"
+
+
+def test_rows_of_factors_that_are_hardly_predicted_are_faint() -> None:
+    figure = hinton(np.abs(MATRIX), NAMES, informativeness=np.array([0.5, np.nan]))
+    (squares,) = (one for one in figure.axes[0].collections if isinstance(one, PatchCollection))
+    alphas = np.asarray(squares.get_facecolors())[:, 3]  # type: ignore[attr-defined]
+    assert alphas.reshape(3, 2)[0].tolist() == [0.5, 0.1]
+    parts = {"a_importance": [[1.0, 0.0]], "b_informativeness_per_factor": [0.1, 0.2]}
+    assert parts_of(parts, NAMES).informativeness is None  # that of other importances
+    found = parts_of({**parts, "a_informativeness_per_factor": [0.3, None]}, NAMES)
+    assert found.informativeness is not None
+    assert found.informativeness[0] == 0.3
 
 
 def test_colours_and_texts_are_the_numbers() -> None:

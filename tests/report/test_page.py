@@ -10,7 +10,7 @@ import pytest
 from tests.report.cases import SETTINGS, Own, blobs, vae, write_run
 
 from dislab.errors import InputError
-from dislab.report import ReportedRun, page_of, write_page
+from dislab.report import ReportedRun, document, page_of, write_page
 
 
 class Tags(HTMLParser):
@@ -70,6 +70,19 @@ def test_the_same_bytes_from_the_same_folder(small: ReportedRun, tmp_path: Path)
     assert page_of([small._replace(folder=moved)]) == first
     assert str(tmp_path) not in first
     assert "secret" not in re.sub(r"base64,\S+", "", first).replace("…/secret", "")
+
+
+def test_labels_of_traversals_are_light_on_a_dark_page(small: ReportedRun) -> None:
+    address = next(
+        attributes["src"]
+        for tag, attributes in Tags(page_of([small])).found
+        if tag == "img" and str(attributes["alt"]).startswith("traversals")
+    )
+    assert address is not None
+    drawn = base64.b64decode(address.partition(",")[2]).decode()
+    assert "@media (prefers-color-scheme: dark) {svg {fill: #e6eaf0}}</style>" in drawn
+    css = Path(document.__file__).with_name("assets") / "page.css"
+    assert "--ink: #e6eaf0" in css.read_text()
 
 
 def test_the_caption_of_traversals_has_the_range_of_the_explorer(small: ReportedRun) -> None:

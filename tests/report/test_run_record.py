@@ -182,6 +182,12 @@ def test_curves_have_their_unit_and_none_repeats_the_loss(tmp_path: Path) -> Non
         "tc discriminator accuracy": "share",
         "dip diagonal": "",
     }
+    held = [row | {"train/kl/capacity": str(step)} for step, row in enumerate(rows)]
+    figure = curves_figure(held)
+    assert figure is not None
+    lines_of = {axes.get_title(loc="left"): axes.get_lines() for axes in figure.axes}
+    assert "kl capacity" not in lines_of
+    assert [line.get_label() for line in lines_of["kl"]] == ["train", "capacity"]
     asked = curves_figure(rows, ["objective"])  # by name, it is drawn
     assert asked is not None
     assert asked.axes[0].get_ylabel() == "nats per image"
@@ -352,6 +358,11 @@ def test_scores_of_single_factors_and_losses_without_scores_stand_in_tables(tmp_
     (row,) = others["Images drawn from concepts"].rows
     assert row[0].startswith("Diversity: KL of the other attributes from uniform (nats, lower")
     assert list(others) == ["By factor", "Images drawn from concepts"]
+    scores["test"] = {**record, "chance": {"mig": 0.0}}
+    with_chance = read_run(write_run(tmp_path / "levels", scores=scores)).others
+    assert next(iter(with_chance)) == (
+        "By factor; chance is known for all factors together, as above"
+    )
     without = {"test": {"scores": {}, "losses": {"test/reconstruction": 190.5}}}
     run = read_run(write_run(tmp_path / "decoder", scores=without))
     assert run.others == {"Losses": Table(["loss", "value"], [["reconstruction", "190.500"]])}

@@ -32,8 +32,19 @@ def sheet_of(
     If there are several matrices of importances, or of mutual information, the first is drawn;
     missing ones are left out.
     """
-    names, importance, information, kl, about = parts_of(parts, factors)
-    return score_sheet(values, intervals, names, importance, information, kl, title, chance, about)
+    drawn = parts_of(parts, factors)
+    return score_sheet(
+        values,
+        intervals,
+        drawn.names,
+        drawn.importance,
+        drawn.information,
+        drawn.kl,
+        title,
+        chance,
+        drawn.about,
+        informativeness=drawn.informativeness,
+    )
 
 
 class Parts(NamedTuple):
@@ -45,6 +56,7 @@ class Parts(NamedTuple):
         information: Mutual information of latents and factors, in nats.
         kl: KL of each latent's posterior from the prior, in nats.
         about: Title of the information.
+        informativeness: How well each factor is predicted with these importances.
     """
 
     names: list[str]
@@ -52,6 +64,7 @@ class Parts(NamedTuple):
     information: npt.NDArray[np.float64] | None
     kl: npt.NDArray[np.float64] | None
     about: str
+    informativeness: npt.NDArray[np.float64] | None
 
 
 def parts_of(parts: Mapping[str, Any], factors: Sequence[str]) -> Parts:
@@ -66,16 +79,22 @@ def parts_of(parts: Mapping[str, Any], factors: Sequence[str]) -> Parts:
     about = "information in the mean" if _of_means(parts) else "mutual information"
     importance, kl = (first_part(parts, name) for name in ("importance", "kl_per_latent"))
     information = information_of(parts)
+    own = next((name for name in parts if name.endswith("importance")), "")
+    ending = f"{own.removesuffix('importance')}informativeness_per_factor"
+    informativeness = first_part(parts, ending) if own else None
+    if informativeness is not None and informativeness.shape != (len(factors),):
+        informativeness = None
     each = [np.asarray(part, float) for name, part in parts.items() if name.endswith("_per_factor")]
     if each and all(part.shape == (len(factors),) for part in each):
         kept = np.isfinite(np.stack(each)).any(axis=0)
         if kept.any():
             factors = [name for name, keep in zip(factors, kept, strict=True) if keep]
+            informativeness = None if informativeness is None else informativeness[kept]
             importance, information = (
                 matrix if matrix is None or matrix.shape[1:] != kept.shape else matrix[:, kept]
                 for matrix in (importance, information)
             )
-    return Parts(list(factors), importance, information, kl, about)
+    return Parts(list(factors), importance, information, kl, about, informativeness)
 
 
 def information_of(parts: Mapping[str, Any]) -> npt.NDArray[np.float64] | None:

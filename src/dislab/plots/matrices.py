@@ -8,6 +8,7 @@ from jaxtyping import Float
 from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.collections import PatchCollection, QuadMesh
+from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
@@ -33,6 +34,8 @@ _MOST_NUMBERS: Final = 17
 """Maximum number of rows or columns of correlations that are written into their cells."""
 _LETTER: Final = 0.075
 """Width of a letter of a name in inches."""
+_FAINTEST: Final = 0.1
+"""Opacity of squares in a row of a factor that is not predicted at all."""
 _UNKNOWN: Final = "#bdbdbd"
 """Grey of cells without a number; the ground of a figure may be transparent."""
 
@@ -106,7 +109,10 @@ def plot_heat_map(
 
 
 def hinton(
-    importance: Float[np.ndarray, "latent factor"], names: Sequence[str], title: str = ""
+    importance: Float[np.ndarray, "latent factor"],
+    names: Sequence[str],
+    title: str = "",
+    informativeness: Float[np.ndarray, " factor"] | None = None,
 ) -> Figure:
     """A figure with one square for each latent and factor.
 
@@ -114,13 +120,14 @@ def hinton(
         importance: Importance of each latent for each factor.
         names: Names of the factors.
         title: Title above the figure; empty for none.
+        informativeness: How well each factor is predicted, from 0 to 1; rows of less are fainter.
 
     Raises:
         InputError: The matrix is empty, or the number of names is not that of factors.
     """
     _check_matrix(importance, names)
     figure, axes = _blank(len(importance), len(names), names)
-    plot_hinton(axes, importance, names, title)
+    plot_hinton(axes, importance, names, title, informativeness)
     return figure
 
 
@@ -129,10 +136,12 @@ def plot_hinton(
     importance: Float[np.ndarray, "latent factor"],
     names: Sequence[str],
     title: str = "",
+    informativeness: Float[np.ndarray, " factor"] | None = None,
 ) -> None:
     """Plots squares with areas proportional to the magnitude of the numbers.
 
-    Negative numbers are hollow; NaN is a cross.
+    Negative numbers are hollow; NaN is a cross. Rows of factors that are predicted less
+    are fainter.
 
     Raises:
         InputError: The matrix is empty, or the number of names is not that of factors.
@@ -141,11 +150,16 @@ def plot_hinton(
     finite = np.isfinite(importance)
     sizes = np.where(finite, np.abs(np.where(finite, importance, 0)), 0)
     sides = 0.92 * np.sqrt(sizes / (sizes.max() or 1.0))
-    squares, fills = [], []
+    known = np.ones(len(names)) if informativeness is None else np.nan_to_num(informativeness)
+    alphas = np.clip(known, _FAINTEST, 1)
+    squares, fills, edges = [], [], []
     for (latent, factor), side in np.ndenumerate(sides):
         squares.append(Rectangle((latent - side / 2, factor - side / 2), side, side))
-        fills.append("white" if importance[latent, factor] < 0 else INK)
-    axes.add_collection(PatchCollection(squares, facecolors=fills, edgecolors=INK, linewidths=0.5))
+        edges.append(to_rgba(INK, float(alphas[factor])))
+        fills.append(to_rgba("white") if importance[latent, factor] < 0 else edges[-1])
+    axes.add_collection(
+        PatchCollection(squares, facecolors=fills, edgecolors=edges, linewidths=0.5)
+    )
     axes.plot(*np.nonzero(~finite), "x", color="#b2182b", markersize=5)
     _label(axes, len(importance), names, title)
     axes.set_aspect("equal")

@@ -46,6 +46,7 @@ def score_sheet(
     chance: Mapping[str, float] = MappingProxyType({}),
     about: str = "mutual information",
     width: float = LEFT,
+    informativeness: Float[np.ndarray, " factor"] | None = None,
 ) -> Figure:
     """A figure with the scores at the left, and panels of latents and factors at the right.
 
@@ -60,6 +61,8 @@ def score_sheet(
         chance: Chance levels of some scores, drawn as a bar across the line.
         about: Title of the mutual information.
         width: Width of the list of scores in inches.
+        informativeness: How well each factor is predicted, from 0 to 1, by which rows of importance
+            are fainter.
 
     Raises:
         InputError: No score is given, or a matrix does not match the names.
@@ -84,7 +87,8 @@ def score_sheet(
     plot_scores(_stacked(pages[0, 0], [listed], height)[0], values, intervals, chance)
     panels = _stacked(pages[0, -1], heights, height) if heights else []
     if importance is not None:
-        plot_hinton(panels.pop(0), importance, names, "importance for predicting a factor")
+        about_importance = "importance for predicting a factor"
+        plot_hinton(panels.pop(0), importance, names, about_importance, informativeness)
     if information is not None:
         plot_heat_map(panels.pop(0), information, names, "nats", about, kl)
     if kl is not None:

@@ -48,8 +48,14 @@ _UNITS: Final = (
 )
 """Units by the last word of a term; others are weights, or penalties without a unit."""
 
+_LIGHT_TEXT: Final = b"@media (prefers-color-scheme: dark) {svg {fill: #e6eaf0}}"
+"""Rule for figures with images; the colour is that of the text of a dark page, in `page.css`."""
+
 _OF_IMPORTANCE: Final = (
     "the larger a square in its row, the more the latent helps to predict the factor"
+)
+_OF_INFORMATIVENESS: Final = (
+    "; the fainter a row, the less of the factor is predicted at all (informativeness)"
 )
 _OF_INFORMATION: Final = "what each latent tells of each factor, less that by chance"
 _OF_KL: Final = "a sample of the latent tells at most this, its mean may tell more"
@@ -86,6 +92,9 @@ def curves_figure(
             if (curve := curves.get(f"{stage}/{term}")) is not None:
                 marker = "." if len(curve[0]) <= _MARKED else None
                 axes.plot(*curve, color=colour, linewidth=1.0, marker=marker, label=stage)
+        if (capacity := _curve(rows, f"train/{_capacity_of(term)}")) is not None:
+            axes.plot(*capacity, color="black", linewidth=1.0, linestyle=":", label="capacity")
+            axes.legend(fontsize=7, frameon=False)
         size = 9 if width is None else 8
         axes.set_title(term_name(term), fontsize=size, loc="left", parse_math=False)
         axes.set_ylabel(_unit(term, rows), fontsize=7)
@@ -118,17 +127,27 @@ def loss_terms(rows: Sequence[Mapping[str, str]]) -> list[str]:
 
 
 def main_terms(rows: Sequence[Mapping[str, str]]) -> list[str]:
-    """Terms that changed in training, without those whose curve looks like that of the loss.
+    """Terms that changed in training, without those whose curve cannot be told from the loss.
+
+    The capacity of a KL, which is drawn with the KL, is left out too.
 
     Args:
         rows: The rows of `metrics.csv`.
     """
-    return [
+    changed = [
         term
         for term in loss_terms(rows)
         if any(_curve(rows, f"{stage}/{term}") is not None for stage in STAGES)
         and (term == "loss" or not _is_loss(rows, term))
     ]
+    capacities = set(map(_capacity_of, changed))
+    return [term for term in changed if term not in capacities]
+
+
+def _capacity_of(term: str) -> str:
+    """Name of the capacity that the KL of a part is held close to; empty for other terms."""
+    part, _, name = term.rpartition("/")
+    return f"{part}/capacity".lstrip("/") if name == "kl" else ""
 
 
 def _is_loss(rows: Sequence[Mapping[str, str]], term: str) -> bool:
@@ -165,12 +184,14 @@ def part_figures(record: Mapping[str, Any]) -> Iterator[tuple[str, str, Figure]]
         record: A record of `scores.json`, written by `test` or `validate`, or by hand.
     """
     try:
-        factors, importance, information, kl, about = parts_of(
+        factors, importance, information, kl, about, informativeness = parts_of(
             record.get("parts", {}), scored_factors(record)
         )
         if importance is not None:
             title = "importance for predicting a factor"
-            yield title, _OF_IMPORTANCE, hinton(importance, factors, title)
+            fainter = "" if informativeness is None else _OF_INFORMATIVENESS
+            figure = hinton(importance, factors, title, informativeness)
+            yield title, f"{_OF_IMPORTANCE}{fainter}", figure
         if information is not None:
             yield about, _OF_INFORMATION, heat_map(information, factors, "nats", about, kl)
         if kl is not None:
@@ -236,12 +257,21 @@ def picture(path: Path) -> str:
         return _address(image.convert("RGB"), "JPEG")
 
 
-def drawing(figure: Figure) -> str:
-    """Data URL of a figure as SVG without background and margin; equal figures have equal URLs."""
+def drawing(figure: Figure, has_images: bool = False) -> str:
+    """Data URL of a figure as SVG without background and margin; equal figures have equal URLs.
+
+    Args:
+        figure: The figure.
+        has_images: Whether it shows images, whose colours a dark page must not invert: its black
+            text, which has no colour of its own in the file, is light there instead.
+    """
     buffer = BytesIO()
     with mpl.rc_context({"savefig.bbox": "tight", "savefig.pad_inches": 0.02}):
         write_figure(figure, buffer, "svg", is_transparent=True)
-    return data_address("image/svg+xml", buffer.getvalue())
+    content = buffer.getvalue()
+    if has_images:
+        content = content.replace(b"</style>", _LIGHT_TEXT + b"</style>", 1)
+    return data_address("image/svg+xml", content)
 
 
 def _pixels(

@@ -69,6 +69,11 @@ _COLUMNS: Final = {
 }
 """Column headings by the suffix of a transfer score's name."""
 
+_OF_FACTORS: Final = {
+    False: "By factor",
+    True: "By factor; chance is known for all factors together, as above",
+}
+"""Titles of the table of single factors, by whether the record has chance levels."""
 _FEW: Final = 8
 """Maximum number of values of a factor that are listed."""
 _SPLITS: Final = ("train", "validation", "test")
@@ -177,7 +182,7 @@ def read_run(folder: Path, draw: bool = True) -> RunRecord:
         {
             title: table
             for title, table in (
-                ("By factor", _by_factor(scored)),
+                (_OF_FACTORS[bool(scored.get("chance"))], _by_factor(scored)),
                 ("Losses", None if scored.get("scores") else _losses(scored)),
                 *((title, _plain(mapping_in(records, name))) for name, title in _OTHERS.items()),
             )

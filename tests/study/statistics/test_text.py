@@ -27,6 +27,12 @@ def test_zero_has_no_sign() -> None:
     assert markdown(pd.DataFrame({"a": [-0.0]}), 2).splitlines()[-1] == "| 0.00 |"
 
 
+def test_scores_near_zero_have_the_digits_of_others() -> None:
+    row = {"score": "sap", "mean": 0.0004, "sd": 2e-5, "low": -4e-4, "high": 0.0, "runs": 3}
+    table = summary_table(pd.DataFrame([{**row, "chance": 4e-4}]))
+    assert table["sap"].tolist() == ["0.000 ± 0.000 [0.000, 0.000]", "0.000"]
+
+
 def test_columns_of_one_name_are_both_shown() -> None:
     table = pd.DataFrame([["vae", 0.5]], columns=["mig", "mig"])  # an axis and a score
     assert markdown(table).splitlines()[-1] == "| vae | 0.500 |"

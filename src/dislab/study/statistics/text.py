@@ -57,7 +57,7 @@ def _chance(summary: pd.DataFrame, keys: list[str], digits: int) -> dict[str, st
     for name, part in summary.groupby("score", sort=False):
         scored = part[part["chance"].notna() & (part["runs"] > 0)]
         mean = np.average(scored["chance"], weights=scored["runs"]) if len(scored) else np.nan
-        row[str(name)] = _text(float(mean), digits)
+        row[str(name)] = _score(float(mean), digits)
     return row
 
 
@@ -67,7 +67,7 @@ def _cell(record: dict[Any, Any], digits: int) -> str:
     mean, sd, low, high = (
         count_text(record[name])
         if is_count(record["score"], record[name])
-        else _text(record[name], digits)
+        else _score(record[name], digits)
         for name in ("mean", "sd", "low", "high")
     )
     if math.isnan(record["sd"]):
@@ -107,6 +107,13 @@ def texts(table: pd.DataFrame, digits: int) -> pd.DataFrame:
     columns = [[_text(value, digits) for value in column] for _, column in frame.items()]
     cells = pd.DataFrame(dict(enumerate(columns)), dtype=object)
     return cells.set_axis(frame.columns, axis=1)  # two columns may have one name
+
+
+def _score(value: float, digits: int) -> str:
+    """A score with fixed digits, as tables of means and pages of runs have it."""
+    if not math.isfinite(value):
+        return _text(value, digits)
+    return f"{round(value, digits) + 0.0:.{digits}f}"  # no minus before a zero
 
 
 def _text(value: Any, digits: int) -> str:
