@@ -72,11 +72,14 @@ def test_the_same_bytes_from_the_same_folder(small: ReportedRun, tmp_path: Path)
     assert "secret" not in re.sub(r"base64,\S+", "", first).replace("…/secret", "")
 
 
-def test_labels_of_traversals_are_light_on_a_dark_page(small: ReportedRun) -> None:
+@pytest.mark.parametrize("name", ["traversals", "reconstructions"])
+def test_labels_of_images_are_light_on_a_dark_page(name: str, small: ReportedRun) -> None:
+    images = small.folder / "images"
+    (images / "reconstructions.png").write_bytes((images / "traversals.png").read_bytes())
     address = next(
         attributes["src"]
         for tag, attributes in Tags(page_of([small])).found
-        if tag == "img" and str(attributes["alt"]).startswith("traversals")
+        if tag == "img" and str(attributes["alt"]).startswith(name)
     )
     assert address is not None
     drawn = base64.b64decode(address.partition(",")[2]).decode()

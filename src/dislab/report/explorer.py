@@ -35,6 +35,8 @@ REACH: Final = 3.0
 """Range of a slider to each side in standard deviations; extended to include all starting codes."""
 
 _BATCH: Final = 256
+_RECONSTRUCTED: Final = 8
+"""Number of images above their reconstructions, the same as in the picture of the run."""
 _WIDTH: Final = 4.6
 """Width in inches of the picture of traversals, which fits a phone."""
 _LETTERS: Final = 20
@@ -268,6 +270,25 @@ def traversal_figure(module: Objective, explorer: Record) -> Figure | None:
     labels = [f"{slider['name']} {slider['carries']}"[:_LETTERS].strip() for slider in sliders]
     faded = [not slider["active"] for slider in sliders]
     return image_grid(images.numpy(), labels, faded=faded, width=_WIDTH)
+
+
+def reconstruction_figure(module: Objective, data: DataModule) -> Figure:
+    """Test images above their reconstructions, in the width of a column.
+
+    Args:
+        module: The objective in evaluation mode, which reconstructs or generates from true factors.
+        data: The prepared data module that provides test images.
+    """
+    states = draw_states(data, "test", _RECONSTRUCTED, 0)
+    with torch.inference_mode():
+        images = data.images(torch.from_numpy(states).to(module.device)).float()
+        if lacks(module, "render"):
+            decoded = module.reconstruct(images)
+        else:
+            positions = torch.from_numpy(data.factors.positions(states))
+            decoded = module.render(positions.to(module.device))
+        rows = torch.stack((images, decoded.float())).cpu()
+    return image_grid(rows.numpy(), ("image", "reconstruction"), width=_WIDTH)
 
 
 def _decoder(module: Objective) -> Callable[[Float[Tensor, "image latent"]], Tensor]:

@@ -10,10 +10,16 @@ from dislab.base.inference import lacks
 from dislab.errors import InputError
 from dislab.naming.settings import checks_arguments
 from dislab.report.document import EXPLORER_SCRIPTS, document
-from dislab.report.explorer import explorer_of, scatter_figures, traversal_figure
+from dislab.report.explorer import (
+    explorer_of,
+    reconstruction_figure,
+    scatter_figures,
+    traversal_figure,
+)
 from dislab.report.figures import MOST_PANELS, drawing
 from dislab.report.run_record import (
     PICTURES,
+    RECONSTRUCTIONS,
     TRAVERSALS,
     PagePicture,
     RunRecord,
@@ -117,9 +123,24 @@ def _read(index: int, run: ReportedRun) -> _Shown:
             drawn = [PagePicture(name, drawing(figure), "") for name, figure in figures]
             record = record._replace(panels=[*record.panels, *drawn])
         explorer = explorer_of(run.module, run.data, record.owners)
+        record = _with_reconstructions(record, run.module, run.data)
         return _Shown(f"run-{index}", _with_traversals(record, run.module, explorer), explorer, "")
     except InputError as error:  # the method has nothing to explore
         return _Shown(f"run-{index}", record, None, str(error))
+
+
+def _with_reconstructions(record: RunRecord, module: Objective, data: DataModule) -> RunRecord:
+    """The record with reconstructions in the width of a column, if the run has a picture of them.
+
+    A drawing has no white ground on a dark page, as the picture of the run has.
+    """
+    pictures = [
+        picture._replace(address=drawing(reconstruction_figure(module, data), has_images=True))
+        if picture.name == RECONSTRUCTIONS
+        else picture
+        for picture in record.pictures
+    ]
+    return record._replace(pictures=pictures)
 
 
 def _with_traversals(record: RunRecord, module: Objective, explorer: dict[str, Any]) -> RunRecord:

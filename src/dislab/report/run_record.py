@@ -39,9 +39,10 @@ from dislab.runs.records import mapping_in
 from dislab.storage import duration
 from dislab.yaml_files import read_config, yaml_text
 
+RECONSTRUCTIONS: Final = "reconstructions"
 TRAVERSALS: Final = "traversals"
 PICTURES: Final = {
-    "reconstructions": "Test images in the first row, their reconstructions below",
+    RECONSTRUCTIONS: "Test images in the first row, their reconstructions below",
     TRAVERSALS: "Each row moves one latent",
 }
 """Pictures of the run folder that a page shows, with their captions."""
