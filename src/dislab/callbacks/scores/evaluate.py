@@ -125,6 +125,7 @@ class Evaluate(ScoreCallback):
         sets it to false for its default scores."""
         self._found: Evaluation | None = None
         self._noted: set[str] = set()
+        self._left_out: set[str] = set()
 
     def names(self, module: Objective, space: FactorSpace) -> list[str] | None:
         """Names of all scores that a run may have; None if they are not known before training.
@@ -187,7 +188,8 @@ class Evaluate(ScoreCallback):
         count = min(self.points, len(complete))
         copies = f"{self.untrained} untrained model{'s' if self.untrained > 1 else ''}"
         others = ", ".join([*([copies] if self.untrained else []), *self.baselines])
-        text = f"{images_text(count)} by {', '.join(map(title, self.metrics))}"
+        names = [title(name) for name in self.metrics if name not in self._left_out]
+        text = f"{images_text(count)} by {', '.join(names) or 'bounds alone'}"
         if incomplete := len(data.indices(split_with_states(data, self.split))) - len(complete):
             text += f" ({incomplete:,} without a value of some factor are left out)"
         return f"{text}; then {others}" if others else text
@@ -255,6 +257,7 @@ class Evaluate(ScoreCallback):
             )
             rank_zero_info(f"Evaluate: {names} will not be taken: {reason}")
         self._noted |= set(reasons.values())
+        self._left_out |= set(reasons)
 
     def _sampling(self, data: DataModule, points: int) -> dict[str, Any]:
         """A description of the scored states, for the record."""
