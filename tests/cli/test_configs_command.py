@@ -403,6 +403,8 @@ def test_few_images_get_parts_that_have_images(count: int, images: Path) -> None
         (["--data", "arrays.npy", "--table", "t.csv"], "--table is for a folder of images"),
         (["--data", "arrays.npy", "--method", "adagvae"], "adagvae needs factors of images"),
         (["--data", "mine", "--images", "x"], "--images is for a file of arrays"),
+        (["--data", "two.npz"], "(x, y); choose one by --images"),
+        (["--data", "nested", "--method", "adagvae"], "--factors folder makes its subfolders one"),
         (["--data", "few"], "2 states are too few for these settings"),
     ],
 )
@@ -410,6 +412,10 @@ def test_data_and_methods_that_do_not_fit_are_refused_and_nothing_is_written(
     args: list[str], message: str, images: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     np.save("arrays.npy", np.zeros((9, 16, 16), np.uint8))
+    np.savez("two.npz", x=np.zeros((9, 16, 16), np.uint8), y=np.zeros((9, 16, 16), np.uint8))
+    for name in ("nested/a", "nested/b"):
+        Path(name).mkdir(parents=True)
+        Path(name, "0.png").write_bytes((images / "0.png").read_bytes())
     Path("few").mkdir()
     for name in ("0.png", "1.png"):
         Path("few", name).write_bytes((images / name).read_bytes())

@@ -288,7 +288,9 @@ def _new(options: argparse.Namespace) -> None:
     if not inspection.labelled:
         config.pop("evaluate", None)
         if section["class_path"] != "SingleData":
-            raise InputError(f"{method} needs factors of images, and {data} has none")
+            folders = any(title == "subfolders" for title, _ in inspection.table)
+            hint = "; --factors folder makes its subfolders one" if folders else ""
+            raise InputError(f"{method} needs factors of images, and {data} has none{hint}")
     config.setdefault("method", config.get("name", source.stem))
     config["name"] = _NO_NAME.sub("_", out.stem)[:200]
     dataset = {"class_path": inspection.dataset, "init_args": inspection.settings}

@@ -175,7 +175,11 @@ def inspected(
             raise InputError(
                 f"--{name} is for a folder of images, and {path} is a file of arrays; leave it out"
             )
-    return inspect_arrays(path, options.factors, keep, options.images)
+    try:
+        return inspect_arrays(path, options.factors, keep, options.images)
+    except InputError as error:
+        said = str(error).replace("name that of the images by images", "choose one by --images")
+        raise InputError(said) from error
 
 
 def _check(args: list[str]) -> int:

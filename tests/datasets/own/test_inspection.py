@@ -152,11 +152,21 @@ def test_the_end_of_a_path_must_belong_to_one_image(folder: Path) -> None:
     assert inspect(folder).notes[-2] == f"1 of 3 rows name no image of {folder}"
 
 
+def test_numbers_that_end_several_names_do_not_name_the_images(folder: Path) -> None:
+    (folder / "other").mkdir()
+    for number in range(3):
+        Image.new("RGB", (8, 6)).save(folder / f"other/{number}.png")
+    write(folder, "kind,path", "0,sub/0.png", "1,sub/1.png", "2,other/0.png")
+    assert inspect(folder).settings["file"] == "path"
+
+
 def test_subfolders_may_be_a_factor(folder: Path) -> None:
     lines = report(inspect(folder))
     assert lines["subfolders"] == "sub (3), . (1); --factors folder makes them a factor"
     inspection = inspect(folder, factors=["folder"])
     assert inspection.labelled
+    assert report(inspection)["factor folder"] == "categorical, 2 values from . to sub"
+    assert "subfolders" not in report(inspection)
     dataset = usable(inspection)
     assert dataset.factors["folder"].values == (".", "sub")
     assert dataset.files[0] == "grey.png"

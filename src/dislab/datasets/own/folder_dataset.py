@@ -193,7 +193,9 @@ class FolderDataset(BankedDataset):
         dropped = {line for line, empty in lacking.items() if not keeps or self.file in empty}
         rows = [row for row in rows if row.line not in dropped]
         if twice := table_files.named_twice(rows):
-            raise InputError(f"several rows name the same image: {listing(twice)}")
+            raise InputError(
+                f"several rows name the same image: {listing(twice)}; remove all but one of each"
+            )
         listed = {row.file: row for row in rows}
         absent = {name for name in listed if not (folder / name).is_file()}
         lines = [f"{name} ({row.line})" for name, row in listed.items() if name in absent]

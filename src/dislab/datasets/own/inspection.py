@@ -130,6 +130,9 @@ def inspect(
         settings["gaps"] = "drop"
     if by_folder:
         settings["factors"] = [FOLDER]
+        values = {FOLDER: [str(PurePosixPath(name).parent) for name in names]}
+        space = labelled(values, Traits({}, {}, {})).space
+        report = [("table", "none"), (f"factor {FOLDER}", described(space[FOLDER]))]
     unread = _refusals(path, names, settings)
     if settings.get("gaps") == "keep":
         dropping = settings | {"gaps": "drop"}
@@ -159,9 +162,9 @@ def inspect(
         them = "1 image that is" if uneven == 1 else f"{uneven:,} images that are"
         notes.append(f"fit: {fit} {_FITS[fit]} of {them} not square")
     largest = max((max(size) for size in sizes.values()), default=side)
-    labelled = settings["table"] is not None or by_folder
+    has_factors = settings["table"] is not None or by_folder
     return Inspection(
-        images, report, settings, faults, notes, largest, len(used), advised, labelled
+        images, report, settings, faults, notes, largest, len(used), advised, has_factors
     )
 
 
@@ -226,12 +229,21 @@ class _Match(NamedTuple):
 def _match(folder: Path, table: str, names: Sequence[str], file: str | None) -> _Match:
     columns, _, rows = table_files.read_cells(folder / table)
     images_of = table_files.ImageNames(folder, folder / table, names)
-    counts = {
-        name: len({image for cell in cells for image in images_of.of(cell)})
+    cells_of = {
+        name: cells
         for name, cells in zip(columns, zip(*rows, strict=False), strict=False)
         if file in (None, name)
     }
-    best = max(counts, key=lambda name: counts[name], default=file or "file")
+    counts = {
+        name: len({image for cell in cells for image in images_of.of(cell)})
+        for name, cells in cells_of.items()
+    }
+    # numbers may be the ends of many names
+    named = {name for name, cells in cells_of.items() if 2 * sum(map(_is_name, cells)) > len(cells)}
+    best = max(
+        counts, key=lambda name: (bool(counts[name]) and name in named, counts[name]), default=""
+    )
+    best = best or file or "file"
     return _Match(table, best, counts.get(best, 0))
 
 
@@ -305,8 +317,11 @@ def _subfolders(names: Sequence[str]) -> Rows:
 
 def _named(row: table_files.Row) -> str:
     """The cell of a row that looks most like the name of an image; empty if none does."""
-    cells = [row.file, *row.cells.values()]
-    return next((cell for cell in cells if Path(cell.strip()).suffix.lower() in SUFFIXES), "")
+    return next(filter(_is_name, [row.file, *row.cells.values()]), "")
+
+
+def _is_name(cell: str) -> bool:
+    return Path(cell.strip()).suffix.lower() in SUFFIXES
 
 
 def _columns(rows: list[table_files.Row], file: str, factors: Sequence[str]) -> tuple[Rows, bool]:
