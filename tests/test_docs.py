@@ -142,13 +142,13 @@ def test_code_can_be_copied_with_the_code_of_its_section() -> None:
     for page, parts in pages.items():
         opening: set[str] = set()  # what the section may use, made in the opening of the page
         for number, (words, code) in enumerate(parts):
-            known = set(opening)
+            defined = set(opening)
             placeholders = set(re.findall(r"`(\w+)`", parts[0][0] + words)) - libraries
             for block in code:
                 used, made, _ = names_of(block)
-                missing += [(page.name, name, block) for name in used - known - placeholders]
-                known |= made
-            opening = known if number == 0 else opening
+                missing += [(page.name, name, block) for name in used - defined - placeholders]
+                defined |= made
+            opening = defined if number == 0 else opening
     assert missing == []
 
 

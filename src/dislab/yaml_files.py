@@ -130,6 +130,16 @@ def read_config(folder: Path, advice: str = "") -> dict[str, Any]:
     return read_mapping(path, "model: {class_path: VAE}")
 
 
+def runs_below(folder: Path) -> list[Path]:
+    """The runs in a folder and in its subfolders, in the order of the numbers in their names.
+
+    Args:
+        folder: A folder such as `runs`, that of a method in it, or a study.
+    """
+    runs = [path.parent for depth in ("*", "*/*") for path in folder.glob(f"{depth}/{CONFIG}")]
+    return sorted(runs, key=lambda run: re.sub(r"\d+", lambda digits: digits[0].zfill(9), str(run)))
+
+
 def no_run(folder: Path, advice: str = "") -> InputError:
     """The error of a path that is no run: missing, a file, a study, a folder of runs.
 
@@ -137,8 +147,8 @@ def no_run(folder: Path, advice: str = "") -> InputError:
         folder: The path, which is no folder with the settings of a run.
         advice: What else the user can do.
     """
-    inside = sorted(path.parent.name for path in folder.glob(f"version_*/{CONFIG}"))
-    below = [path for depth in ("*", "*/*") for path in folder.glob(f"{depth}/{CONFIG}")]
+    below = runs_below(folder)
+    inside = [run.name for run in below if run.parent == folder and run.name.startswith("version_")]
     around = [run for run in folder.parents[:2] if (run / CONFIG).is_file()]
     if folder.exists() and around:
         fault = f"it is a {'file' if folder.is_file() else 'folder'} in a run; give {around[0]}"
@@ -151,7 +161,7 @@ def no_run(folder: Path, advice: str = "") -> InputError:
     elif (folder / "plan.json").is_file():
         fault = f"it is a study, whose runs are in {folder / 'runs'}"
     elif below:
-        fault = f"it is a folder of runs; name one of them, such as {min(below).parent}"
+        fault = f"it is a folder of runs; name one of them, such as {below[0]}"
     else:
         fault = f"it has no {CONFIG}; {_OF_RUNS}"
     return InputError(f"{folder} is no run: {fault}{advice}")

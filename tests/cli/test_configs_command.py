@@ -403,8 +403,8 @@ def test_few_images_get_parts_that_have_images(count: int, images: Path) -> None
         (["--data", "arrays.npy", "--table", "t.csv"], "--table is for a folder of images"),
         (["--data", "arrays.npy", "--method", "adagvae"], "adagvae needs factors of images"),
         (["--data", "mine", "--images", "x"], "--images is for a file of arrays"),
-        (["--data", "two.npz"], "(x, y); choose one by --images"),
-        (["--data", "nested", "--method", "adagvae"], "--factors folder makes its subfolders one"),
+        (["--data", "two.npz"], "(x, y); name the one of the images by the setting images, on the"),
+        (["--data", "nested", "--method", "adagvae"], "none; --factors folder would give it some"),
         (["--data", "few"], "2 states are too few for these settings"),
     ],
 )

@@ -131,7 +131,7 @@ def test_the_help_gives_choices_and_defaults(capsys: pytest.CaptureFixture[str])
         ),
         (["configs", "shw"], "VERB is 'shw' (did you mean show?); choose one of list, show, copy"),
         (["--hlep"], "no command is named '--hlep' (did you mean --help?)"),
-        (["help"], "no command is named 'help' (did you mean dislab --help?)"),
+        (["help", "fti"], "no command is named 'fti' (did you mean fit?)"),
         (["fit", "--config"], "--config/-c has too few values; write --config CONFIG; see dislab"),
         (["study", "run", "nostudy"], "no file and no study is named 'nostudy'; the studies that"),
         (["study", "run"], "STUDY must be given; write dislab study run STUDY; see dislab study"),
@@ -181,6 +181,18 @@ def test_a_wrong_argument_is_one_message(
     error = capsys.readouterr().err
     assert error.startswith(f"dislab: error: {message}")
     assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize("command", [(), ("score",), ("study",)])
+def test_help_may_stand_before_a_command(
+    command: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    pages = []
+    for args in (["help", *command], [*command, "--help"]):
+        with contextlib.suppress(SystemExit):
+            main(args)
+        pages.append(capsys.readouterr().out)
+    assert pages[0] == pages[1] != ""
 
 
 @pytest.mark.parametrize("stage", ["validate", "test"])

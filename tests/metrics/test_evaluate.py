@@ -352,7 +352,7 @@ def test_a_default_score_that_cannot_be_taken_is_skipped_with_a_warning() -> Non
     assert skipped == set(found.skipped) == names
     assert "2 factors" not in found.skipped["modularity"]
     assert "mig" in found.values
-    with pytest.raises(InputError, match="need at least two latents and two factors"):
+    with pytest.raises(InputError, match="needs at least two of each that vary"):
         evaluate(codes, factors[:, :1], metrics=["MIG", "DCI"])
 
 

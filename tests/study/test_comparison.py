@@ -82,6 +82,27 @@ def test_paths_are_printed_without_the_folders_that_all_share(
     assert "DCI disentanglement" in head
 
 
+def test_a_folder_of_runs_stands_for_its_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    folders = [*(f"runs/b/version_{number}" for number in (2, 10)), "runs/a/version_0", "other"]
+    for folder in map(Path, folders):
+        folder.mkdir(parents=True)
+        data = "data: {class_path: SingleData, init_args: {dataset: DSprites}}"
+        (folder / "config.yaml").write_text(f"model: {{class_path: VAE}}\n{data}\n")
+    expected = ["runs/a/version_0", "runs/b/version_2", "runs/b/version_10"]
+    for paths, runs in {("runs",): expected, ("other", "runs/b"): ["other", *expected[1:]]}.items():
+        assert main(["compare", *paths, "--format=csv"]) == 0
+        assert [row.split(",")[0] for row in capsys.readouterr().out.splitlines()[1:]] == runs
+        assert main(["cite", *paths]) == 0
+        assert "dSprites" in capsys.readouterr().out
+    assert main(["report", "runs/b"]) == 2
+    assert "2 runs make one page; name its file by --out" in capsys.readouterr().err
+    assert main(["compare", "runs", "runs/a/version_0"]) == 2
+    assert "are the same run; leave one out" in capsys.readouterr().err
+
+
 def test_long_paths_get_numbers_which_are_explained_below(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

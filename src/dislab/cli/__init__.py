@@ -59,7 +59,6 @@ _OTHER_NAMES: Final = {
     "datasets": "data list",
     "sweep": "study",
     "grid": "study",
-    "help": "--help",
     "-v": "--version",
 }
 """dislab's equivalents of command names in other programs."""
@@ -180,7 +179,9 @@ def dispatch(command: str, args: list[str], folder: Path | None = None) -> int:
 
     `folder` is the run folder that a study has chosen for a new run.
     """
-    if command in ("-h", "--help"):
+    if command == "help" and args:
+        return dispatch(args[0], [*args[1:], "--help"], folder)
+    if command in ("-h", "--help", "help"):
         from dislab.cli.arguments import help_page
 
         groups = {"Commands": _rows(), "Options": _OPTIONS}

@@ -4,14 +4,14 @@ import argparse
 import os
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from shutil import get_terminal_size
 from textwrap import wrap
 from typing import Any, Final, NoReturn
 
 from dislab.errors import InputError, suggestion
-from dislab.yaml_files import no_run
+from dislab.yaml_files import CONFIG, no_run, runs_below
 
 _WIDEST: Final = 100
 _NARROWEST: Final = 40
@@ -257,6 +257,18 @@ class Existing(argparse.Action):
         for path in map(Path, values if isinstance(values, list) else [values] if values else []):
             if not path.exists():
                 raise self._refusal(path)
+
+
+def runs_of(paths: Iterable[str | Path]) -> list[Path]:
+    """The runs that paths name; a folder of runs stands for all of them.
+
+    Args:
+        paths: Runs, or folders of runs such as `runs`.
+    """
+    runs = []
+    for path in map(Path, paths):
+        runs += ([] if (path / CONFIG).is_file() else runs_below(path)) or [path]
+    return runs
 
 
 def add_checkpoint(parser: argparse._ActionsContainer) -> None:

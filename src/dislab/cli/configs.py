@@ -193,6 +193,10 @@ def _path_of_name(name: str, required: bool = False) -> Path | None:
         if Path(name).exists():
             return None
     path = configuration(_short(name))
+    parts = name.split(",")
+    if len(parts) > 1 and all(map(configuration, map(_short, parts))):
+        options = " ".join(f"--config {part}" for part in parts)
+        raise InputError(f"--config takes one configuration; write {options}, not {name!r}")
     is_name = _NAME.fullmatch(name) is not None
     if path is not None or not (is_name or is_yaml(name)):
         return path
@@ -275,21 +279,21 @@ def _new(options: argparse.Namespace) -> None:
     supervised = _learns_from_factors(method, section["class_path"], model["class_path"])
     keep = section["class_path"] == "SingleData" and not supervised
     networks = model["init_args"]
-    large = "Encoder128" in str(networks.get("encoder"))
-    inspection = inspected(data, options, 128 if large else None, keep)
-    fixed = inspection.dataset == "NumpyDataset" and dict(inspection.images)["sizes"] != "64×64"
-    convolutions = {name: _class_of(networks.get(name)) for name in _CONVOLUTIONS} == _CONVOLUTIONS
-    if convolutions and (fixed or inspection.largest <= _SMALL):
+    classes = {name: _class_of(networks.get(name)) for name in _CONVOLUTIONS}
+    side = 128 if str(classes["encoder"]).endswith("128") else 64
+    inspection = inspected(data, options, side, keep)
+    is_other = inspection.largest <= _SMALL or inspection.size != (side, side)
+    if classes == _CONVOLUTIONS and is_other:
         inspection = inspected(data, options, inspection.largest, keep)
         config["model"]["init_args"] = {**networks, **_NETWORKS}
     check = f"`dislab data check {image_options(data, options)}`"
     if inspection.faults:
         raise InputError(f"{inspection.faults[0]}; {check} lists every fault")
-    if not inspection.labelled:
+    if not inspection.is_labelled:
         config.pop("evaluate", None)
         if section["class_path"] != "SingleData":
-            folders = any(title == "subfolders" for title, _ in inspection.table)
-            hint = "; --factors folder makes its subfolders one" if folders else ""
+            offered = " ".join(inspection.offered)
+            hint = f"; --factors {offered} would give it some" if offered else ""
             raise InputError(f"{method} needs factors of images, and {data} has none{hint}")
     config.setdefault("method", config.get("name", source.stem))
     config["name"] = _NO_NAME.sub("_", out.stem)[:200]
@@ -297,7 +301,7 @@ def _new(options: argparse.Namespace) -> None:
     try:
         config["data"] = _data_section(section, dataset)
     except InputError as error:
-        advice = "; --factors chooses the factors" if inspection.labelled else ""
+        advice = "; --factors chooses the factors" if inspection.is_labelled else ""
         raise InputError(f"{method} cannot learn from {data} so: {error}{advice}") from error
     trainer = config.get("trainer") or {}
     if isinstance(trainer, Mapping) and not _VALIDATION.keys() & trainer.keys():

@@ -149,37 +149,33 @@ def no_images(path: Path) -> InputError:
 
 
 def inspected(
-    path: Path, options: argparse.Namespace, side: int | None = None, keep: bool = True
+    path: Path, options: argparse.Namespace, side: int = 64, keep: bool = True
 ) -> "Inspection":
     """What can be said of the images of a folder, or of a file of arrays.
 
     Args:
         path: The folder, a table, or a npy or npz file.
         options: Those of `own_images`.
-        side: Height and width in pixels that images of a folder shall have; 64 unless given.
+        side: Height and width in pixels that images of a folder shall have.
         keep: Whether images without a value of some factor are to be kept.
 
     Raises:
         InputError: The images cannot be read, or an option is not for a file of arrays.
     """
     from dislab.datasets.own.array_inspection import ARRAYS, inspect_arrays
-    from dislab.datasets.own.inspection import SIDE, inspect
+    from dislab.datasets.own.inspection import inspect
 
     if path.is_dir() or path.suffix not in ARRAYS:
         if options.images is not None:
             raise InputError(f"--images is for a file of arrays, and {path} is none; leave it out")
         chosen = (options.table, options.file, options.factors)
-        return inspect(path, *chosen, side or SIDE, keep, options.fit)
+        return inspect(path, *chosen, side, keep, options.fit)
     for name in ("table", "file", "fit"):
         if getattr(options, name) is not None:
             raise InputError(
                 f"--{name} is for a folder of images, and {path} is a file of arrays; leave it out"
             )
-    try:
-        return inspect_arrays(path, options.factors, keep, options.images)
-    except InputError as error:
-        said = str(error).replace("name that of the images by images", "choose one by --images")
-        raise InputError(said) from error
+    return inspect_arrays(path, options.factors, keep, options.images)
 
 
 def _check(args: list[str]) -> int:

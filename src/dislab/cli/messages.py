@@ -417,6 +417,9 @@ def _unknown_option(name: str, class_path: str, setting: str) -> str:
     names = [parameter for parameter in parameters[count:] if parameter not in LINKED]
     if not names:  # a base class, which the parser takes where none is named
         return _no_class(setting)
+    elsewhere = _ELSEWHERE.get(name, "")
+    if elsewhere.startswith(f"{setting}."):
+        return f"{attribute} has no setting {name!r}; use --{elsewhere}"
     return (
         f"{attribute} has no setting {name!r}{suggestion(name, names)}; it has {', '.join(names)}"
     )

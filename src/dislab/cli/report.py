@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dislab.cli.arguments import Existing, Parser, add_checkpoint, chosen
+from dislab.cli.arguments import Existing, Parser, add_checkpoint, chosen, runs_of
 from dislab.cli.configs import find_study
 from dislab.cli.messages import print_warning
 from dislab.errors import InputError
@@ -38,7 +38,7 @@ def run(args: list[str]) -> int:
     for option in ("target", "folder"):
         if getattr(options, option) is not None:
             raise InputError(f"--{option} belongs to the page of a study, not to that of runs")
-    return _runs(folders, out, options.explorer_only, options.checkpoint)
+    return _runs(runs_of(folders), out, options.explorer_only, options.checkpoint)
 
 
 def is_study(path: Path) -> bool:
@@ -49,7 +49,7 @@ def is_study(path: Path) -> bool:
     return (path / PLAN).is_file() or is_file
 
 
-def _known(text: str) -> str:
+def _study_file(text: str) -> str:
     """The study file of the name of a study, as `dislab study` takes it; other texts unchanged."""
     if Path(text).exists():
         return text
@@ -107,9 +107,9 @@ def _parser() -> argparse.ArgumentParser:
         "paths",
         nargs="+",
         metavar="RUN|STUDY",
-        type=_known,
+        type=_study_file,
         action=Existing,
-        help="folders of finished runs; or one study: its file, name or folder",
+        help="finished runs, or folders of them; or one study: its file, name or folder",
     )
     add_checkpoint(parser)
     parser.add_argument(
@@ -164,9 +164,9 @@ def cite(args: list[str]) -> int:
         "paths",
         nargs="+",
         metavar="RUN|STUDY",
-        type=_known,
+        type=_study_file,
         action=Existing,
-        help="run folders; folders, files or names of studies that have run",
+        help="runs, or folders of runs; folders, files or names of studies that have run",
     )
     options = parser.parse_args(args)
     from dislab import plugins
@@ -189,7 +189,7 @@ def _configurations(path: Path) -> Iterator[Mapping[str, Any]]:
     from dislab.study import Study
 
     if not is_study(path):
-        yield run_config(path)
+        yield from map(run_config, runs_of([path]))
         return
     for group in {id(run.group): run.group for run in Study(path).schedule.runs}.values():
         yield group.config

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from dislab.cli.arguments import Existing, Parser
+from dislab.cli.arguments import Existing, Parser, runs_of
 from dislab.errors import InputError
 from dislab.storage import atomic, check_output
 from dislab.study.tables import (
@@ -97,13 +97,16 @@ def compare(args: list[str]) -> int:
         description="Show runs side by side, one row a run.",
         example="dislab compare runs/betavae/version_0 runs/factorvae/version_0 --out runs.csv",
     )
-    parser.add_argument("runs", nargs="+", metavar="RUN", action=Existing, help="run folders")
+    parser.add_argument(
+        "runs", nargs="+", metavar="RUN", action=Existing, help="runs, or folders of runs"
+    )
     add_table_options(parser)
     options = parser.parse_args(args)
     check_table_options(options)
     from dislab.study import comparison
 
-    table = comparison.compare(options.runs)
+    runs = runs_of(options.runs)
+    table = comparison.compare(runs)
     if options.out or options.format:
         put_table(table, options)
         return 0
@@ -117,7 +120,7 @@ def compare(args: list[str]) -> int:
         print(f"runs in {above}")
     for name, path in numbered.items():
         print(f"{name}: {path}")
-    for name, folder in zip(names, map(Path, options.runs), strict=True):
+    for name, folder in zip(names, runs, strict=True):
         for sentence in comparison.published_values(folder):
             print(f"{name}: {sentence}")
     return 0

@@ -25,6 +25,8 @@ _CONFIGS: Final = ("--config", "-c")
 _FOLDERS: Final = ("--run", "--resume")
 _SECTIONS: Final = ("--model", "--data", "--trainer", "--optimizer", "--lr_scheduler")
 """Options that accept a file, of any name, instead of their settings."""
+_MAIN_SECTIONS: Final = ("model", "data")
+"""Sections that name a class."""
 _SPECIFICATION: Final = ("class_path", "init_args", "dict_kwargs")
 _ON_THE_COMMAND_LINE: Final = ("config", "help", "print_config")
 _EXAMPLE: Final = "model: {class_path: VAE}"
@@ -91,6 +93,8 @@ def _check_names(content: object, origin: str, is_config: bool, key: str = "") -
                 f"{origin}: {name} is an option of the command line; leave it out of the "
                 "configuration"
             )
+        if is_config and name in _MAIN_SECTIONS and value is None:
+            raise InputError(f"{origin}: {name} is empty; give it settings, or leave it out")
         inner = f"{key}.{name}" if key else name
         if name == "init_args" and not isinstance(value, dict):
             example = "latent_dim: 10" if inner == "model.init_args" else "batch_size: 64"

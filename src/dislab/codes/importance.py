@@ -57,7 +57,7 @@ def too_few(latents: int, factors: int) -> str | None:
         return None
     counts = f"{_counted(latents, 'latent')} and {_counted(factors, 'factor')}"
     return (
-        "disentanglement and completeness need at least two latents and two factors that vary; "
+        "the score compares latents and factors, and needs at least two of each that vary; "
         f"got {counts}"
     )
 

@@ -150,8 +150,8 @@ def plot_hinton(
     finite = np.isfinite(importance)
     sizes = np.where(finite, np.abs(np.where(finite, importance, 0)), 0)
     sides = 0.92 * np.sqrt(sizes / (sizes.max() or 1.0))
-    known = np.ones(len(names)) if informativeness is None else np.nan_to_num(informativeness)
-    alphas = np.clip(known, _FAINTEST, 1)
+    shares = np.ones(len(names)) if informativeness is None else np.nan_to_num(informativeness)
+    alphas = np.clip(shares, _FAINTEST, 1)
     squares, fills, edges = [], [], []
     for (latent, factor), side in np.ndenumerate(sides):
         squares.append(Rectangle((latent - side / 2, factor - side / 2), side, side))

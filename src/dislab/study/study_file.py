@@ -156,9 +156,10 @@ class StudyFile:
         for group in groups:
             if not any(argument.startswith(_STARTS) for argument in group.arguments):
                 values = ", ".join(f"{name} {value}" for name, value in group.axes.items())
+                runs = f"the runs with {values}" if values else "the runs"
                 raise InputError(
-                    f"{self.path}: the runs with {values} start from no configuration; name one "
-                    "for all runs, such as base: betavae, or one in each value of an axis"
+                    f"{self.path}: {runs} start from no configuration; name one for all runs, such "
+                    "as base: betavae, or one in each value of an axis"
                 )
         return groups
 

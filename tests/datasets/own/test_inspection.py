@@ -164,16 +164,54 @@ def test_subfolders_may_be_a_factor(folder: Path) -> None:
     lines = report(inspect(folder))
     assert lines["subfolders"] == "sub (3), . (1); --factors folder makes them a factor"
     inspection = inspect(folder, factors=["folder"])
-    assert inspection.labelled
+    assert inspection.is_labelled
     assert report(inspection)["factor folder"] == "categorical, 2 values from . to sub"
     assert "subfolders" not in report(inspection)
     dataset = usable(inspection)
     assert dataset.factors["folder"].values == (".", "sub")
     assert dataset.files[0] == "grey.png"
-    with pytest.raises(InputError, match=r"factors are x, and there is no table; .* is folder"):
+    with pytest.raises(InputError, match=r"factors are x, and there is no table; .* be folder,"):
         _ = FolderDataset(str(folder), table=None, factors=["x"]).factors
     with pytest.raises(InputError, match=r"has no CSV or Parquet table; --table names one"):
         inspect(folder, factors=["x"])
+
+
+@pytest.mark.parametrize(
+    ("tops", "advised", "levels"),
+    [
+        (("train", "test"), ["folder_2"], {"folder_2": ("cat", "dog")}),
+        (("red", "blue"), ["folder_1", "folder_2"], {"folder_1": ("blue", "red")}),
+        (("red",), ["folder_2"], {"folder_2": ("cat", "dog")}),
+    ],
+)
+def test_levels_of_subfolders_may_be_factors(
+    tops: tuple[str, ...], advised: list[str], levels: dict[str, tuple[str, ...]], folder: Path
+) -> None:
+    nested = folder / "sub" / "nested"
+    for top in tops:
+        for kind in ("cat", "dog"):
+            (nested / top / kind).mkdir(parents=True)
+            for number in range(2):
+                Image.new("L", (64, 64), 100 + number).save(nested / top / kind / f"{number}.png")
+    inspection = inspect(nested)
+    assert inspection.offered == advised
+    assert f"--factors {' '.join(advised)} takes their levels" in report(inspection)["subfolders"]
+    chosen = inspect(nested, factors=advised)
+    assert (chosen.offered, chosen.is_labelled) == ([], True)
+    factors = usable(chosen).factors
+    assert {name: factors[name].values for name in levels} == levels
+
+
+@pytest.mark.parametrize(("values", "warned"), [("aabb", 1), ("aaaa", 1), ("abcd", 0)])
+def test_factors_of_which_one_or_none_varies_get_a_note(
+    values: str, warned: int, folder: Path
+) -> None:
+    second = ("x", "y") if values == "abcd" else ("x", "x")
+    rows = [f"{number}.png,{values[number]},{second[number % 2]}" for number in range(3)]
+    write(folder, "file,kind,other", *rows, name="sub/labels.csv")
+    notes = [note for note in inspect(folder / "sub").notes if "varies" in note]
+    assert len(notes) == warned
+    assert all(("only the factor kind" in note) == ("b" in values) for note in notes)
 
 
 def test_a_table_stands_for_the_folder_that_its_names_are_relative_to(folder: Path) -> None:
@@ -309,10 +347,10 @@ def test_columns_that_only_name_images_are_left_out_of_the_advice(folder: Path) 
 
 def test_images_that_are_left_out_are_counted(folder: Path) -> None:
     write(folder, "file,x", "grey.png,1", "sub/0.png,")
-    note, cut = inspect(folder, keep=False).notes
+    *_, note, cut = inspect(folder, keep=False).notes
     assert cut == "fit: pad adds black borders to the sides of 3 images that are not square"
     assert note == ("gaps: drop leaves out 3 of 4 images, which have no row or lack a value")
-    assert inspect(folder).notes == [cut]
+    assert note not in inspect(folder).notes
 
 
 @pytest.mark.parametrize(
@@ -322,7 +360,7 @@ def test_images_that_are_left_out_are_counted(folder: Path) -> None:
 def test_a_chosen_fit_is_the_setting_whether_there_is_a_table(
     fit: Fit, effect: str, folder: Path
 ) -> None:
-    write(folder, "file,x", "grey.png,1", "sub/0.png,2", "sub/1.png,1", "sub/2.png,1")
+    write(folder, "file,x,y", "grey.png,1,1", "sub/0.png,2,1", "sub/1.png,1,2", "sub/2.png,1,1")
     inspection = inspect(folder, fit=fit)
     assert inspection.notes == [f"fit: {fit} {effect} 3 images that are not square"]
     assert usable(inspection).fit == fit
@@ -356,16 +394,17 @@ def test_arrays_are_described_with_their_factors(arrays: Path) -> None:
     assert (lines["images"], lines["sizes"], lines["modes"]) == ("20", "16×16", "L")
     assert lines["factor size"] == "ordinal, 3 values from 0.0 to 2.0"
     assert lines["other arrays"] == "seven (7 rows for 20 images), meta (Python objects)"
-    assert inspection.notes == ["seven has 7 rows for 20 images, and is left out"]
+    assert inspection.notes[0] == "seven has 7 rows for 20 images, and is left out"
+    assert inspection.notes[1].startswith("only the factor size varies")
     assert inspection.settings == {"file": str(arrays), "factors": "size"}
-    assert (inspection.faults, inspection.labelled, inspection.largest) == ([], True, 16)
+    assert (inspection.faults, inspection.is_labelled, inspection.largest) == ([], True, 16)
     dataset = NumpyDataset(**inspection.settings)
     assert dataset.image_shape == (1, 16, 16)
 
 
 def test_the_array_of_the_images_may_be_named(arrays: Path) -> None:
     np.savez(arrays, images=IMAGES, others=IMAGES[:10], size=SIZES)
-    with pytest.raises(InputError, match=r"2 arrays of three or four axes .*name that"):
+    with pytest.raises(InputError, match=r"2 arrays of three or four axes .*name the one"):
         inspect_arrays(arrays)
     assert inspect_arrays(arrays, images="images").settings["factors"] == "size"
     lines = report(inspect_arrays(arrays, images="others"))
@@ -376,8 +415,16 @@ def test_arrays_without_factors_train(arrays: Path) -> None:
     np.save(arrays.with_suffix(".npy"), IMAGES)
     inspection = inspect_arrays(arrays.with_suffix(".npy"))
     assert report(inspection)["factors"].startswith("none")
-    assert not inspection.labelled
+    assert not inspection.is_labelled
     np.save(arrays.with_name("size.npy"), SIZES)
+    np.save(arrays.with_name("short.npy"), SIZES[:5])
+    inspection = inspect_arrays(arrays.with_suffix(".npy"))
+    assert (inspection.is_labelled, inspection.offered) == (False, ["size.npy"])
+    assert "--factors size.npy takes it" in report(inspection)["arrays beside"]
+    (fault,) = inspect_arrays(arrays.with_suffix(".npy"), ["size"]).faults
+    assert "has no file size (did you mean size.npy?)" in fault
+    inspection = inspect_arrays(arrays.with_suffix(".npy"), ["short.npy"])
+    assert "gaps" not in inspection.settings  # it would not help
     inspection = inspect_arrays(arrays.with_suffix(".npy"), ["size.npy"])
     assert inspection.settings["factors"] == "size.npy"
     assert report(inspection)["factor size"].startswith("ordinal")

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from dislab.datasets.own.inspection import Inspection, Rows, described
+from dislab.datasets.own.inspection import Inspection, Rows, described, of_few
 from dislab.datasets.own.numpy_dataset import NumpyDataset, other_arrays
 from dislab.errors import InputError
 
@@ -36,14 +36,17 @@ def inspect_arrays(
         settings["images"] = images
     others = other_arrays(NumpyDataset(**settings))
     fitting = [name for name, reason in others.items() if not reason]
-    names = fitting if factors is None else list(factors)
+    beside = fitting if path.suffix == ".npy" and factors is None else []
+    names = ([] if beside else fitting) if factors is None else list(factors)
     if names:
         settings["factors"] = names[0] if len(names) == 1 else names
     channels, height, width = NumpyDataset(**settings).image_shape
     dataset, faults, notes = _tried(settings)
     if faults and keep and names:  # perhaps of images without a value
-        settings["gaps"] = "keep"
-        dataset, faults, notes = _tried(settings)
+        keeping = _tried({**settings, "gaps": "keep"})
+        if keeping[1] != faults:
+            settings["gaps"] = "keep"
+            dataset, faults, notes = keeping
     report = [
         ("images", f"{dataset.count:,}"),
         ("sizes", f"{width}×{height}"),
@@ -53,20 +56,34 @@ def inspect_arrays(
     table: Rows = [("factors", "none: the images train, and without factors they are not scored")]
     if names:
         table = [("factors", ", ".join(names))]
-    if unused := [f"{name} ({reason})" for name, reason in others.items() if reason]:
-        table.append(("other arrays", ", ".join(unused)))
+    if beside:
+        them = "it" if len(beside) == 1 else "them"
+        text = f"{', '.join(beside)}; --factors {' '.join(beside)} takes {them} as factors"
+        table.append(("arrays beside", text))
+    reasons = {} if path.suffix == ".npy" else {n: reason for n, reason in others.items() if reason}
+    if reasons:
+        unused = ", ".join(f"{name} ({reason})" for name, reason in reasons.items())
+        table.append(("other arrays", unused))
     notes += [
         f"{name} has {reason}, and is left out"
-        for name, reason in others.items()
+        for name, reason in reasons.items()
         if "rows" in reason
     ]
     if names and not faults:
         space = dataset.factors
+        notes += of_few(space)
         table += [(f"factor {name}", described(space[name])) for name in space.essential_names]
-    largest, labelled = max(height, width), bool(names)
     return Inspection(
-        *(report, table, settings, faults, notes, largest, dataset.count, []),
-        labelled=labelled,
+        images=report,
+        table=table,
+        settings=settings,
+        faults=faults,
+        notes=notes,
+        largest=max(height, width),
+        size=(height, width),
+        advised=[],
+        is_labelled=bool(names),
+        offered=beside,
         dataset="NumpyDataset",
     )
 

@@ -28,7 +28,8 @@ from dislab.functional.checks import check_choice
 _KEEP: Final = ", or to keep to train on images without values"
 
 FOLDER: Final = "folder"
-"""Name of the factor whose values are the subfolders of the images."""
+"""Name of the factor whose values are the subfolders of the images; `folder_1` is the first level.
+"""
 
 FolderGaps = Literal["refuse", "drop", "keep"]
 """What happens to rows without a value or an image, and to images without a row."""
@@ -55,7 +56,8 @@ class FolderDataset(BankedDataset):
         table: A table separated by commas, semicolons or tabs, or a Parquet file (with `pip install
             'dislab[parquet]'`), relative to the folder; null for images without a table.
         factors: Columns to use as factors; all except that of the files unless given. Without a
-            table, `[folder]` makes the subfolders of the images the values of a factor.
+            table, `[folder]` makes the subfolders of the images the values of a factor, and
+            `[folder_1, folder_2]` each of the first two levels of subfolders.
         kinds: `ordinal`, `categorical`, `circular` or `continuous`, by factor, if different from
             the rules above.
         units: Units of numeric values, by factor.
@@ -160,13 +162,13 @@ class FolderDataset(BankedDataset):
                 raise InputError(f"{folder} holds no images")
             if self.columns is None:
                 return _Layout(unlabelled(len(images)), images)
-            if self.columns != [FOLDER]:
+            levels = folder_levels(images)
+            if not self.columns or not levels.keys() >= set(self.columns):
                 raise InputError(
                     f"factors are {', '.join(self.columns) or 'empty'}, and there is no table; "
-                    f"without one the only factor is {FOLDER}, the subfolder of each image"
+                    f"without one they may be {' and '.join(levels)}, the subfolders of the images"
                 )
-            subfolders = [str(PurePosixPath(name).parent) for name in images]
-            space, order = labelled({FOLDER: subfolders}, self.traits)
+            space, order = labelled({name: levels[name] for name in self.columns}, self.traits)
             return _Layout(space, [images[index] for index in order])
         rows = table_files.read_table(folder / self.table, self.file, folder, images)
         rows = self._complete(rows, folder, images)
@@ -235,6 +237,21 @@ class FolderDataset(BankedDataset):
         shape = self.image_shape
         rows = partial(read_rows, folder, files, shape, self.side, self.colour, self.fit)
         return Pictures(name, len(files), origin, rows)
+
+
+def folder_levels(images: Sequence[str]) -> dict[str, list[str]]:
+    """The subfolder of each image as `folder`, and its levels as `folder_1`, … if all have several.
+
+    Args:
+        images: Names of the images, relative to their folder.
+    """
+    parents = [PurePosixPath(name).parent for name in images]
+    subfolders = {FOLDER: list(map(str, parents))}
+    depths = {len(parent.parts) for parent in parents}
+    if len(depths) == 1 and max(depths) > 1:
+        levels = zip(*(parent.parts for parent in parents), strict=True)
+        subfolders |= {f"{FOLDER}_{number}": list(level) for number, level in enumerate(levels, 1)}
+    return subfolders
 
 
 def _real(path: Path) -> str:

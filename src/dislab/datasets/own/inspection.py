@@ -6,7 +6,7 @@ import warnings
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from PIL import Image
@@ -21,14 +21,16 @@ from dislab.datasets.files.image_files import (
 )
 from dislab.datasets.own import _factor_table as table_files
 from dislab.datasets.own._columns import Traits, labelled, listing, names_images
-from dislab.datasets.own.folder_dataset import FOLDER, FolderDataset
+from dislab.datasets.own.folder_dataset import FOLDER, FolderDataset, folder_levels
 from dislab.errors import InputError
-from dislab.factors import Factor
+from dislab.factors import Factor, FactorSpace
 
-SIDE: Final = 64
+_SIDE: Final = 64
 """Height and width in pixels that most networks of dislab take."""
 
 _TABLES: Final = (".csv", ".parquet")
+_SPLITS: Final = frozenset(("train", "training", "val", "valid", "validation", "test", "testing"))
+"""Subfolders that say nothing of their images."""
 _MANY: Final = 10
 """Inverse of the share of rows without an image that is worth a note."""
 _FITS: Final[dict[str, str]] = {
@@ -54,9 +56,10 @@ class Inspection(NamedTuple):
         faults: Errors of the data set with these settings, which only a change of the files mends.
         notes: Warnings of the data set with these settings.
         largest: Height or width of the largest image in pixels, before any conversion.
-        used: Number of images that the data set uses.
+        size: Height and width in pixels that all images have with the settings.
         advised: The factors without columns that only name images; empty if there are none.
-        labelled: Whether the images have factors.
+        is_labelled: Whether the images have factors.
+        offered: Factors that were not asked for: subfolders, or files beside the images.
         dataset: Class of the data set.
     """
 
@@ -66,10 +69,11 @@ class Inspection(NamedTuple):
     faults: list[str]
     notes: list[str]
     largest: int
-    used: int
+    size: tuple[int, int]
     advised: list[str]
-    labelled: bool
-    dataset: str = "FolderDataset"
+    is_labelled: bool
+    offered: list[str]
+    dataset: str
 
 
 def inspect(
@@ -77,7 +81,7 @@ def inspect(
     table: str | None = None,
     file: str | None = None,
     factors: Sequence[str] | None = None,
-    side: int = SIDE,
+    side: int = _SIDE,
     keep: bool = True,
     fit: Fit | None = None,
 ) -> Inspection:
@@ -98,49 +102,36 @@ def inspect(
         InputError: The path is neither a folder nor a table, there are no images, or the table has
             no such factor.
     """
-    if path.is_file() and path.suffix.lower() in _TABLES:
-        path, table = path.parent, path.name
-    if not path.is_dir():
-        raise InputError(
-            f"{path} is no folder of images, no CSV or Parquet table that names them, and no npy "
-            "or npz file; give one of these"
-        )
-    names, others = files_below(path)
-    if not names:
-        suffixes = ", ".join(sorted(SUFFIXES))
-        raise InputError(f"{path} holds no images; files of images end in {suffixes}")
-    if table is not None and not (path / table).is_file() and Path(table).is_file():
-        table = os.path.relpath(os.path.realpath(table), os.path.realpath(path))
+    folder, names, others, table = _listed(path, table)
     tables = [name for name in others if Path(name).suffix.lower() in _TABLES]
     candidates = tables if table is None else [table]
-    matches = [_match(path, name, names, file) for name in candidates]
+    matches = [_match(folder, name, names, file) for name in candidates]
     match = max(matches, key=lambda each: each.images, default=_Match("", "file", 0))
-    by_folder = factors is not None and list(factors) == [FOLDER] and not match.images
+    levels = folder_levels(names)
+    by_folder = bool(factors) and not match.images and levels.keys() >= set(factors or ())
     asked = not by_folder and (table, file, factors) != (None, None, None)
     if asked and not match.table:
         raise InputError(
-            f"{path} has no CSV or Parquet table; --table names one that lies elsewhere"
+            f"{folder} has no CSV or Parquet table; --table names one that lies elsewhere"
         )
-    sizes, modes = _formats(path, names)
-    report, chosen, doubts = _table(path, names, match, factors, asked)
-    settings = {"folder": str(path), "table": None, **chosen}
+    sizes, modes = _formats(folder, names)
+    if by_folder:
+        report, chosen, doubts = _of_levels(levels, factors or ())
+    else:
+        report, chosen, doubts = _table(folder, names, match, factors, asked)
+    settings = {"folder": str(folder), "table": None, **chosen}
     fit = fit or ("pad" if settings["table"] else "crop")
     settings |= _conversion(sizes, modes, side, fit)
     if settings["table"] is None and others:
         settings["gaps"] = "drop"
-    if by_folder:
-        settings["factors"] = [FOLDER]
-        values = {FOLDER: [str(PurePosixPath(name).parent) for name in names]}
-        space = labelled(values, Traits({}, {}, {})).space
-        report = [("table", "none"), (f"factor {FOLDER}", described(space[FOLDER]))]
-    unread = _refusals(path, names, settings)
+    unread = _refusals(folder, names, settings)
     if settings.get("gaps") == "keep":
         dropping = settings | {"gaps": "drop"}
         readable = set(names) - set(unread)
         # the unreadable may be just the images that the table leaves out
         if not keep or (unread and _tried(dropping, names, unread)[0] == readable):
             settings = dropping
-    copies = _copies(path, [name for name in names if name not in unread])
+    copies = _copies(folder, [name for name in names if name not in unread])
     images = [
         ("images", f"{len(names):,}"),
         ("sizes", _counts(f"{width}×{height}" for width, height in sizes.values())),
@@ -158,14 +149,58 @@ def inspect(
     if copies:
         notes.append("equal files may fall into training and test; remove all copies but one")
     if "fit" in settings:
-        uneven = sum(width != height for width, height in sizes.values())
-        them = "1 image that is" if uneven == 1 else f"{uneven:,} images that are"
-        notes.append(f"fit: {fit} {_FITS[fit]} of {them} not square")
-    largest = max((max(size) for size in sizes.values()), default=side)
-    has_factors = settings["table"] is not None or by_folder
+        notes.append(_of_fit(fit, sizes))
     return Inspection(
-        images, report, settings, faults, notes, largest, len(used), advised, has_factors
+        images=images,
+        table=report,
+        settings=settings,
+        faults=faults,
+        notes=notes,
+        largest=max((max(size) for size in sizes.values()), default=side),
+        size=(side, side),
+        advised=advised,
+        is_labelled=by_folder or settings["table"] is not None,
+        offered=[] if by_folder else _advised_levels(levels),
+        dataset="FolderDataset",
     )
+
+
+def _listed(path: Path, table: str | None) -> tuple[Path, list[str], list[str], str | None]:
+    """The folder of a path, its images, its other files, and the table relative to the folder.
+
+    Raises:
+        InputError: The path is neither a folder nor a table, or there are no images.
+    """
+    if path.is_file() and path.suffix.lower() in _TABLES:
+        path, table = path.parent, path.name
+    if not path.is_dir():
+        raise InputError(
+            f"{path} is no folder of images, no CSV or Parquet table that names them, and no npy "
+            "or npz file; give one of these"
+        )
+    names, others = files_below(path)
+    if not names:
+        suffixes = ", ".join(sorted(SUFFIXES))
+        raise InputError(f"{path} holds no images; files of images end in {suffixes}")
+    if table is not None and not (path / table).is_file() and Path(table).is_file():
+        table = os.path.relpath(os.path.realpath(table), os.path.realpath(path))
+    return path, names, others, table
+
+
+def _of_levels(
+    levels: Mapping[str, list[str]], factors: Sequence[str]
+) -> tuple[Rows, dict[str, Any], list[str]]:
+    """Report on subfolders as factors, the settings for them, and no doubts."""
+    space = labelled({name: levels[name] for name in factors}, Traits({}, {}, {})).space
+    report = [("table", "none"), *((f"factor {name}", described(space[name])) for name in factors)]
+    return report, {"factors": list(factors)}, []
+
+
+def _of_fit(fit: Fit, sizes: Mapping[str, tuple[int, int]]) -> str:
+    """A note on what happens to images that are not square."""
+    uneven = sum(width != height for width, height in sizes.values())
+    them = "1 image that is" if uneven == 1 else f"{uneven:,} images that are"
+    return f"fit: {fit} {_FITS[fit]} of {them} not square"
 
 
 def _formats(
@@ -308,11 +343,20 @@ def _table(
 
 def _subfolders(names: Sequence[str]) -> Rows:
     """A line on the subfolders, if the images lie in several."""
-    counts = Counter(PurePosixPath(name).parent.as_posix() for name in names)
-    if len(counts) < 2:
+    levels = folder_levels(names)
+    if not (advised := _advised_levels(levels)):
         return []
-    listed = listing([f"{name} ({count:,})" for name, count in counts.most_common()])
-    return [("subfolders", f"{listed}; --factors {FOLDER} makes them a factor")]
+    counts = Counter(levels[FOLDER]).most_common()
+    listed = listing([f"{name} ({count:,})" for name, count in counts])
+    makes = "makes them a factor" if advised == [FOLDER] else "takes their levels as factors"
+    return [("subfolders", f"{listed}; --factors {' '.join(advised)} {makes}")]
+
+
+def _advised_levels(levels: Mapping[str, list[str]]) -> list[str]:
+    """The subfolders, or each of their levels, that could be factors; levels of splits are none."""
+    several = {name: set(level) for name, level in levels.items() if len(set(level)) > 1}
+    advised = [name for name, values in several.items() if name != FOLDER and values - _SPLITS]
+    return advised or [FOLDER] * (FOLDER in several)
 
 
 def _named(row: table_files.Row) -> str:
@@ -353,6 +397,16 @@ def described(factor: Factor) -> str:
     return f"{factor.kind}, {len(factor):,} values from {first} to {last}"
 
 
+def of_few(space: FactorSpace) -> list[str]:
+    """A note on the scores that factors allow, if fewer than two of them vary."""
+    varied = [name for name in space.essential_names if len(space[name]) > 1]
+    if len(varied) > 1 or not space.essential_names:
+        return []
+    factors = f"only the factor {varied[0]} varies" if varied else "no factor varies"
+    left = "scores that tell factors apart, such as DCI and the FactorVAE score, are left out"
+    return [f"{factors}: {left if varied else 'there are no scores'}"]
+
+
 def _tried(
     settings: Mapping[str, Any], names: Sequence[str], unread: Mapping[str, str]
 ) -> tuple[set[str], list[str], list[str], list[str]]:
@@ -360,13 +414,14 @@ def _tried(
 
     `unread` are the errors of images, which are warnings if the data set does not use the images.
     """
-    used, faults, advised = set(names), list[str](), list[str]()
+    used, faults, advised, few = set(names), list[str](), list[str](), list[str]()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
             dataset = FolderDataset(**settings)
             used = set(dataset.files)
             space = dataset.factors
+            few = of_few(space) if settings["table"] or settings.get("factors") else []
             factors = [space[name] for name in space.essential_names]
             serve = [factor.name for factor in factors if not names_images(factor, len(used))]
             advised = serve if len(serve) < len(factors) else []
@@ -379,7 +434,7 @@ def _tried(
         if name in used
     ]
     unused = [error for name, error in unread.items() if name not in used]
-    return used, [*refused, *faults], [*unused, *notes], advised
+    return used, [*refused, *faults], [*unused, *notes, *few], advised
 
 
 def _many(names: Sequence[str]) -> str:

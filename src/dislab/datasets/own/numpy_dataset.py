@@ -4,7 +4,7 @@ import hashlib
 import math
 import zipfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, ClassVar, Final, NamedTuple, final, get_args
@@ -56,8 +56,9 @@ class NumpyDataset(Dataset):
         images: Name of the images' array in an `npz` file; unless given, the only array of three
             or four axes.
         factors: The arrays of factor values: their names in an `npz` file, or `npy` files, relative
-            to the folder of the images. An array of two axes has one column per factor; an array of
-            one axis is a single factor with the array's name. Null for images without factors.
+            to the folder of the images. An array of one axis is a factor with the array's name;
+            each column of one of two axes is a factor: the array's name, `_`, and the number of the
+            column. Null for images without factors.
         names: Names of the columns of a single array of factors.
         kinds: `ordinal`, `categorical`, `circular` or `continuous`, by factor, if different from
             the default.
@@ -223,20 +224,25 @@ class NumpyDataset(Dataset):
             return Labels(unlabelled(count), np.arange(count))
         arrays = {name: self._values(name) for name in self.factor_arrays}
         first = next(iter(arrays.values()))
-        if len(arrays) == 1 and first.ndim == 2:
+        if len(arrays) == 1 and first.ndim == 2 and self.names is not None:
             factor_columns = columns(first, self.names, count, self.traits.kinds, self.gaps)
             return labelled(factor_columns, self.traits)
         if self.names is not None:
             raise InputError(
-                "names are for the columns of one array of factors; arrays of one axis have the "
-                "names that they are stored under"
+                "names are for the columns of one array of two axes; other factors have the names "
+                "of their arrays"
             )
         stems = {Path(name).stem: values for name, values in arrays.items()}
         return labelled(columns(stems, None, count, self.traits.kinds, self.gaps), self.traits)
 
     def _values(self, name: str) -> npt.NDArray[Any]:
         if not self._is_archive:
-            return np.asarray(_npy(self._path.parent / Path(name).expanduser()))
+            path = self._path.parent / Path(name).expanduser()
+            if not path.is_file():
+                beside = [file.name for file in path.parent.glob("*.npy") if file != self._path]
+                hint = suggestion(path.name, beside)
+                raise InputError(f"{path.parent} has no file {path.name}{hint}; give a npy file")
+            return np.asarray(_npy(path))
         with _archive(self._path) as archive:
             _check_member(self._path, archive, name)
             refuse = partial(_refusal, self._path)
@@ -333,14 +339,20 @@ def other_arrays(dataset: NumpyDataset) -> dict[str, str]:
     """The arrays beside the images by name: why each holds no factors, empty if it may.
 
     Args:
-        dataset: Images of a npy or npz file.
+        dataset: Images of an npz file, or of a npy file, whose other arrays are the npy files in
+            the same folder.
 
     Raises:
         InputError: The file cannot be read, or it has no images.
     """
-    if not dataset._is_archive:
-        return {}
     reasons = {}
+    if not dataset._is_archive:
+        for path in sorted(dataset._path.parent.glob("*.npy")):
+            with suppress(InputError):
+                array = _npy(path)
+                reasons[path.name] = _no_factors(array, dataset.count)
+        reasons.pop(dataset._path.name, None)
+        return reasons
     with _archive(dataset._path) as archive:
         for name in _arrays(archive):
             if name == dataset._stored.name:
@@ -351,12 +363,12 @@ def other_arrays(dataset: NumpyDataset) -> dict[str, str]:
     return reasons
 
 
-def _no_factors(header: Header, count: int) -> str:
-    if header.dtype.hasobject:
+def _no_factors(array: Header | npt.NDArray[Any], count: int) -> str:
+    if array.dtype.hasobject:
         return "Python objects"
-    if len(header.shape) not in (1, 2):
-        return f"{len(header.shape)} axes"
-    return "" if header.shape[0] == count else f"{header.shape[0]:,} rows for {count:,} images"
+    if len(array.shape) not in (1, 2):
+        return f"{len(array.shape)} axes"
+    return "" if array.shape[0] == count else f"{array.shape[0]:,} rows for {count:,} images"
 
 
 def _only_images(path: Path, archive: zipfile.ZipFile) -> str:
@@ -372,8 +384,8 @@ def _only_images(path: Path, archive: zipfile.ZipFile) -> str:
     if len(images) != 1:
         which = ", ".join(images) if images else f"none among {', '.join(_arrays(archive))}"
         raise InputError(
-            f"{path} has {len(images)} arrays of three or four axes ({which}); name that of the "
-            "images by images"
+            f"{path} has {len(images)} arrays of three or four axes ({which}); name the one of the "
+            "images by the setting images, on the command line by --images"
         )
     return images[0]
 
