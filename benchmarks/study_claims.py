@@ -7,9 +7,9 @@ python benchmarks/study_claims.py locatello benchmarks/results/runs/locatello_ro
 Writes benchmarks/results/NAME_rooms.json, the scores of each run to benchmarks/results/runs/, and
 docs/results/NAME_rooms.md unless a page shows its claims already; `make docs-tables` fills the page
 with the tables. A verdict follows from a rule on intervals and corrected p-values alone: *yes* if
-every test of the claim supports it, *partly* if some do, with the numbers of tests for it, against
-it and undecided, *no* if every interval leaves out an effect worth its name, else *undecided*. The
-package `claims` has a module for each paper.
+every test of the claim supports it, *mostly* if more than half do and *partly* if fewer do, with
+the numbers of tests for it, against it and undecided, *no* if every interval leaves out an effect
+worth its name, else *undecided*. The package `claims` has a module for each paper.
 """
 
 import argparse
@@ -27,7 +27,7 @@ from claims.locatello import locatello
 from claims.montero import montero
 from claims.predictors import predictors
 from claims.slowvae import slowvae
-from claims.tables import MARGIN, RHO_MARGIN, Table, finished_table
+from claims.tables import Table, finished_table
 from dislab.runs import versions
 from dislab.storage import atomic
 from dislab.study import Study
@@ -57,11 +57,9 @@ def write_page(name: str, command: str, tables: Iterable[str]) -> None:
     )
     text = (
         f"# {name}\n\nWhen the study is finished:\n\n```bash\n{command}\n```\n\n"
-        "Verdicts follow from tests alone: *yes* if all tests of a claim are for it, *partly* if\n"
-        "some are, *no* if all are against it, else *undecided*. That something has no effect is\n"
-        f"*yes* only if every interval lies within a margin: ρ ±{RHO_MARGIN}, {MARGIN} of scores,\n"
-        "shares and ratios, a tenth of the error by chance; *up to* gives the end of the widest\n"
-        "interval.\n"
+        "Verdicts follow from tests alone ([the rule](what_comes_out.md#the-rule)): *yes* if all\n"
+        "tests of a claim are for it, *mostly* if more than half are, *partly* if fewer are, else\n"
+        "*no* or *undecided*.\n"
     )
     (ROOT / "docs" / "results" / f"{name}.md").write_text(text + places, encoding="utf-8")
 

@@ -11,7 +11,7 @@ A table stands between `<!-- table: what -->` and `<!-- end -->`, where `what` i
                         ` | first words of rows | headings`, separated by semicolons, a part
     summary STUDY NAME  a table of docs/results/STUDY/summary.md, which `dislab study summary` wrote
     verdicts            the numbers of verdicts in each part of docs/results/what_comes_out.md
-    tally               the sentence with those of all parts
+    tally               the sentences with those of all parts
 
 A line below the tables of studies says which intervals their brackets hold, as `intervals` beside
 the rows of a file in benchmarks/results records it, and what a star means.
@@ -39,7 +39,10 @@ ZOO = ROOT / "plugins" / "dislab-zoo" / "src" / "dislab_zoo" / "files"
 METRICS = ROOT / "docs" / "metrics.md"
 CLAIMS = ROOT / "docs" / "results" / "what_comes_out.md"
 BY_INTERVAL = "yes, by the interval"
-VERDICTS = ("yes", BY_INTERVAL, "partly", "undecided", "no", "example", "not tried")
+VERDICTS = (
+    *("yes", BY_INTERVAL, "mostly", "partly", "in part"),
+    *("undecided", "no", "example", "not tried"),
+)
 INTERVALS = {
     "runs": "by resampling runs (bootstrap)",
     "means": "of means, by Student's distribution",
@@ -247,15 +250,17 @@ def _two_decimals(cell: str) -> str:
 
 
 def _tally() -> str:
-    """The sentence with the numbers of verdicts of all claims."""
+    """The sentences with the numbers of verdicts of all claims."""
     count, cells = _counts()["all"], [cell for part in _cells().values() for cell in part]
-    against = sum(bool(re.match(r"partly:.* [1-9]\d* against", cell)) for cell in cells)
+    against = sum(bool(re.match(r"(?:mostly|partly):.* [1-9]\d* against", c)) for c in cells)
     return (
         f"**Of {count.total()} claims of papers, {count['yes'] + count[BY_INTERVAL]} come out in "
-        f"these small models ({count[BY_INTERVAL]} of them by an interval alone), "
-        f"{count['partly']} in part ({against} of them with a test against them) and {count['no']} "
-        f"not. {count['undecided']} are undecided, and {count['example']} rest on one run of a "
-        "kind.**"
+        f"these small models, {count['mostly']} mostly (in more than half of their tests), "
+        f"{count['partly']} partly (in up to half) and {count['no']} not. {count['in part']} come "
+        f"out in part without a count of tests, {count['undecided']} are undecided, and "
+        f"{count['example']} rest on one run of a kind.**\n\n{count[BY_INTERVAL]} of the first "
+        f"rest on an interval alone, and {against} of those that come out mostly or partly have a "
+        "test against them."
     )
 
 

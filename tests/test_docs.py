@@ -331,6 +331,11 @@ def test_the_tally_counts_every_claim_on_the_page_by_a_declared_verdict() -> Non
     assert counts == tried
     columns = [sum(int(row[k]) for row in rows[:-1]) for k in range(1, len(heads))]
     assert columns == list(map(int, rows[-1][1:]))
+    for cell in cells:  # also those that no command wrote
+        found = re.match(r"(?:mostly|partly)\b(?:: (?:at least )?(\d+) of (\d+) tests for,)?", cell)
+        if found:
+            good, tests = map(int, found.groups())
+            assert cell.startswith("mostly" if 2 * good > tests else "partly"), cell
 
 
 def test_every_question_has_its_page_and_an_answer_of_ten_words() -> None:

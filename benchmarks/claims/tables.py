@@ -83,8 +83,13 @@ class Claim(NamedTuple):
         elif self.otherwise or not supported.any():
             verdict = self.otherwise or unsupported
         else:
-            verdict = f"partly: {ways(supported, self.against or excluded)}"
+            verdict = f"{some(supported)}: {ways(supported, self.against or excluded)}"
         return [self.claim, verdict, self.there, self.here]
+
+
+def some(supported: npt.ArrayLike) -> str:
+    """The verdict where some tests support a claim: *mostly* if more than half of them do."""
+    return "mostly" if np.mean(np.asarray(supported, dtype=bool)) > 0.5 else "partly"
 
 
 def ways(supported: npt.ArrayLike, against: npt.ArrayLike, names: Sequence[str] = ()) -> str:
@@ -125,7 +130,7 @@ def claim_of_no_effect(
     up_to = f", up to {quantity.format(far.max())}" if quantity else ""
     otherwise = f"undecided: no effect seen{up_to}"
     if effect.any():
-        otherwise = f"{'partly' if within.any() else 'no'}: {ways(within, effect, names)}"
+        otherwise = f"{some(within) if within.any() else 'no'}: {ways(within, effect, names)}"
     return claim._replace(supported=list(within), otherwise=otherwise)
 
 

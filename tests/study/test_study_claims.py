@@ -46,6 +46,8 @@ def test_one_seed_has_no_interval(claims: ModuleType) -> None:
     [
         ([True, True], "yes"),
         ([True, False], "partly: 1 of 2 tests for, 1 against, 0 undecided"),
+        ([True, True, False], "mostly: 2 of 3 tests for, 1 against, 0 undecided"),
+        ([True, False, False], "partly: 1 of 3 tests for, 2 against, 0 undecided"),
         ([False], "no"),
         ([], "not tried"),
     ],
@@ -79,6 +81,7 @@ def test_only_intervals_that_leave_no_effect_refute_a_claim(
         ([0.1, 0.5], [False, False], "undecided: no effect seen, up to ρ ±0.50"),
         ([0.4, 0.5], [False, False], "undecided: no effect seen, up to ρ ±0.50"),
         ([0.8, 0.2], [True, False], "partly: 1 of 2 tests for, 1 against, 0 undecided"),
+        ([0.8, 0.2, 0], [True] + 2 * [False], "mostly: 2 of 3 tests for, 1 against, 0 undecided"),
         ([0.8, 0.4], [True, False], "no: 0 of 2 tests for, 1 against, 1 undecided"),
         ([0.8, 0.9], [True, True], "no: 0 of 2 tests for, 2 against, 0 undecided"),
     ],
@@ -299,7 +302,7 @@ def test_planted_effects_of_correlation_come_out(claims: ModuleType, effect: int
     verdicts = ["no", "yes, by the interval", "no"]
     if effect:
         verdicts = ["yes, by the interval"] * 2 + [
-            "partly: 2 of 3 tests for, 1 against, 0 undecided"
+            "mostly: 2 of 3 tests for, 1 against, 0 undecided"
         ]
     assert [row[1] for row in rows] == verdicts
 
@@ -436,7 +439,7 @@ def test_a_claim_on_a_selector_names_the_scores_and_why_a_rank_correlation_is_no
         choice("DCI D", "ELBO", 0.2, 0.29, 0.8, 0.0, 0.3),
     ]
     claim = claims.selection.claim_without_labels(choices, 0.16)
-    assert claim.cells()[1] == "partly: 2 of 3 tests for, 1 against (it does: MIG), 0 undecided"
+    assert claim.cells()[1] == "mostly: 2 of 3 tests for, 1 against (it does: MIG), 0 undecided"
     assert claims.selection.claim_without_labels(choices[1:], 0.16).cells()[1] == "yes"
     assert claim.here == (
         "ρ -0.50 (SAP) to 0.33 (MIG), by chance below 0.16; helps in 0 of 3 tests; MIG: ρ 0.33, "
@@ -588,7 +591,7 @@ COUNTED = [
         "locatello_rooms",
     )
     for row in stored(name)["claims"]
-    if re.match("partly|no:", row[1]) and not row[0].startswith(FROM_RUNS)
+    if re.match("mostly|partly|no:", row[1]) and not row[0].startswith(FROM_RUNS)
 ]
 
 
@@ -606,9 +609,10 @@ def test_a_stored_verdict_counts_the_tests_in_the_tables_beside_it(name: str, cl
             f"{rest} undecided (their intervals are not stored)"
         )
         return
-    found = re.fullmatch(f"(?:partly|no): {counts}", verdict)
+    found = re.fullmatch(f"(mostly|partly|no): {counts}", verdict)
     assert found, verdict
-    good, tests, bad, undecided = map(int, found.groups())
+    good, tests, bad, undecided = map(int, found.groups()[1:])
+    assert found[1] == ("no" if not good else "mostly" if 2 * good > tests else "partly")
     assert (good, bad, undecided) == stored_ways(name, claim)
     assert tests == good + bad + undecided
 
