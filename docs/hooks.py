@@ -36,8 +36,16 @@ def explorer() -> str:
         return page.read_text(encoding="utf-8")
 
 
+OUTSIDE = re.compile(r"\[(`[^`]+`)\]\((?:\.\./)+(?:configs|plugins)/[^)]*\)")
+"""Links to included files, for readers of the Markdown; the site has no such file."""
+
+
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    """The page with all changes, the next ones first, in the place of `<!-- changelog -->`."""
+    """The page with the names of included files instead of links to them, and with all changes.
+
+    Changes stand in the place of `<!-- changelog -->`, the next ones first.
+    """
+    markdown = OUTSIDE.sub(r"\1", markdown)
     return re.sub("<!-- changelog -->", lambda _: _changelog(), markdown)
 
 

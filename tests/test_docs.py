@@ -338,6 +338,24 @@ def test_the_tally_counts_every_claim_on_the_page_by_a_declared_verdict() -> Non
             assert cell.startswith("mostly" if 2 * good > tests else "partly"), cell
 
 
+def test_a_file_in_a_page_has_a_link_for_readers_of_the_markdown() -> None:
+    hook = runpy.run_path(str(ROOT / "docs/hooks.py"))["on_page_markdown"]
+    count = 0
+    for page in sorted((ROOT / "docs").rglob("*.md")):
+        text = page.read_text()
+        for above, file in re.findall(r'(.*)\n\n```.*\n--8<-- "([^"]+)"\n```', text):
+            links = re.findall(r"\]\(([^)]+)\)", above)
+            assert (ROOT / file).resolve() in [(page.parent / link).resolve() for link in links], (
+                f"{page}: no link to {file} in the line above it"
+            )
+            count += 1
+        # the site has the text of the file, and no link that leads out of it
+        for link in re.findall(r"\]\(([^)#:]+)\)", hook(text)):
+            assert (page.parent / link).resolve().is_relative_to(ROOT / "docs"), page
+    includes = [page.read_text().count('\n--8<-- "') for page in (ROOT / "docs").rglob("*.md")]
+    assert count == sum(includes) > 60
+
+
 def test_every_question_has_its_page_and_an_answer_of_ten_words() -> None:
     page = (ROOT / "docs/results/what_comes_out.md").read_text()
     rows = re.findall(r"^\| (.*\?) \| (.*) \| (.*) \|$", page.partition("\n## ")[0], re.MULTILINE)
