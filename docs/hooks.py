@@ -50,9 +50,10 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
 
 
 STACKED = re.compile(
-    r"<table>\n<thead>\n<tr>\n<th>(?:claim\b|question<|</th>\n<th>here<).*?</table>", re.DOTALL
+    r"<table>\n<thead>\n<tr>\n<th>(?:claim\b|question<|finding<|</th>\n<th>here<).*?</table>",
+    re.DOTALL,
 )
-"""Tables of sentences: claims, questions, and settings beside those of a paper."""
+"""Tables of sentences: claims, questions, findings, and settings beside those of a paper."""
 
 
 UNBROKEN = re.compile(r"(?<=±) (?=\d)|(?<=\d,) (?=[−+-]?[\d.]+\])|(?<=\d to) (?=[−\d.]+\))")
