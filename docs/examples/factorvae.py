@@ -14,7 +14,7 @@ from dislab.datasets import GaussianBlob
 from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
 from dislab.functional.streams import Stream
-from dislab.metrics import evaluate
+from dislab.metrics import evaluate_fully
 from dislab.objectives import VAE
 from dislab.regularizers import KL, TotalCorrelation
 
@@ -47,7 +47,8 @@ def main(steps: int = 1000) -> None:
         terms = model.losses(batch, model.draw(len(images), Stream(seed=0)), model.steps)
     # tc/discriminator_accuracy near one half: the codes look like codes with shuffled latents.
     print({name: round(term.item(), 2) for name, term in terms.log.items()})
-    print(evaluate(model.codes(images), factors, ["MIG"], names=data.factor_names))
+    scored = evaluate_fully(model.codes(images), factors, ["MIG"], names=data.factor_names)
+    print(f"MIG {scored.values['mig']:.2f}, by chance {scored.chance['mig']:.2f}")
 
 
 if __name__ == "__main__":

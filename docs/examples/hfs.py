@@ -12,7 +12,7 @@ from dislab.datamodules import SingleData
 from dislab.datasets import GaussianBlob
 from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
-from dislab.metrics import evaluate
+from dislab.metrics import evaluate_fully
 from dislab.objectives import VAE
 from dislab.regularizers import KL
 from dislab_hfs import HFS
@@ -46,7 +46,8 @@ def main(steps: int = 1000) -> None:
             optimizer=partial(torch.optim.Adam, lr=1e-3),
         )
         pl.Trainer(max_steps=steps, **quiet).fit(model, data)
-        print(f"{name}:", evaluate(model.codes(images), factors, ["MIG"], names=data.factor_names))
+        scored = evaluate_fully(model.codes(images), factors, ["MIG"], names=data.factor_names)
+        print(f"{name}: MIG {scored.values['mig']:.2f}, by chance {scored.chance['mig']:.2f}")
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from dislab.datasets import GaussianBlob
 from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
 from dislab.functional.streams import Stream
-from dislab.metrics import evaluate
+from dislab.metrics import evaluate_fully
 from dislab.objectives import VAE
 from dislab.regularizers import KL, TotalCorrelation
 
@@ -52,7 +52,8 @@ def main(steps: int = 1000) -> None:
             print(step, {name: round(term.item(), 2) for name, term in terms.log.items()})
     images, factors = next(iter(DataLoader(blobs, batch_size=len(blobs))))
     codes = model.eval().requires_grad_(False).codes(images.to(device))
-    print(evaluate(codes, factors, ["MIG"], names=blobs.factors.names))
+    scored = evaluate_fully(codes, factors, ["MIG"], names=blobs.factors.names)
+    print(f"MIG {scored.values['mig']:.2f}, by chance {scored.chance['mig']:.2f}")
 
 
 if __name__ == "__main__":

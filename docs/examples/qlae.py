@@ -12,7 +12,7 @@ from dislab.datamodules import SingleData
 from dislab.datasets import GaussianBlob
 from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
-from dislab.metrics import InfoMEC, evaluate
+from dislab.metrics import InfoMEC, evaluate_fully
 from dislab_qlae import QLAE
 
 
@@ -42,7 +42,8 @@ def main(steps: int = 1000) -> None:
     for latent, values in enumerate(codes.T):
         print(f"z{latent} takes", [round(value, 2) for value in values.unique().tolist()])
     scores = {"infomec": partial(InfoMEC, estimator="discrete")}
-    print(evaluate(codes, factors, scores, names=data.factor_names))
+    scored = evaluate_fully(codes, factors, scores, names=data.factor_names)
+    print(scored.values, "by chance", scored.chance)
 
 
 if __name__ == "__main__":

@@ -25,8 +25,8 @@ def main(steps: int = 1000) -> None:
         steps: Optimiser steps of each model.
     """
     pl.seed_everything(0, verbose=False)
-    blobs = GaussianBlob(places=16)
-    adam = partial(torch.optim.Adam, lr=1e-3)
+    blobs = GaussianBlob(places=16, sigma=6.0)
+    adam = partial(torch.optim.Adam, lr=3e-3)
     quiet = {"limit_val_batches": 0, "logger": False, "enable_checkpointing": False}
     quiet |= {"enable_model_summary": False, "enable_progress_bar": False}
     images = SingleData(blobs, batch_size=64)
@@ -49,8 +49,10 @@ def main(steps: int = 1000) -> None:
     concept = torch.zeros(64, len(data.symbol_names))
     concept[:, 0] = 1  # says nothing about the other factor
     drawn = model.sym2img(concept, model.draw(64, Stream(seed=0)))
-    print(drawn.shape, "images of", data.symbol_names[0])
-    print(dict(zip(data.symbol_names, model.img2sym(drawn).mean(0).tolist(), strict=True)))
+    states = torch.from_numpy(images.indices("all"))
+    shown = {f"drawn for {data.symbol_names[0]}": drawn, "all images": images.images(states)}
+    for name, part in shown.items():  # the words that SCAN gives to them
+        print(name, dict(zip(data.symbol_names, model.img2sym(part).mean(0).tolist(), strict=True)))
     Path("vision.ckpt").unlink()
 
 

@@ -13,7 +13,7 @@ from dislab.datasets import GaussianBlob
 from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
 from dislab.functional.losses import kl_per_latent
-from dislab.metrics import evaluate
+from dislab.metrics import evaluate_fully
 from dislab.objectives import VAE
 from dislab.regularizers import KL, CapacityKL
 
@@ -50,8 +50,9 @@ def main(steps: int = 1000) -> None:
             posterior = model.encode(data.images(indices))
         used = kl_per_latent(*posterior).mean(0) > 0.1  # nats
         factors = data.factors.positions(data.indices("all"))
-        scores = evaluate(posterior.mean, factors, ["MIG"], names=data.factor_names)
-        print(f"{method}: {int(used.sum())} latents in use, MIG {scores['mig']:.2f}")
+        scored = evaluate_fully(posterior.mean, factors, ["MIG"], names=data.factor_names)
+        mig, chance = scored.values["mig"], scored.chance["mig"]
+        print(f"{method}: {int(used.sum())} latents in use, MIG {mig:.2f}, by chance {chance:.2f}")
 
 
 if __name__ == "__main__":
