@@ -31,10 +31,10 @@ RESULTS = ROOT / "benchmarks" / "results" / "laws.json"
 PAGE = ROOT / "docs" / "laws.md"
 INTRODUCTION = """# Laws of the scores
 
-Which changes of the codes leave a score alone, which ends it reaches, and the smallest codes on
-which it does not. For example, `mig` knows no order, sign or unit of the latents, but a copy of a
-latent takes away all that its factor adds: the gap between the best and the second best latent is
-then 0.
+This page shows which changes of the codes leave a score as it is, whether each score reaches its
+best and worst value, and for each law that does not hold the smallest codes that show it. For
+example, `mig` knows no order, sign or unit of the latents, but a copy of a latent takes away all
+that its factor adds: the gap between the best and the second best latent is then 0.
 """
 
 READING = """A law *holds* where {draws} cases, drawn by
