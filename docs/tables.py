@@ -258,9 +258,9 @@ def _tally() -> str:
         f"these small models, {count['mostly']} mostly (in more than half of their tests), "
         f"{count['partly']} partly (in up to half) and {count['no']} not. {count['in part']} come "
         f"out in part without a count of tests, {count['undecided']} are undecided, and "
-        f"{count['example']} rest on one run of a kind.**\n\n{count[BY_INTERVAL]} of the first "
-        f"rest on an interval alone, and {against} of those that come out mostly or partly have a "
-        "test against them."
+        f"{count['example']} rest on one run of a kind.**\n\nOf those that come out, "
+        f"{count[BY_INTERVAL]} rest on an interval alone; {against} of those that come out mostly "
+        "or partly have a test against them."
     )
 
 
