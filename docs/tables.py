@@ -40,7 +40,7 @@ METRICS = ROOT / "docs" / "metrics.md"
 CLAIMS = ROOT / "docs" / "results" / "what_comes_out.md"
 BY_INTERVAL = "yes, by the interval"
 VERDICTS = (
-    *("yes", BY_INTERVAL, "mostly", "partly", "in part"),
+    *("yes", BY_INTERVAL, "mostly", "partly", "mixed"),
     *("undecided", "no", "example", "not tried"),
 )
 INTERVALS = {
@@ -256,9 +256,9 @@ def _tally() -> str:
     return (
         f"**Of {count.total()} claims of papers, {count['yes'] + count[BY_INTERVAL]} come out in "
         f"these small models, {count['mostly']} mostly (in more than half of their tests), "
-        f"{count['partly']} partly (in up to half) and {count['no']} not. {count['in part']} come "
-        f"out in part without a count of tests, {count['undecided']} are undecided, and "
-        f"{count['example']} rest on one run of a kind.**\n\nOf those that come out, "
+        f"{count['partly']} partly (in up to half) and {count['no']} not. Of {count['mixed']} a "
+        f"named part comes out, {count['undecided']} are undecided, and {count['example']} rest on "
+        "one run of a kind.**\n\nOf those that come out, "
         f"{count[BY_INTERVAL]} rest on an interval alone; {against} of those that come out mostly "
         "or partly have a test against them."
     )
