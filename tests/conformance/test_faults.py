@@ -495,6 +495,65 @@ def test_a_score_that_does_not_conform_is_told_why(returned: Any, message: str) 
         check_metric(partial(Odd, returned=returned), images=400)
 
 
+class Ordered(Metric):
+    """A function of codes and factors, by `value`."""
+
+    plot_lower_bound = 0.0
+    plot_upper_bound = 1.0
+
+    def __init__(self, space: FactorSpace, value: Any) -> None:
+        super().__init__(space)
+        self.value = value
+
+    def score(self, bank: CodeBank) -> dict[str, Tensor]:
+        return {"value": self.value(bank.codes, bank.factors.double()).clamp(0.0, 1.0)}
+
+
+class Split(Ordered):
+    """Says that it fits a model to a part of the images."""
+
+    bootstraps = False
+
+
+def latent_of_value(codes: Tensor, factors: Tensor) -> Tensor:
+    """Squared correlation of the first latent and the first factor."""
+    return torch.stack([codes[:, 0], factors[:, 0]]).corrcoef()[0, 1].nan_to_num().square()
+
+
+def first_half(codes: Tensor, factors: Tensor) -> Tensor:
+    half = len(codes) // 2
+    return latent_of_value(codes[:half] + factors[:half, 1:], factors[:half])
+
+
+def neighbours(codes: Tensor, factors: Tensor) -> Tensor:
+    return codes.diff(dim=0).abs().mean() / 10
+
+
+def first_image(codes: Tensor, factors: Tensor) -> Tensor:
+    return codes[0, 0] / 2
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (
+            partial(Ordered, value=first_half),
+            r"value is 0\.\d+, and 0\.\d+ with the same images in another order; .*bootstraps = ",
+        ),
+        (partial(Ordered, value=neighbours), "value is .* with the same images in another order"),
+        (partial(Split, value=first_image), "value is .* with the same images in another order"),
+    ],
+)
+def test_a_score_does_not_depend_on_the_order_of_the_images(build: Any, message: str) -> None:
+    with pytest.raises(AssertionError, match=message):
+        check_metric(build, images=400)
+
+
+def test_a_score_of_a_part_of_the_images_says_so() -> None:
+    check_metric(partial(Ordered, value=latent_of_value), images=400)
+    check_metric(partial(Split, value=first_half), images=400)
+
+
 @pytest.mark.parametrize(
     ("check", "base"),
     [

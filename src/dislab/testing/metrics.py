@@ -1,19 +1,26 @@
 """Check of scores."""
 
+import inspect
+import math
 import warnings
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 import torch
 from torch import Tensor
 
 from dislab.base import Metric, MetricBuilder
 from dislab.base.metric import primary
-from dislab.codes.bank import checked
+from dislab.codes.bank import CodeBank, checked
 from dislab.errors import InputError
 from dislab.factors import Factor, FactorSpace
 from dislab.functional.random import device_generator
 from dislab.testing._claims import CPU, mistakes, must, part_from, random_states, refuses
+
+_ROUNDING: Final = 1e-3
+"""Largest change of a score in another order of the images, as a share of its value."""
+_CHANCE: Final = 0.2
+"""Likewise of a score that draws images, or learns from the first ones; a share of its range."""
 
 
 def check_metric(build: MetricBuilder, images: int = 3000) -> None:
@@ -24,8 +31,10 @@ def check_metric(build: MetricBuilder, images: int = 3000) -> None:
     primary scalar lies within the bounds that the class declares, or the score raises an
     `InputError`, which is allowed for few images, for fewer latents than factors, for codes with
     only constant latents and for a continuous factor. The score leaves codes, factors and the
-    global random states unchanged, rejects a single image, and does not depend on factor values
-    that no image has.
+    global random states unchanged, rejects a single image, and depends neither on factor values
+    that no image has nor on the order of the images. With a setting `seed`, or with
+    `bootstraps = False`, it may draw images or learn from the first ones: their order then moves
+    the primary scalar by at most a fifth of its range.
 
     Args:
         build: The class, or a partial of it.
@@ -126,6 +135,27 @@ def _check_purity(metric: Metric, codes: Tensor, factors: Tensor) -> None:
         rows = torch.arange(len(codes)).remainder(len(codes) - 7)
         result = metric.score(bank.rows(rows))
         must(bool(result[primary(result)].isfinite()), "a resample of the images can be scored")
+    _check_order(metric, bank, first)
+
+
+def _check_order(metric: Metric, bank: CodeBank, first: Mapping[str, Tensor]) -> None:
+    """Refuses a score that the order of the images changes by more than rounding, or chance."""
+    order = torch.randperm(len(bank), generator=device_generator(CPU, 0))
+    other = metric.score(bank.in_order(order))
+    lower, upper = metric.plot_lower_bound, metric.plot_upper_bound
+    chance = math.inf if lower is None or upper is None else _CHANCE * (upper - lower)
+    exact = metric.bootstraps and "seed" not in inspect.signature(type(metric)).parameters
+    scalars = [name for name, value in first.items() if value.ndim == 0]
+    for name in scalars if exact else [primary(first)]:
+        before, after = first[name].item(), other[name].item()
+        room = _ROUNDING * abs(before) + 1e-6 if exact else chance
+        must(
+            abs(after - before) <= room,
+            "a score does not depend on the order of the images, but "
+            f"{name} is {before:.4g}, and {after:.4g} with the same images in another order; use "
+            "all of them alike, and let a score that learns from the first ones and tests on the "
+            "last say bootstraps = False",
+        )
 
 
 def _check_missing_value(
