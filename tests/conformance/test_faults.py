@@ -193,6 +193,10 @@ class Careless(Objective):
         if self.fault == "bare":
             bare: Any = codes.square().mean()
             return cast("Terms", bare)
+        if self.fault == "cut":
+            codes = codes.detach()
+        if self.fault == "item":
+            codes = codes * codes.std().item()
         if self.fault == "spread":
             return Terms(codes.std(0).sum(), {})
         return Terms(codes.square().mean(), {})
@@ -215,7 +219,12 @@ class Careless(Objective):
         ("draw", "draw is a function of its stream alone"),
         ("names", "draw takes noise and twin from the stream under different names"),
         ("noise", "code_noise names draws, but not noise"),
-        ("losses", "losses is deterministic"),
+        ("losses", r"losses is deterministic.*differ by up to \d"),
+        ("cut", r"the loss of Careless carries gradients .*has none.*\.detach"),
+        (
+            "item",
+            r"Careless .*failed in losses: RuntimeError: vmap: ",
+        ),
         ("reads", "draw and losses leave the global random state alone"),
         ("hidden", "a method whose codes refuses says has_codes = False"),
         ("double", r"codes are float32, not torch\.float64"),
@@ -313,7 +322,18 @@ class Without(Regularizer):
 @pytest.mark.parametrize(
     ("build", "message"),
     [
-        (partial(Plain, penalty=lambda z, _: z.abs().sum()), "is a mean over the batch"),
+        (
+            partial(Plain, penalty=lambda z, _: z.abs().sum()),
+            r"is a mean over the batch; it is [\d.]+, and [\d.]+ with each image twice",
+        ),
+        (
+            partial(Plain, penalty=lambda z, _: z.detach().abs().mean()),
+            r"of the penalty reach the codes.*none arrives.*\.detach",
+        ),
+        (
+            partial(Plain, penalty=lambda z, calls: z.abs().mean() + calls),
+            "keeps nothing from call.*differ by up to 1",
+        ),
         (
             partial(Plain, penalty=lambda z, calls: z.abs().mean() * calls),
             "keeps nothing from call",
@@ -355,7 +375,16 @@ class Tiny(Encoder):
 
     def forward(self, image: Tensor) -> Tensor:
         rows = image if self.fault in ("channels", "honest") else image.flatten(1)
+        if self.fault == "unseen":
+            with torch.no_grad():
+                return torch.as_tensor(self.linear(rows))
         vectors: Tensor = self.linear(rows)
+        if self.fault == "centred":
+            return vectors - vectors.mean(0)
+        if self.fault == "cut":
+            return vectors.detach()
+        if self.fault == "dropout":
+            return nn.functional.dropout(vectors)
         if self.fault == "tuple":
             return vectors, vectors  # type: ignore[return-value]
         return vectors[:, :-1] if self.fault == "shape" else vectors
@@ -371,6 +400,24 @@ class Grows(Decoder):
     def forward(self, z: Tensor) -> Tensor:
         picture: Tensor = self.linear(z).view(-1, 1, 8, 8)
         return picture
+
+
+class Drawn(Decoder):
+    """Breaks the rule that its setting names."""
+
+    def __init__(self, latent_dim: int, image_shape: ImageShape, fault: str = "none") -> None:
+        super().__init__()
+        self.fault = fault
+        self.image_shape = image_shape
+        self.linear = nn.Linear(latent_dim, math.prod(image_shape))
+
+    def forward(self, z: Tensor) -> Tensor:
+        picture: Tensor = self.linear(z.detach() if self.fault == "latents" else z)
+        if self.fault == "centred":
+            picture = picture - picture.mean(0)
+        if self.fault == "cut":
+            picture = picture.detach()
+        return picture.view(-1, *self.image_shape)
 
 
 class Foreign(nn.Module):
@@ -404,6 +451,13 @@ class Unfinished(Encoder):
             r"returns a tuple for \(3, 1, 8, 8\); it returns a float tensor of shape \(3, 6\)",
         ),
         (partial(Tiny, fault="shape"), r"returns torch.float32 of shape \(3, 5\) .*\(3, 6\)"),
+        (
+            partial(Tiny, fault="centred"),
+            r"the output of Tiny for one image depends on no other .*differ by up to \d",
+        ),
+        (partial(Tiny, fault="cut"), r"the output of Tiny carries gradients .*has none.*\.detach"),
+        (partial(Tiny, fault="unseen"), r"the output of Tiny carries gradients .*torch\.no_grad"),
+        (partial(Tiny, fault="dropout"), r"Tiny draws no random numbers, .*differ by up to \d"),
         (Foreign, r"Foreign derives from dislab\.base\.Encoder"),
         (Unfinished, "Unfinished implements forward"),
     ],
@@ -423,6 +477,20 @@ def test_an_encoder_may_refuse_other_shapes() -> None:
 def test_a_decoder_makes_every_shape_that_it_takes() -> None:
     with pytest.raises(AssertionError, match=r"Grows .*returns .*\(3, 1, 8, 8\).*\(3, 3, 8, 8\)"):
         check_decoder(Grows, image_shape=(1, 8, 8))
+
+
+@pytest.mark.parametrize(
+    ("fault", "message"),
+    [
+        ("latents", "gradients pass Drawn to its latents.*none arrives"),
+        ("centred", "output of Drawn for one latent vector depends on no other .*differ by up to"),
+        ("cut", r"the output of Drawn carries gradients .*has none.*\.detach"),
+    ],
+)
+def test_a_decoder_that_does_not_conform_is_told_why(fault: str, message: str) -> None:
+    check_decoder(Drawn, image_shape=(1, 8, 8))
+    with pytest.raises(AssertionError, match=message):
+        check_decoder(partial(Drawn, fault=fault), image_shape=(1, 8, 8))
 
 
 @pytest.mark.parametrize("term", ["std", "corrcoef"])

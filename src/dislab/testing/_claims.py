@@ -99,6 +99,40 @@ def must_have(value: Tensor, shape: tuple[int, ...], what: str) -> None:
     must(tuple(value.shape) == shape, f"{what} shape {shape}, not {tuple(value.shape)}")
 
 
+def must_equal(found: Tensor, expected: Tensor, claim: str, exact: bool = True) -> None:
+    """Raises an AssertionError unless tensors are equal; it says by how much they differ.
+
+    Args:
+        found: A tensor.
+        expected: The same, of another call or by another way.
+        claim: Why they are equal.
+        exact: Whether rounding counts as a difference.
+    """
+    must_have(found, tuple(expected.shape), f"{claim}, of")
+    equal = torch.equal if exact else partial(torch.allclose, rtol=1e-5, atol=1e-5)
+    if not equal(found, expected):
+        largest = (found.double() - expected.double()).abs().max().item()
+        must(False, f"{claim}; they differ by up to {largest:.3g}")
+
+
+def must_carry_gradients(value: Tensor, what: str) -> None:
+    """Raises an AssertionError if a result is cut off from all that it is computed from."""
+    must(
+        value.requires_grad,
+        f"{what} carries gradients to train by; it has none: leave out .detach(), .data and "
+        "torch.no_grad(), which cut it off from the parameters",
+    )
+
+
+def must_keep_states(before: tuple[bytes, bytes], what: str) -> None:
+    """Raises an AssertionError if the global random states have changed."""
+    must(
+        before == random_states(),
+        f"{what}; the global random state of torch or NumPy has changed: draw by a generator, such "
+        "as dislab.functional.random.host_generator(seed, purpose)",
+    )
+
+
 @contextmanager
 def mistakes(arguments: str = "") -> Iterator[None]:
     """Turns a message on a part, as in training, into an AssertionError.
@@ -142,4 +176,4 @@ def check_state_dict(module: nn.Module, copy: nn.Module) -> None:
     stored.seek(0)
     copy.load_state_dict(torch.load(stored, weights_only=True))
     for name, value in module.state_dict().items():
-        must(torch.equal(value, copy.state_dict()[name]), f"{name} survives a checkpoint")
+        must_equal(copy.state_dict()[name], value, f"{name} survives a checkpoint")

@@ -7,10 +7,10 @@ from typing import Any
 from unittest.mock import patch
 
 import torch
-from torch import distributed
+from torch import Tensor, distributed
 
 from dislab.base import DataModule, ImageBatch, fields_of, is_vector
-from dislab.testing._claims import must, must_derive, must_have
+from dislab.testing._claims import must, must_be, must_derive, must_have
 
 
 def check_datamodule(build: Callable[[], DataModule], steps: int = 4) -> None:
@@ -32,26 +32,29 @@ def check_datamodule(build: Callable[[], DataModule], steps: int = 4) -> None:
     batches = _delivered(data, steps, seed=1)
     for batch in batches:
         _check_batch(data, batch, data.indices("train"))
-    must(_same(batches, _delivered(build(), steps, seed=1)), "equal seeds draw equal batches")
+    _must_match(batches, _delivered(build(), steps, seed=1), "equal seeds draw equal batches")
     ranks = [_delivered(build(), steps, seed=1, rank=rank, world=2) for rank in range(2)]
     shared = [
         {name: torch.cat([fields_of(share)[name] for share in shares]) for name in fields_of(first)}
         for first, *shares in zip(batches, *ranks, strict=True)
     ]
-    must(_same(batches, shared), "two processes share the batch of one")
+    _must_match(batches, shared, "two processes share the batch of one")
     stopped = build()
     half = steps // 2
     _delivered(stopped, half, seed=1)
     resumed = _delivered(build(), steps - half, seed=2, state=stopped.state_dict())
-    must(_same(batches[half:], resumed), "a resumed run continues the draws")
+    _must_match(batches[half:], resumed, "a resumed run continues the draws")
     _check_evaluation(data)
 
 
 def _check_splits(data: DataModule) -> None:
     parts = [set(data.indices(split).tolist()) for split in ("train", "validation", "test")]
-    must(sum(map(len, parts)) == len(set.union(*parts)), "no state is in two splits")
-    must(set.union(*parts) == set(data.indices("all").tolist()), "the splits make up `all`")
-    must(data.train_size == len(parts[0]), "train_size counts the training states")
+    repeated = sum(map(len, parts)) - len(set.union(*parts))
+    must(not repeated, f"no state is in two splits, but {repeated} are")
+    unmatched = len(set.union(*parts) ^ set(data.indices("all").tolist()))
+    must(not unmatched, f"the splits make up `all`; {unmatched} states are in one of the two alone")
+    counted = f"train_size counts the training states, {len(parts[0])}, not {data.train_size}"
+    must(data.train_size == len(parts[0]), counted)
 
 
 def _names(data: DataModule, offer: str) -> tuple[str, ...]:
@@ -63,32 +66,33 @@ def _names(data: DataModule, offer: str) -> tuple[str, ...]:
 
 def _check_batch(data: DataModule, batch: Any, states: Any) -> None:
     kind = data.batch_type
-    must(isinstance(batch, kind), f"batches are {kind.__name__}, not {type(batch).__name__}")
+    must_be(batch, kind, "a batch is")
     count, factors = len(batch[0]), len(data.factors.names)
     numbered = {"action": _names(data, "action_names"), "active": _names(data, "group_names")}
     for name, part in fields_of(batch).items():
         if name in ("image", "second", "transform", "target", "labelled"):
             shape: tuple[int, ...] = (count, *data.image_shape)
             dtype = torch.float32
-            inside = is_vector(shape) or bool((part >= 0).all() and (part <= 1).all())
-            must(inside, f"{name} is in [0, 1]")
+            if not is_vector(shape):
+                _must_hold((part >= 0) & (part <= 1), part, f"{name} is in [0, 1]")
         elif name in ("factors", "second_factors"):
             shape, dtype = (count, factors), torch.int64
             batch_states = set(data.factors.index(part.numpy()).tolist())
-            must(batch_states <= set(states.tolist()), f"{name} are of the split")
+            foreign = len(batch_states - set(states.tolist()))
+            must(not foreign, f"{name} are of the training split, but {foreign} states are not")
         elif name in numbered:
             shape, dtype = (count,), torch.int64
             most = len(numbered[name])
-            must(bool((part >= 0).all() and (part < most).all()), f"{name} is below {most}")
+            _must_hold((part >= 0) & (part < most), part, f"{name} is from 0 to {most - 1}")
         elif name == "changed":
             shape, dtype = (count, factors), torch.bool
         elif name == "symbol":
             shape, dtype = (count, len(_names(data, "symbol_names"))), torch.float32
-            must(bool(((part == 0) | (part == 1)).all()), "symbol is 0 or 1")
+            _must_hold((part == 0) | (part == 1), part, "symbol is 0 or 1")
         elif name == "labels":
             shape, dtype = (count, part.shape[-1]), torch.float32
             present = part[~part.isnan()]
-            must(bool((present >= 0).all() and (present <= 1).all()), "labels are in [0, 1]")
+            _must_hold((present >= 0) & (present <= 1), present, "labels are in [0, 1]")
         else:
             continue
         must_have(part, shape, f"{name} has")
@@ -100,13 +104,19 @@ def _check_evaluation(data: DataModule) -> None:
         first, second = (
             [data.on_after_batch_transfer(batch, 0) for batch in loader()] for _ in range(2)
         )
-        must(bool(_same(first, second)), "evaluation repeats its batches")
-        must(all(isinstance(part, data.batch_type) for part in first), "of the same kind")
+        _must_match(first, second, "evaluation repeats its batches")
+        for part in first:
+            must_be(part, data.batch_type, "evaluation delivers")
     batches = [data.on_after_batch_transfer(part, 0) for part in data.predict_dataloader()]
-    must(all(isinstance(part, ImageBatch) for part in batches), "prediction delivers ImageBatch")
+    for part in batches:
+        must_be(part, ImageBatch, "prediction delivers")
     if batches:
         states = data.factors.index(torch.cat([part.factors for part in batches]).numpy())
-        must(states.tolist() == data.indices("test").tolist(), "prediction goes in order")
+        must(
+            states.tolist() == data.indices("test").tolist(),
+            "prediction yields every test image once, in the order of indices('test'); it yields "
+            f"{len(states)} images",
+        )
 
 
 def _delivered(
@@ -131,18 +141,22 @@ def _delivered(
         return [data.on_after_batch_transfer(batch, 0) for batch in batches]
 
 
-def _same(first: list[Any], second: list[Any]) -> bool:
-    """Whether two lists of batches, or of their fields by name, are equal."""
-    pairs = zip(map(_fields, first), map(_fields, second), strict=True)
-    return len(first) == len(second) and all(
-        batch.keys() == again.keys()
-        and all(
+def _must_match(first: list[Any], second: list[Any], claim: str) -> None:
+    """Refuses lists of batches that are not equal; it says where they differ."""
+    must(len(first) == len(second), f"{claim}; {len(first)} batches are not {len(second)}")
+    for number, pair in enumerate(zip(first, second, strict=True), 1):
+        batch, again = map(_fields, pair)
+        must(batch.keys() == again.keys(), f"{claim}; fields of batch {number} differ")
+        for name, part in batch.items():
             # a label may be missing
-            torch.equal(part.nan_to_num(-1.0), again[name].nan_to_num(-1.0))
-            for name, part in batch.items()
-        )
-        for batch, again in pairs
-    )
+            equal = torch.equal(part.nan_to_num(-1.0), again[name].nan_to_num(-1.0))
+            must(equal, f"{claim}; {name} of batch {number} differs")
+
+
+def _must_hold(holds: Tensor, part: Tensor, claim: str) -> None:
+    """Refuses a part of a batch with a number for which a claim does not hold; it shows one."""
+    for number in part[~holds][:1].tolist():
+        must(False, f"{claim}, not {number:.4g}")
 
 
 def _fields(batch: Any) -> dict[str, Any]:

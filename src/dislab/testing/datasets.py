@@ -9,7 +9,7 @@ from dislab.base import Dataset, is_vector
 from dislab.base.dataset import fractions
 from dislab.functional.random import device_generator
 from dislab.plugins import available
-from dislab.testing._claims import CPU, must, must_be, must_derive, must_have
+from dislab.testing._claims import CPU, must, must_be, must_derive, must_equal, must_have
 
 _LISTED: Final = {
     "contents": "1,024 images 64×64×1: posX 32, posY 32",
@@ -55,13 +55,14 @@ def check_dataset(dataset: Dataset, images: int = 5) -> None:
     vector = is_vector(shape) and gathered.is_floating_point()
     kind = torch.float32 if vector else torch.uint8
     must(gathered.dtype == kind, f"images are uint8, vectors float32, not {gathered.dtype}")
-    must(not vector or bool(gathered.isfinite().all()), "vectors are finite")
+    must(not vector or bool(gathered.isfinite().all()), "vectors are finite, without NaN")
     must_have(gathered, (images, *shape), "images have")
-    must(torch.equal(gathered[2:], dataset.images(index[2:])), "an image depends on its number")
-    must(torch.equal(gathered[:1], dataset.images(index[:1])), "a single image can be gathered")
+    for part, which in ((slice(2, None), "some images alone"), (slice(1), "the first image alone")):
+        claim = f"an image depends on its number only, and not on others of the call: {which}"
+        must_equal(dataset.images(index[part]), gathered[part], claim)
     scaled = dataset.scaled(dataset.tables(), index)
-    must(scaled.dtype == torch.float32, "scaled images are float32")
-    must(torch.equal(scaled, fractions(gathered)), "scaled images are the bytes over 255")
+    must(scaled.dtype == torch.float32, f"scaled images are float32, not {scaled.dtype}")
+    must_equal(scaled, fractions(gathered), "scaled images are the bytes over 255")
     same = torch.from_numpy(dataset.canonical(index.numpy()))
-    must(torch.equal(gathered, dataset.images(same)), "canonical states show the same image")
-    must(bool(dataset.provenance()), "provenance says where images come from")
+    must_equal(dataset.images(same), gathered, "canonical states show the same image")
+    must(bool(dataset.provenance()), "provenance says where images come from; it is empty")

@@ -15,7 +15,16 @@ from dislab.codes.bank import CodeBank, checked
 from dislab.errors import InputError
 from dislab.factors import Factor, FactorSpace
 from dislab.functional.random import device_generator
-from dislab.testing._claims import CPU, mistakes, must, part_from, random_states, refuses
+from dislab.testing._claims import (
+    CPU,
+    mistakes,
+    must,
+    must_equal,
+    must_keep_states,
+    part_from,
+    random_states,
+    refuses,
+)
 
 _ROUNDING: Final = 1e-3
 """Largest change of a score in another order of the images, as a share of its value."""
@@ -68,15 +77,22 @@ def _check_cuts(build: MetricBuilder, space: FactorSpace, codes: Tensor, factors
             results.append(metric.compute())
         _check_kind(type(metric).__name__, results[-1])
     single, again, several = results
-    must(single.keys() == several.keys(), "compute returns the same names every time")
+    must(
+        single.keys() == several.keys(),
+        f"compute returns the same names every time, not {', '.join(single)} and then "
+        f"{', '.join(several)}",
+    )
     for name in single:
-        must(bool(single[name].isfinite().all()), f"{name} is finite")
-        must(
-            torch.equal(single[name], again[name]),
-            f"two computations on the same codes give the same {name}; draw random numbers from "
-            "dislab.functional.random.host_generator(self.seed, purpose)",
+        must(bool(single[name].isfinite().all()), f"{name} is finite, not {single[name].tolist()}")
+        must_equal(
+            again[name],
+            single[name],
+            f"two computations on the same codes give the same {name} (draw random numbers from "
+            "dislab.functional.random.host_generator(self.seed, purpose))",
         )
-        must(torch.equal(single[name], several[name]), f"{name} ignores how updates are cut")
+        must_equal(
+            several[name], single[name], f"{name} of four updates is that of one with all images"
+        )
     _check_primary(build(space), single)
 
 
@@ -126,15 +142,20 @@ def _check_purity(metric: Metric, codes: Tensor, factors: Tensor) -> None:
     before = bank.codes.clone(), bank.factors.clone()
     states = random_states()
     first, again = metric.score(bank), metric.score(bank)
-    must(torch.equal(before[0], bank.codes), "score leaves the codes of the bank alone")
-    must(torch.equal(before[1], bank.factors), "score leaves the factors of the bank alone")
-    must(states == random_states(), "score draws from a generator of its own")
+    must_equal(bank.codes, before[0], "score leaves the codes of the bank alone")
+    must_equal(bank.factors, before[1], "score leaves the factors of the bank alone")
+    must_keep_states(states, "score draws from a generator of its own")
     for name, value in first.items():
-        must(torch.equal(value, again[name]), f"{name} is the same the second time")
+        must_equal(again[name], value, f"{name} is the same the second time")
     if metric.bootstraps:
         rows = torch.arange(len(codes)).remainder(len(codes) - 7)
         result = metric.score(bank.rows(rows))
-        must(bool(result[primary(result)].isfinite()), "a resample of the images can be scored")
+        resampled = result[primary(result)].item()
+        must(
+            math.isfinite(resampled),
+            f"a resample of the images can be scored, but gives {resampled}; a class for which it "
+            "makes no sense sets bootstraps = False",
+        )
     _check_order(metric, bank, first)
 
 
@@ -166,8 +187,12 @@ def _check_missing_value(
         _scored(build(factor_space), codes, factors) for factor_space in (space, larger)
     )
     name = primary(plain)
-    same = torch.isclose(plain[name].double(), wider[name].double(), rtol=0, atol=1e-9)
-    must(bool(same), f"{name} does not depend on values that no image has")
+    before, after = plain[name].item(), wider[name].item()
+    must(
+        abs(after - before) <= 1e-9,
+        f"{name} does not depend on values that no image has; it is {before:.4g}, and {after:.4g} "
+        "where factor b has one more value in the factor space: use those of bank.factors",
+    )
 
 
 def _check_continuous(build: MetricBuilder, noise: Tensor, factors: Tensor) -> None:

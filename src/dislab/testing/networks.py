@@ -24,6 +24,8 @@ from dislab.testing._claims import (
     check_state_dict,
     mistakes,
     must,
+    must_carry_gradients,
+    must_equal,
     part_from,
     smallest_batch,
 )
@@ -47,7 +49,7 @@ def check_encoder(
         return torch.rand(count, *shape, generator=device_generator(CPU, 0))
 
     part_from(Encoder, build, "image_shape and outputs", image_shape, outputs)
-    _check_network(lambda shape: make_encoder(build, shape, outputs), image_shape, images)
+    _check_network(lambda shape: make_encoder(build, shape, outputs), image_shape, images, "image")
 
 
 def check_decoder(
@@ -68,27 +70,53 @@ def check_decoder(
         return torch.randn(count, latent_dim, generator=device_generator(CPU, 0))
 
     part_from(Decoder, build, "latent_dim and image_shape", latent_dim, image_shape)
-    _check_network(lambda shape: make_decoder(build, latent_dim, shape), image_shape, latents)
+    _check_network(
+        lambda shape: make_decoder(build, latent_dim, shape), image_shape, latents, "latent vector"
+    )
 
 
 def _check_network(
     make: Callable[[ImageShape], Encoder | Decoder],
     shape: ImageShape,
     draw: Callable[[ImageShape, int], Tensor],
+    row: str,
 ) -> None:
+    """Checks an encoder or decoder; `row` is the noun of a row of its input."""
     with mistakes():
         network = make(shape)
     least = smallest_batch(network)
-    inputs = draw(shape, max(3, least))
+    inputs = draw(shape, max(3, least)).requires_grad_(isinstance(network, Decoder))
     outputs = _output(network, inputs)
+    name = type(network).__name__
+    must_carry_gradients(outputs, f"the output of {name}")
     must(outputs.dtype == torch.float32, f"outputs are float32, not {outputs.dtype}")
-    must(torch.equal(outputs, network(inputs)), "equal inputs give equal outputs")
+    must_equal(
+        network(inputs),
+        outputs,
+        f"equal inputs give equal outputs: {name} draws no random numbers, as dropout does, and "
+        "keeps nothing from call to call",
+    )
     few = _output(network, inputs[:least], TOO_FEW)
-    must(bool(few.isfinite().all()), f"outputs of {least} rows are finite; {TOO_FEW}")
+    must(
+        bool(few.isfinite().all()),
+        f"outputs of {least} {row}{'s' * (least > 1)} are finite, without NaN; {TOO_FEW}",
+    )
     network.eval()
-    torch.testing.assert_close(network(inputs[:1]), network(inputs)[:1], msg="one row is enough")
+    must_equal(
+        network(inputs[:1]),
+        network(inputs)[:1],
+        f"in evaluation mode, the output of {name} for one {row} depends on no other {row} of the "
+        "batch, so that one is enough (a statistic of the batch, such as its mean, is for training "
+        f"mode, as in BatchNorm); outputs of a {row} alone and in a batch are equal",
+        exact=False,
+    )
     network.train()
     outputs.square().sum().backward()  # type: ignore[no-untyped-call]
+    must(
+        not inputs.requires_grad or inputs.grad is not None,
+        f"gradients pass {name} to its latents, which an encoder learns from; none arrives: leave "
+        "out .detach() and .data",
+    )
     if idle := _idle(network):
         # a gate initialised to zero blocks gradients of the gated layers until it opens
         with torch.no_grad():

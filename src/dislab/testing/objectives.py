@@ -1,5 +1,6 @@
 """Checks of objectives."""
 
+import math
 from collections.abc import Callable
 from itertools import combinations
 from typing import Any
@@ -18,7 +19,10 @@ from dislab.testing._claims import (
     mistakes,
     must,
     must_be,
+    must_carry_gradients,
     must_derive,
+    must_equal,
+    must_keep_states,
     random_states,
     smallest_batch,
 )
@@ -42,11 +46,19 @@ def check_objective(build: Callable[[], Objective], batch: Any) -> None:
     states = random_states()
     draws = _random_draws(first, count)
     step = torch.tensor(3)
-    must_be(first.losses(batch, draws, step), Terms, "losses returns")
+    with mistakes():
+        must_be(first.losses(batch, draws, step), Terms, "losses returns")
     separate = [_Loss(model, batch, draws, step)() for model in (first, second)]
-    must(bool(torch.stack(separate).isfinite().all()), "the loss is finite")
-    must(torch.equal(separate[0], _Loss(first, batch, draws, step)()), "losses is deterministic")
-    must(states == random_states(), "draw and losses leave the global random state alone")
+    values = [loss.item() for loss in separate]
+    must(all(map(math.isfinite, values)), f"the loss is finite, not {values[0]} and {values[1]}")
+    must_carry_gradients(separate[0], f"the loss of {type(first).__name__}")
+    must_equal(
+        _Loss(first, batch, draws, step)(),
+        separate[0],
+        "losses is deterministic: equal batches and draws give equal losses, and all random "
+        "numbers come from draw",
+    )
+    must_keep_states(states, "draw and losses leave the global random state alone")
     parameters, buffers = stack_module_state([first, second])
     holder = _Loss(build(), batch, draws, step)
 
@@ -55,8 +67,10 @@ def check_objective(build: Callable[[], Objective], batch: Any) -> None:
         loss: Tensor = functional_call(holder, state, ())
         return loss
 
-    together = vmap(stacked)(parameters, buffers)
-    torch.testing.assert_close(together, torch.stack(separate), msg="losses stacks under vmap")
+    claim = "losses of two copies stacked by torch.func.vmap are those of each alone"
+    with mistakes():
+        together = vmap(stacked)(parameters, buffers)
+    must_equal(together, torch.stack(separate), claim, exact=False)
     _check_smallest(first, batch, step)
     separate[0].backward()
     idle = [name for name, p in first.named_parameters() if p.requires_grad and p.grad is None]
@@ -81,7 +95,8 @@ def check_compiles(build: Callable[[], Objective], batch: Any) -> None:
     draws = model.draw(len(batch[0]), Stream(0))
     holder = _Loss(model, batch, draws, torch.tensor(3))
     compiled = torch.compile(holder, backend="aot_eager", fullgraph=True)
-    torch.testing.assert_close(compiled(), holder(), msg="losses compiles to one graph")
+    claim = "the loss of a compiled graph is that of losses without compiling"
+    must_equal(compiled(), holder(), claim, exact=False)
 
 
 class _Loss(nn.Module):
@@ -97,7 +112,7 @@ class _Loss(nn.Module):
 def _random_draws(model: Objective, count: int) -> Draws:
     draws, again = (model.draw(count, Stream(0)) for _ in range(2))
     for name, rows in draws.items():
-        must(torch.equal(rows, again[name]), "draw is a function of its stream alone")
+        must_equal(again[name], rows, f"draw is a function of its stream alone, {name} too")
         must(
             len(rows) <= count,
             f"draw gives {name} at most one row an image, {count}, not {len(rows)}",
@@ -118,17 +133,21 @@ def _check_smallest(model: Objective, batch: Any, step: Tensor) -> None:
         loss = model.losses(few, model.draw(len(few[0]), Stream(0)), step).loss
     must(
         bool(loss.isfinite()),
-        f"the loss of {least} image{'s' * (least > 1)} is finite; {TOO_FEW}",
+        f"the loss of {least} image{'s' * (least > 1)} is finite, not {loss.item()}; {TOO_FEW}",
     )
 
 
 def _check_codes(model: Objective, image: Tensor) -> None:
     try:
         codes = model.codes(image)
-    except InputError:
-        must(not model.has_codes, "a method whose codes refuses says has_codes = False")
+    except InputError as error:
+        must(not model.has_codes, f"a method whose codes refuses says has_codes = False ({error})")
         return
-    must(model.has_codes, "a method that says has_codes = False refuses to make codes")
+    must(
+        model.has_codes,
+        "a method that says has_codes = False refuses to make codes by an InputError; codes "
+        "returns some",
+    )
     must_be(codes, Tensor, "codes returns")
     must(
         codes.ndim == 2 and len(codes) == len(image),

@@ -13,6 +13,7 @@ from dislab.testing._claims import (
     check_state_dict,
     mistakes,
     must,
+    must_equal,
     part_from,
     smallest_batch,
 )
@@ -44,10 +45,8 @@ def check_regularizer(
     step = torch.tensor(3)
     draws = regularizer.draw(batch, Stream(1))
     again = regularizer.draw(batch, Stream(1))
-    must(
-        all(torch.equal(draws[name], again[name]) for name in draws),
-        "draw is a function of its stream alone",
-    )
+    for name in draws:
+        must_equal(again[name], draws[name], f"draw is a function of its stream alone, {name} too")
     labels: Draws = {}
     if regularizer.needs_labels:
         labels["labels"] = torch.rand(batch, latent_dim - 1, generator=device_generator(CPU, 1))
@@ -62,8 +61,9 @@ def check_regularizer(
     )
     repeated = regularizer(posterior, z, draws, step)
     _check_values(out, f"{batch} images is finite")
-    must(
-        torch.equal(out.penalty, repeated.penalty),
+    must_equal(
+        repeated.penalty,
+        out.penalty,
         f"equal inputs and draws give an equal penalty: {name} keeps nothing from call to call, "
         "and takes its random numbers from draw",
     )
@@ -95,7 +95,8 @@ def _check_values(out: Penalty, claim: str) -> None:
     values = {"penalty": out.penalty, "auxiliary loss": out.auxiliary}
     values |= {f"term {name}": term for name, term in out.terms.items()}
     for name, value in values.items():
-        must(value is None or bool(value.isfinite()), f"the {name} of {claim}")
+        if value is not None:
+            must(bool(value.isfinite()), f"the {name} of {claim}; it is {value.item()}")
 
 
 def _check_mean(once: Penalty, twice: Penalty) -> None:
@@ -103,26 +104,51 @@ def _check_mean(once: Penalty, twice: Penalty) -> None:
     single, double = float(once.penalty.detach()), float(twice.penalty.detach())
     must(
         single == 0 or abs(double / single - 2) > 1e-3,
-        "the penalty is a mean over the batch; each image twice makes it twice as large",
+        f"the penalty is a mean over the batch; it is {single:.4g}, and {double:.4g} with each "
+        "image twice: divide the sum by the number of images",
     )
 
 
 def _check_gradients(regularizer: Regularizer, out: Penalty, inputs: list[Tensor]) -> None:
+    names = [name for name, _ in regularizer.named_parameters()]
     parameters = list(regularizer.parameters())
     reached = _gradients(out.penalty, [*inputs, *parameters])
-    must(any(gradient is not None for gradient in reached[:2]), "the penalty reaches the codes")
-    must(all(gradient is None for gradient in reached[2:]), "the penalty trains the model alone")
+    must(
+        any(gradient is not None for gradient in reached[:2]),
+        "gradients of the penalty reach the codes, z, or the posterior; none arrives: leave out "
+        ".detach(), .data and torch.no_grad(), which cut it off from them",
+    )
+    trained = [
+        name for name, gradient in zip(names, reached[2:], strict=True) if gradient is not None
+    ]
+    must(
+        not trained,
+        f"the penalty trains the model alone, but also {', '.join(trained)}; compute it with "
+        "detached parameters, which the auxiliary loss trains",
+    )
     _check_finite(reached, "the penalty")
     if not parameters:
         return
-    must(out.auxiliary is not None, "own parameters need an auxiliary loss")
+    must(
+        out.auxiliary is not None,
+        f"own parameters need an auxiliary loss; it is None, and {', '.join(names)} would never "
+        "be trained",
+    )
     assert out.auxiliary is not None
     reached = _gradients(out.auxiliary, [*inputs, *parameters])
-    must(reached[0] is None and reached[1] is None, "the auxiliary loss gives z no gradient")
-    must(all(gradient is not None for gradient in reached[2:]), "it trains every parameter")
+    must(
+        reached[0] is None and reached[1] is None,
+        "the auxiliary loss gives z no gradient, nor the posterior; it gives one: compute it from "
+        "z.detach()",
+    )
+    idle = [name for name, gradient in zip(names, reached[2:], strict=True) if gradient is None]
+    must(not idle, f"the auxiliary loss trains every parameter, but not {', '.join(idle)}")
     _check_finite(reached, "the auxiliary loss")
-    grouped = [p for group in regularizer.parameter_groups() for p in group["params"]]
-    must({id(p) for p in grouped} == {id(p) for p in parameters}, "parameter_groups holds them all")
+    grouped = {id(p) for group in regularizer.parameter_groups() for p in group["params"]}
+    left_out = [name for name, p in zip(names, parameters, strict=True) if id(p) not in grouped]
+    must(not left_out, f"parameter_groups holds every parameter, but not {', '.join(left_out)}")
+    foreign = len(grouped - {id(p) for p in parameters})
+    must(not foreign, f"parameter_groups holds own parameters alone, but {foreign} others too")
 
 
 def _check_finite(gradients: tuple[Tensor | None, ...], loss: str) -> None:
