@@ -9,11 +9,11 @@ from PIL import Image
 
 from dislab import plugins
 from dislab.cli.report import is_study
-from dislab.cli.score import score_choices
 from dislab.cli.transfer import _choices
 from dislab.cli.yaml_input import check_configurations
 from dislab.datasets import FolderDataset, NumpyDataset
 from dislab.errors import InputError
+from dislab.naming.words import builders_of
 from dislab.study.tables import format_of
 from dislab.transfer import load_scenario
 
@@ -52,7 +52,7 @@ def test_yaml(name: str, tmp_path: Path) -> None:
     assert load_scenario(str(path)).train == {"color": 0}
     assert is_study(path)
     path.write_text("coarse: {class_path: MIG, init_args: {bins: 5}}\n")
-    assert list(score_choices([str(path)])) == ["coarse"]
+    assert list(builders_of("metrics", [str(path)], "score", "MIG.bins=30")) == ["coarse"]
     path.write_text("trees: {class_path: MLP}\n")
     choices = _choices([str(path)])
     assert isinstance(choices, dict)

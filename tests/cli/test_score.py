@@ -200,8 +200,8 @@ NAN[[4, 9], 0] = np.nan
         ),
         (with_arrays(), ["--metrics", "MIG.bins=x"], "MIG.bins is 'x'; it must be a whole number"),
         (with_arrays(), ["--metrics", "MIG.bins=1"], "bins is 1; it must be a whole number of at"),
-        (with_arrays(), ["--metrics", "MIG.bins"], "--metrics has 'MIG.bins'; give class names"),
-        (with_arrays(), ["--metrics", "MIG=3"], "--metrics has 'MIG=3'; give class names such as"),
+        (with_arrays(), ["--metrics", "MIG.bins"], "'MIG.bins' is no score; give class names"),
+        (with_arrays(), ["--metrics", "MIG=3"], "'MIG=3' is no score; give class names such as"),
         (with_arrays(), ["--metrics", "none.yaml"], "none.yaml"),
         (with_arrays(), ["--kinds", "x"], "--kinds has 'x'; write NAME=KIND, such as x=continuous"),
         (with_arrays(), ["--kinds", "a=odrinal"], "the kind of a is 'odrinal' (did you mean ordi"),
@@ -310,6 +310,16 @@ def test_scores_take_settings(
     assert not {label("sap_r2"), label("dci_hgbt_disentanglement")} & set(printed)
     metrics = json.loads((tmp_path / "s.json").read_text())["metrics"]
     assert metrics["MIG"]["init_args"]["bins"] == 7
+
+
+def test_texts_in_a_file_name_classes(
+    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arrays = draw()
+    words = np.array(["ball", "can", "cup", "egg"])[arrays["factors"]]
+    np.savez(tmp_path / "words.npz", codes=arrays["codes"], factors=words)
+    assert main(["score", str(tmp_path / "words.npz"), "--metrics", "MIG"]) == 0
+    assert f"{evaluate(**arrays, metrics='MIG')['mig']:.4f}" in capsys.readouterr().out
 
 
 def test_scores_come_from_a_file(

@@ -88,6 +88,46 @@ def test_names_that_clash_are_told_apart() -> None:
     assert full.metrics["MIG_2"]["init_args"] == {"bins": 40, "factor_bins": 20}
 
 
+@pytest.mark.parametrize("form", ["array", "objects", "lists", "pandas", "category", "arrow"])
+def test_texts_name_the_classes_of_a_factor(form: str) -> None:
+    codes, factors = draw()
+    words = np.array(["cup", "ball", "can", "dish", "egg"])[factors[:, 0]]
+    mixed = pd.DataFrame({"what": words, "size": factors[:, 1], "hue": factors[:, 2] / 4})
+    table: Any = {
+        "array": lambda: mixed.to_numpy().astype(str),
+        "objects": mixed.to_numpy,
+        "lists": mixed.to_numpy().tolist,
+        "pandas": lambda: mixed,
+        "category": lambda: mixed.astype({"what": "category"}),
+        "arrow": lambda: mixed.astype({"what": "string"}),
+    }[form]()
+    full = evaluate_fully(codes, table, ["MIG", "DCI.learner=lasso"], names=["what", "size", "hue"])
+    values, numbers = np.unique(words, return_inverse=True)
+    plain = np.column_stack([numbers, factors[:, 1], factors[:, 2] / 4])
+    kinds: Any = {"what": "categorical"}
+    names = ["what", "size", "hue"]
+    expected = evaluate_fully(codes, plain, ["MIG", "DCI.learner=lasso"], names=names, kinds=kinds)
+    assert full.values == expected.values
+    assert full.provenance["factors"]["what"] == len(values)
+
+
+@pytest.mark.parametrize(
+    ("words", "bins"),
+    [
+        ("MIG.bins=30", [30]),
+        (["MIG.bins=30", "MIG.factor_bins=5", "SAP"], [30]),
+        ({"coarse": "MIG.bins=5", "fine": "MIG.bins=40"}, [5, 40]),
+    ],
+)
+def test_scores_take_the_words_of_the_command(words: Any, bins: list[int]) -> None:
+    codes, factors = draw()
+    full = evaluate_fully(codes, factors, words)
+    settings = [score["init_args"] for score in full.metrics.values()]
+    assert [setting["bins"] for setting in settings if "bins" in setting] == bins
+    with pytest.raises(InputError, match=r"MIG has no setting 'bims' \(did you mean bins"):
+        evaluate(codes, factors, "MIG.bims=3")
+
+
 @pytest.mark.slow
 def test_the_default_set_is_what_is_installed_of_the_list() -> None:
     codes, factors = draw(200)
@@ -268,8 +308,26 @@ def test_what_is_no_table_is_named(array: object, message: str) -> None:
         ({"codes": [[1.0, 2.0], [3.0]]}, "codes are no table: .*rows of equal length"),
         ({"codes": np.array([["a"]])}, "codes must be numbers, not of type <U1"),
         (
-            {"factors": pd.DataFrame({"x": [0, 1], "kind": ["cup", "plate"]})},
-            "factors must be numbers, not of type object, as in column 'kind'; numpy.unique",
+            {"factors": pd.DataFrame({"x": [0, 1], "kind": ["cup", None]})},
+            "factor kind holds texts, and (nan|None), which is no text; give the text",
+        ),
+        (
+            {"factors": [["cup", 0], [1.0, 1]]},
+            "factor factor_0 holds texts, and 1.0, which is no text",
+        ),
+        ({"factors": ["cup", "plate"]}, r"factors have shape \(images, factors\).*got \(2,\)"),
+        (
+            {"factors": pd.DataFrame({"t": pd.to_datetime(["2020-01-01", "2021-01-01"])})},
+            "factors must be numbers, not of type datetime64",
+        ),
+        (
+            {"factors": [[f"{row}.png"] for row in range(400)]},
+            r"factor factor_0 has 400 different texts in 400 images, such as '99.png'; leave it out"
+            r", or, if each is a class, say kinds=\{'factor_0': 'categorical'\}",
+        ),
+        (
+            {"factors": [["cup"], ["can"]] * 200, "kinds": {"factor_0": "ordinal"}},
+            "factor factor_0 has names for values, but is ordinal",
         ),
         ({"codes": "codes.npz"}, "codes are 'codes.npz'; numpy.load reads a file"),
         (

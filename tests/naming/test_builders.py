@@ -1,6 +1,7 @@
 """Builders by name, class or partial, their seeds, and the record of their settings."""
 
 import functools
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,19 +17,19 @@ Builder: Any = Ridge
 
 def test_names_classes_and_partials_are_builders() -> None:
     wide = functools.partial(MLP, width=3)
-    assert builder("predictors", "MLP", "predictor", "Ridge") is MLP
-    assert builder("predictors", wide, "predictor", "Ridge") is wide
+    assert builder("predictors", "MLP", "predictor", "Ridge.penalty=0.1") is MLP
+    assert builder("predictors", wide, "predictor", "Ridge.penalty=0.1") is wide
     names = [name_of(one, "part") for one in ("MLP", MLP, wide, functools.partial(wide))]
     assert names == ["MLP"] * 4
     assert name_of(object(), "part") == "part"
     with pytest.raises(InputError, match="3 is no part; give a class name such as 'Ridge', a cl"):
-        builder("predictors", 3, "part", "Ridge")
+        builder("predictors", 3, "part", "Ridge.penalty=0.1")
     with pytest.raises(InputError, match="an object of Linear is no part; give a class name"):
-        builder("predictors", nn.Linear(1, 1), "part", "Ridge")
+        builder("predictors", nn.Linear(1, 1), "part", "Ridge.penalty=0.1")
     with pytest.raises(
         InputError, match=r"of the predictors is named 'Rigde' \(did you mean Ridge"
     ):
-        builder("predictors", "Rigde", "predictor", "Ridge")
+        builder("predictors", "Rigde", "predictor", "Ridge.penalty=0.1")
 
 
 @pytest.mark.parametrize(
@@ -44,17 +45,59 @@ def test_names_classes_and_partials_are_builders() -> None:
 def test_chosen_parts_have_the_names_of_their_classes_or_the_users(
     choices: Any, names: list[str]
 ) -> None:
-    made = chosen("predictors", choices, 7, "predictor", "Ridge")
+    made = chosen("predictors", choices, 7, "predictor", "Ridge.penalty=0.1")
     assert list(made) == names
     for build in made.values():
         part = build(2, (0,))
         assert isinstance(part, Ridge) or part.seed == 7
 
 
+@pytest.mark.parametrize(
+    ("choices", "penalties"),
+    [
+        ("Ridge.penalty=0.5", {"Ridge": 0.5}),
+        (["Ridge", "Ridge.penalty=0.5"], {"Ridge": 0.5}),
+        (
+            ["Ridge.penalty=0.5", Ridge, "Ridge.penalty=2.0"],
+            {"Ridge": 0.5, "Ridge_2": 1.0, "Ridge_3": 2.0},
+        ),
+        ({"weak": "Ridge.penalty=0.5", "usual": "Ridge"}, {"weak": 0.5, "usual": 1}),
+        (["FILE", "Ridge.penalty=2.0"], {"weak": 0.5, "usual": 1, "Ridge": 2}),
+        ("FILE", {"weak": 0.5, "usual": 1}),
+    ],
+)
+def test_words_give_settings_too(choices: Any, penalties: Any, tmp_path: Path) -> None:
+    path = tmp_path / "parts.yaml"
+    path.write_text("weak: {class_path: Ridge, init_args: {penalty: 0.5}}\nusual: Ridge\n")
+    if choices == "FILE":
+        choices = str(path)
+    elif "FILE" in choices:
+        choices = [str(path), *choices[1:]]
+    made = chosen("predictors", choices, 7, "predictor", "Ridge.penalty=0.1")
+    assert {name: build(2, (0,)).penalty for name, build in made.items()} == penalties
+
+
+@pytest.mark.parametrize(
+    ("choices", "message"),
+    [
+        (["Ridge.penalty"], r"'Ridge.penalty' is no predictor; .* such as Ridge.penalty=0.1, or a"),
+        (["Ridge=3"], "'Ridge=3' is no predictor; give class names such as Ridge, settings"),
+        (["Ridge.penalti=3"], r"Ridge has no setting 'penalti' \(did you mean penalty"),
+        (["Ridge.latents=3"], "Ridge has no setting 'latents'"),
+        ({"weak": "Ridge.penalti=3"}, "Ridge has no setting 'penalti'"),
+        ({"weak": "parts.yaml"}, "'parts.yaml' is a file, which names each predictor in it"),
+        (["nothing.yaml"], r"nothing\.yaml"),
+    ],
+)
+def test_words_that_make_no_sense(choices: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        chosen("predictors", choices, 7, "predictor", "Ridge.penalty=0.1")
+
+
 @pytest.mark.parametrize("nothing", [[], {}])
 def test_no_choice_at_all_is_refused(nothing: Any) -> None:
     with pytest.raises(InputError, match=r"no predictor was chosen; .*`dislab plugins predictors`"):
-        chosen("predictors", nothing, 7, "predictor", "Ridge")
+        chosen("predictors", nothing, 7, "predictor", "Ridge.penalty=0.1")
 
 
 def test_seeds_go_where_one_is_taken_and_none_was_given() -> None:

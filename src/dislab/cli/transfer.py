@@ -105,7 +105,8 @@ def _parser() -> Parser:
         "--predictors",
         nargs="+",
         metavar="NAME",
-        help="class names, as `dislab plugins predictors` lists them; of runs also a YAML file, or "
+        help="class names, as `dislab plugins predictors` lists them, or settings such as "
+        "Ridge.penalty=0.1; of runs also a YAML file, or "
         "a text such as '{ridge: {class_path: Ridge, init_args: {penalty: 0.1}}}', with their "
         "settings; boosted trees and an MLP unless given",
     )

@@ -50,6 +50,10 @@ def bank_of(
     The arguments are those of `evaluate`; `order` is the seed of a random order of the images, None
     keeps their order.
     """
+    names = column_names(factors) if names is None and space is None else names
+    classes: dict[int, tuple[str, ...]] = {}
+    if space is None:
+        factors, classes = _without_texts(factors, names)
     latent_codes, positions = _latents(tensor("codes", codes), groups), tensor("factors", factors)
     if positions.dtype == torch.bool:
         positions = positions.to(torch.int64)
@@ -58,8 +62,7 @@ def bank_of(
             "give names and kinds, or a space, not both: a space has names and kinds of its own"
         )
     if space is None:
-        names = column_names(factors) if names is None else names
-        space, positions = _numbered(positions, names, kinds or {})
+        space, positions = _numbered(positions, names, kinds or {}, classes)
     bank = checked([latent_codes], [positions], space, least=1)
     if order is None:
         return bank, space
@@ -118,6 +121,45 @@ def _no_table(array: object) -> str:
     return ""
 
 
+def _without_texts(
+    factors: Array, names: Sequence[str] | None
+) -> tuple[Array, dict[int, tuple[str, ...]]]:
+    """Factors with the texts of a column as numbers, and the sorted texts by column number.
+
+    Texts that are all numbers, such as those of an array of mixed columns, become these numbers.
+    """
+    if isinstance(factors, Tensor) or _no_table(factors):
+        return factors, {}
+    try:
+        kind = np.asarray(factors).dtype.kind
+        table = np.asarray(factors, dtype=object)
+    except ValueError:  # rows of different lengths
+        return factors, {}
+    if kind not in "OUT" or table.ndim not in (1, 2):
+        return factors, {}
+    columns, classes = [], {}
+    for index, column in enumerate(table.reshape(len(table), -1).T):
+        are_texts = [isinstance(value, str) for value in column]
+        if any(are_texts) and not all(are_texts):
+            name = names[index] if names and index < len(names) else f"factor_{index}"
+            other = column[are_texts.index(False)]
+            raise InputError(
+                f"factor {name} holds texts, and {other!r}, which is no text; give the text of "
+                "each image, and leave out images whose factors are unknown"
+            )
+        numbers: Any = np.array(column.tolist())
+        if all(are_texts):
+            try:
+                numbers = numbers.astype(np.float64)
+            except ValueError:
+                texts, numbers = np.unique(numbers, return_inverse=True)
+                classes[index] = tuple(map(str, texts))
+        columns.append(numbers)
+    if not columns or any(column.dtype.kind not in "biuf" for column in columns):
+        return factors, {}
+    return np.stack(columns, axis=1).reshape(table.shape), classes
+
+
 def _texts(array: object) -> list[object]:
     """Names of the columns of a table of pandas that hold no numbers."""
     kinds = getattr(array, "dtypes", {})
@@ -126,9 +168,15 @@ def _texts(array: object) -> list[object]:
 
 
 def _numbered(
-    table: Tensor, names: Sequence[str] | None, kinds: Mapping[str, str]
+    table: Tensor,
+    names: Sequence[str] | None,
+    kinds: Mapping[str, str],
+    classes: Mapping[int, tuple[str, ...]],
 ) -> tuple[FactorSpace, Tensor]:
-    """The factor space of a table of numbers, and the positions of its rows."""
+    """The factor space of a table of numbers, and the positions of its rows.
+
+    `classes` has the names of values, by column number.
+    """
     if table.ndim != 2 or not table.shape[1]:
         remedy = "; factors[:, None] makes them one factor" if table.ndim == 1 else ""
         raise InputError(
@@ -140,8 +188,12 @@ def _numbered(
     names = [str(name) for name in names]
     _check_table(table, names, kinds)
     pairs, measured = [], {}
-    for name, column in zip(names, table.T, strict=True):
+    for index, (name, column) in enumerate(zip(names, table.T, strict=True)):
         kind = cast("PlainKind | None", kinds.get(name))
+        if index in classes:
+            factor = _named_factor(name, classes[index], kind, len(column))
+            pairs.append((factor, column.to(torch.int64)))
+            continue
         if kind is None and are_measured(different := len(column.unique()), len(column)):
             measured[name], kind = different, "continuous"
         pairs.append(_factor(name, column, kind))
@@ -184,6 +236,17 @@ def _check_table(table: Tensor, names: Sequence[str], kinds: Mapping[str, str]) 
                 f"factor {name} holds NaN or infinity in {broken} of {len(table)} images; leave "
                 "out images whose factors are unknown"
             )
+
+
+def _named_factor(name: str, texts: tuple[str, ...], kind: PlainKind | None, images: int) -> Factor:
+    """A factor whose values are names; refuses names that only tell images apart."""
+    if kind is None and are_measured(len(texts), images):
+        raise InputError(
+            f"factor {name} has {len(texts):,} different texts in {images:,} images, such as "
+            f"{texts[-1]!r}; leave it out, or, if each is a class, say kinds={{{name!r}: "
+            "'categorical'}"
+        )
+    return Factor(name, texts, kind or "categorical")
 
 
 def _factor(

@@ -69,10 +69,11 @@ def evaluate(
     Args:
         codes: One row per image, one column per latent; an array, a tensor or nested lists. Of a
             run, `encoded = run.encode()` has `encoded.codes` and `encoded.factors`.
-        factors: Value numbers 0, 1, 2, …, or measured numbers; one row per image, one column per
-            factor.
-        metrics: Class names of plugins, classes, partials of classes, or a dictionary of any of
-            these by names of your own; the default set unless given.
+        factors: Value numbers 0, 1, 2, …, measured numbers, or texts, which are the names of
+            classes; one row per image, one column per factor.
+        metrics: Class names of plugins, settings such as `MIG.bins=30`, names of YAML files as of
+            `dislab score --metrics`, classes, partials of classes, or a dictionary of any of these
+            but files by names of your own; the default set unless given.
         names: Names of the factors, for parts and messages; unless given, those of the columns of
             a table of pandas, polars or Arrow, and `factor_0`, `factor_1`, … for an array.
         space: The factors with all their values; unless given, a factor's values are the numbers
@@ -84,8 +85,9 @@ def evaluate(
         shuffle: Whether to put the images in random order first, which scores need that learn from
             the first images and test on the last ones.
         kinds: Kind of each factor, by its name: ordinal, categorical or continuous. Unless given, a
-            factor is ordinal, or continuous if it has nearly as many distinct values as there are
-            images. Circular factors, which have a period, are given by `space`.
+            factor is ordinal, continuous if it has nearly as many distinct values as there are
+            images, or categorical if its values are texts. Circular factors, which have a period,
+            are given by `space`.
         groups: Columns of each vector-valued latent, such as `[[0, 1], [2, 3]]`, which is reduced
             to its first principal component. Unless given, each column is a latent, or each vector
             if codes have shape (images, latents, columns).
@@ -216,7 +218,7 @@ def _warn_if_doubtful(bank: CodeBank) -> None:
 def builders(choices: Choices, seed: int) -> dict[str, MetricBuilder]:
     """Builders of the chosen scores by name; scores without a seed of their own get `seed`."""
     metrics = _default() if choices is None else choices
-    return chosen("metrics", metrics, seed, "score", "MIG")
+    return chosen("metrics", metrics, seed, "score", "MIG.bins=30")
 
 
 def _default() -> dict[str, MetricBuilder]:

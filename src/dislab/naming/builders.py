@@ -5,11 +5,14 @@ import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
+from itertools import groupby
 from platform import python_version
 from typing import Any, Final, TypeAlias
 
 from dislab import plugins
 from dislab.errors import InputError
+from dislab.naming.words import builders_of
+from dislab.yaml_files import is_yaml
 
 _DISTRIBUTIONS: Final = (
     "dislab",
@@ -26,7 +29,7 @@ Builder: TypeAlias = Callable[..., Any]
 """Makes a part: a class, a `functools.partial` of one, or a function."""
 
 Choice: TypeAlias = str | Builder
-"""A plugin's class name, or a builder."""
+"""A word, such as a plugin's class name or `MIG.bins=30`, or a builder."""
 
 Choices: TypeAlias = Choice | Sequence[Choice] | Mapping[str, Choice]
 """One part, several, or several with names chosen by the user."""
@@ -36,8 +39,9 @@ def chosen(group: str, choices: Choices, seed: int, noun: str, example: str) -> 
     """Builders of the chosen parts, by name.
 
     A part that the user did not name is named after its class; a second part of the class gets a
-    number, as in `MIG_2`. Classes that take a seed get `seed` unless the user sets another. `noun`
-    and `example` (a class name) are for messages, here and in `builder`.
+    number, as in `MIG_2`. Words in a row, as a command takes them, are one choice: settings of a
+    class are of one part. Classes that take a seed get `seed` unless the user sets another. `noun`
+    and `example` (a class with a setting) are for messages, here and in `builder`.
 
     Raises:
         InputError: A name is not a plugin, a choice is not a builder, or nothing is chosen.
@@ -50,9 +54,13 @@ def chosen(group: str, choices: Choices, seed: int, noun: str, example: str) -> 
             "give None for the default ones"
         )
     if not isinstance(choices, Mapping):
-        choices = dict(
-            zip(_numbered([name_of(metric, noun) for metric in choices]), choices, strict=True)
-        )
+        named: list[tuple[str, Builder]] = []
+        for are_words, run in groupby(choices, lambda choice: isinstance(choice, str)):
+            row: list[Any] = list(run)
+            pairs = builders_of(group, row, noun, example).items() if are_words else None
+            named += pairs or [(name_of(choice, noun), choice) for choice in row]
+        names = _numbered([name for name, _ in named])
+        choices = dict(zip(names, (choice for _, choice in named), strict=True))
     return {
         name: seeded(builder(group, choice, noun, example), seed)
         for name, choice in choices.items()
@@ -66,14 +74,19 @@ def builder(group: str, choice: object, noun: str, example: str) -> Builder:
         InputError: The name is not a plugin, or the choice is not a builder.
     """
     if isinstance(choice, str):
-        return plugins.load(group, choice)
+        if is_yaml(choice):
+            raise InputError(
+                f"{choice!r} is a file, which names each {noun} in it; give it in a list of {noun}s"
+            )
+        (build,) = builders_of(group, [choice], noun, example).values()
+        return build
     from torch.nn import Module  # which takes a second to import
 
     if not callable(choice) or isinstance(choice, Module):
         shown = f"an object of {type(choice).__name__}" if callable(choice) else repr(choice)
         raise InputError(
-            f"{shown} is no {noun}; give a class name such as {example!r}, a class, or a "
-            "functools.partial of a class"
+            f"{shown} is no {noun}; give a class name such as {example.partition('.')[0]!r}, a "
+            "class, or a functools.partial of a class"
         )
     return choice
 

@@ -41,8 +41,9 @@ def transfer_scores(
         factors: Value numbers 0, 1, 2, … with one row per image and one column per factor.
         space: The factors and their values, to which the conditions of scenarios refer.
         scenarios: Names of shipped scenarios, paths of YAML files, or scenarios.
-        predictors: Class names of plugins, classes, partials of classes, or a dictionary of any
-            of these by names of your own; boosted trees and an MLP unless given.
+        predictors: Class names of plugins, settings such as `Ridge.penalty=0.1`, classes, partials
+            of classes, or a dictionary of any of these by names of your own; boosted trees and an
+            MLP unless given.
         labels: Number of training images of a predictor; fewer if not available.
         tested: Number of test images of each distribution; fewer if not available.
         seed: Seed of the draw of images, and of predictors without a seed of their own.

@@ -29,7 +29,7 @@ def builders(choices: Choices, seed: int) -> dict[str, PredictorBuilder]:
     if choices is None:
         installed = {plugin.name for plugin in plugins.available("predictors")}
         choices = [name for name in DEFAULT if name in installed] or ["Ridge"]
-    predictors = chosen("predictors", choices, seed, "predictor", "Ridge")
+    predictors = chosen("predictors", choices, seed, "predictor", "Ridge.penalty=0.1")
     if CHANCE in predictors:
         raise InputError(
             f"no predictor can be called {CHANCE}, as the prediction without codes is; choose "
