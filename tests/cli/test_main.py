@@ -164,6 +164,10 @@ def test_the_help_gives_choices_and_defaults(capsys: pytest.CaptureFixture[str])
             "no plugin group is named 'encodrs' (did you mean encoders?); the groups are encoders",
         ),
         (
+            ["plugins", "MGI"],
+            "no plugin group is named 'MGI' (did you mean MIG?); the groups are encoders",
+        ),
+        (
             ["plugins", "--jsn"],
             "no option is named --jsn (did you mean --json?); see dislab plugins --help",
         ),
@@ -338,6 +342,36 @@ def test_plugins_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert {"KL", "TotalCorrelation"} < set(names)
     assert all(row["summary"].endswith(".") for row in rows)
     assert set(rows[0]) == {"group", "name", "value", "distribution", "version", "summary", "error"}
+
+
+@pytest.mark.parametrize(
+    ("words", "shown", "hidden"),
+    [
+        (["MIG"], "MIGSup", "KL"),
+        (["mutual"], "MIG", "KL"),
+        (["metrics", "sup"], "MIGSup", "JEMMIG"),
+        (["MLP", "MIG"], "MLPEncoder", "KL"),
+    ],
+)
+def test_plugins_with_a_word(
+    words: list[str], shown: str, hidden: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["plugins", *words, "--json"]) == 0
+    names = {row["name"] for row in json.loads(capsys.readouterr().out)}
+    assert shown in names
+    assert hidden not in names
+    assert main(["plugins", *words]) == 0
+    assert shown in capsys.readouterr().out
+
+
+def test_data_sets_with_a_word(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["data", "list", "sprites", "--json"]) == 0
+    names = {row["name"] for row in json.loads(capsys.readouterr().out)}
+    assert "DSprites" in names
+    assert "Shapes3D" not in names
+    assert main(["data", "list", "DSprits"]) == 2
+    assert "no data set has 'DSprits' in its name" in (said := capsys.readouterr().err)
+    assert "did you mean DSprites" in said
 
 
 def refused_by_training() -> None:

@@ -94,6 +94,15 @@ def test_the_next_steps_are_those_of_the_page(
     assert Path("dislab-sparse/src/dislab_sparse/sparse.py").read_text().endswith(formula)
 
 
+@pytest.mark.parametrize("name", ["my thing", "My-Thing", "my_thing", "dislab-my thing"])
+def test_a_changed_name_is_said(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["plugins", "new", name, "--folder", str(tmp_path)]) == 0
+    assert f"The name {name!r} became my-thing: lower-case words" in capsys.readouterr().out
+    assert [path.name for path in tmp_path.iterdir()] == ["dislab-my-thing"]
+
+
 def test_its_files_and_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plugins", "new", "my-sparse", "--folder", str(tmp_path)]) == 0
     package = tmp_path / "dislab-my-sparse"

@@ -70,11 +70,26 @@ def _help() -> str:
 
 def _list(args: list[str]) -> int:
     parser = Parser(
-        "dislab data list", description="List the data sets.", example="dislab data list"
+        "dislab data list", description="List the data sets.", example="dislab data list colour"
+    )
+    parser.add_argument(
+        "word",
+        nargs="?",
+        default="",
+        help="show those that have this word in name, summary or contents",
     )
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
-    entries = _catalogue()
-    print(_as_json(entries) if parser.parse_args(args).json else _as_table(entries))
+    options = parser.parse_args(args)
+    word, catalogue = options.word.lower(), _catalogue()
+    entries = [
+        entry
+        for entry in catalogue
+        if word in f"{entry.name} {entry.summary} {entry.contents}".lower()
+    ]
+    if not entries and word:
+        hint = suggestion(options.word, [entry.name for entry in catalogue])
+        raise InputError(f"no data set has {options.word!r} in its name, summary or contents{hint}")
+    print(_as_json(entries) if options.json else _as_table(entries))
     return 0
 
 

@@ -8,7 +8,8 @@ from itertools import groupby
 from dislab.cli import skeleton
 from dislab.cli.arguments import Parser
 from dislab.cli.messages import foreign_base
-from dislab.plugins import GROUPS, Plugin, available, faults, load
+from dislab.errors import InputError
+from dislab.plugins import GROUPS, Plugin, available, faults, hint_for, load
 from dislab.storage import text_table
 
 
@@ -25,10 +26,16 @@ def run(args: list[str]) -> int:
         epilog="`dislab plugins new NAME` writes a package of your own; see its --help.",
         example="dislab plugins metrics",
     )
-    parser.add_argument("group", nargs="*", help=f"show these groups only: {', '.join(GROUPS)}")
+    parser.add_argument(
+        "words",
+        nargs="*",
+        metavar="word",
+        help=f"show these groups only: {', '.join(GROUPS)}; or the parts that have this word in "
+        "name or summary",
+    )
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     options = parser.parse_args(args)
-    plugins = [plugin for group in options.group or GROUPS for plugin in available(group)]
+    plugins = _with_words(options.words)
     errors = _errors(plugins)
     if options.json:
         rows = [
@@ -40,6 +47,30 @@ def run(args: list[str]) -> int:
     else:
         print(_table(plugins, errors))
     return 0
+
+
+def _with_words(words: list[str]) -> list[Plugin]:
+    """The parts of the named groups, or of all, with one of the other words if there are any.
+
+    Raises:
+        InputError: A word is no group, and no part has it in its name or summary.
+    """
+    groups = [word for word in words if word in GROUPS] or GROUPS
+    others = [word for word in words if word not in GROUPS]
+    plugins = [plugin for group in groups for plugin in available(group)]
+    if not others:
+        return plugins
+    texts = {plugin: f"{plugin.name} {plugin.summary}".lower() for plugin in plugins}
+    for word in others:
+        if not any(word.lower() in text for text in texts.values()):
+            hint = hint_for(word, [*GROUPS, *(plugin.name for plugin in plugins)])
+            raise InputError(
+                f"no plugin group is named {word!r}{hint}; the groups are {', '.join(GROUPS)}; and "
+                "no part of them has this word in its name or summary"
+            )
+    return [
+        plugin for plugin, text in texts.items() if any(word.lower() in text for word in others)
+    ]
 
 
 def _errors(plugins: list[Plugin]) -> dict[Plugin, str]:

@@ -240,6 +240,8 @@ def run(args: list[str]) -> int:
         reason = ""
     print(*files, sep="\n")
     words = _words(options.name)
+    if (plain := "-".join(words)) != options.name.removeprefix("dislab-"):
+        print(f"The name {options.name!r} became {plain}: lower-case words joined by -.")
     cls = _class_of(words, options.group, options.cls)
     (source,) = (path for path in files if path.match(f"src/*/{'_'.join(words)}.py"))
     print(f"Made {cls}, one of the {options.group}, in {source}.")

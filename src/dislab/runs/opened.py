@@ -24,7 +24,7 @@ from dislab.runs.codes import Encoded, encoded
 from dislab.runs.exported import is_exported
 from dislab.runs.folders import LAST, checkpoint_of
 from dislab.runs.models import load_run
-from dislab.runs.records import Record, read_scores, scored_stage
+from dislab.runs.records import SCORES, Record, read_scores, scored_stage
 from dislab.yaml_files import CONFIG, read_config
 
 
@@ -87,6 +87,12 @@ class OpenRun:
         Raises:
             InputError: The run has no scores, or its file is damaged.
         """
+        if not any((self.folder / name).is_file() for name in (SCORES, CONFIG)):
+            raise InputError(
+                f"{self.checkpoint} is of a run from Python, which has no {SCORES}; score it by "
+                "found = run.encode(); dislab.evaluate(found.codes, found.factors, "
+                "names=found.names)"
+            )
         return read_scores(self.folder)
 
     @property
