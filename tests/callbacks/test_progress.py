@@ -1,26 +1,11 @@
 from pathlib import Path
-from typing import Any
 
 import lightning.pytorch as pl
 import torch
+from tests.callbacks.line import Line
 from torch.utils.data import DataLoader
 
 from dislab.callbacks import Progress
-
-
-class Line(pl.LightningModule):
-    """One weight."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.weight = torch.nn.Parameter(torch.ones(1))
-
-    def training_step(self, batch: Any, batch_idx: int) -> torch.Tensor:
-        loss: torch.Tensor = (self.weight * batch).square().sum()
-        return loss
-
-    def configure_optimizers(self) -> torch.optim.Optimizer:
-        return torch.optim.SGD(self.parameters(), lr=0.01)
 
 
 def trained(folder: Path, steps: int, checkpoint: Path | None) -> Path:
