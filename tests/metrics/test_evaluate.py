@@ -25,6 +25,7 @@ from dislab.metrics._arrays import tensor
 from dislab.metrics.array_scores import DEFAULT, DoubtfulScoresWarning, SkippedScoreWarning
 from dislab.metrics.score_table import score_table
 from dislab.plugins import available
+from dislab.runs.codes import Encoded
 
 SIZES = (3, 6, 8)
 QUICK = functools.partial(FactorVAEScore, votes_train=200, votes_test=100)
@@ -284,6 +285,17 @@ def with_nan(codes: Any) -> Any:
 def test_what_is_no_table_is_named(array: object, message: str) -> None:
     with pytest.raises(InputError, match=re.escape(message)):
         tensor("codes", array)
+
+
+def test_codes_of_a_run_have_their_factors_and_names() -> None:
+    codes, factors = draw()
+    encoded = Encoded(codes, factors, factors, ("x", "y", "z"), np.arange(len(codes)))
+    assert evaluate(encoded, metrics=["MIG"]) == evaluate(codes, factors, ["MIG"])
+    assert evaluate(encoded, metrics=["MIG"], kinds={"z": "ordinal"})  # by a name of its own
+    with pytest.raises(InputError, match=r"has codes and factors; leave out factors, .*metrics=\["):
+        evaluate(encoded, ["MIG"])
+    with pytest.raises(InputError, match="factors are missing; give one row for each image"):
+        evaluate(codes)
 
 
 @pytest.mark.parametrize(

@@ -114,8 +114,8 @@ def test_it_has_the_folder_and_the_scores_of_the_run(tmp_path: Path) -> None:
     assert replace(run, checkpoint=tmp_path / "copy.ckpt").folder == tmp_path
     with pytest.raises(
         InputError,
-        match=r"last\.ckpt is of a run from Python, .* no scores\.json; .*found = run\.encode\(\); "
-        r"dislab\.evaluate\(found\.codes, found\.factors, names=found\.names\)$",
+        match=r"last\.ckpt is of a run from Python, .* no scores\.json; score it by "
+        r"dislab\.evaluate\(run\.encode\(\)\)$",
     ):
         _ = run.scores
     (tmp_path / "config.yaml").touch()

@@ -49,7 +49,7 @@ class DoubtfulScoresWarning(UserWarning):
 @checks_arguments
 def evaluate(
     codes: "Array",
-    factors: "Array",
+    factors: "Array | None" = None,
     metrics: "Choices" = None,
     names: Sequence[str] | None = None,
     space: FactorSpace | None = None,
@@ -67,8 +67,8 @@ def evaluate(
     too.
 
     Args:
-        codes: One row per image, one column per latent; an array, a tensor or nested lists. Of a
-            run, `encoded = run.encode()` has `encoded.codes` and `encoded.factors`.
+        codes: One row per image, one column per latent; an array, a tensor or nested lists; or what
+            `run.encode()` returns, which has factors and their names too.
         factors: Value numbers 0, 1, 2, …, measured numbers, or texts, which are the names of
             classes; one row per image, one column per factor.
         metrics: Class names of plugins, settings such as `MIG.bins=30`, names of YAML files as of
@@ -128,7 +128,7 @@ def evaluate(
 @checks_arguments
 def evaluate_fully(
     codes: "Array",
-    factors: "Array",
+    factors: "Array | None" = None,
     metrics: "Choices" = None,
     names: Sequence[str] | None = None,
     space: FactorSpace | None = None,
@@ -172,7 +172,7 @@ class Prepared(NamedTuple):
 
 def prepare(
     codes: "Array",
-    factors: "Array",
+    factors: "Array | None" = None,
     metrics: "Choices" = None,
     names: Sequence[str] | None = None,
     space: FactorSpace | None = None,
@@ -189,6 +189,7 @@ def prepare(
         raise InputError(f"confidence is {confidence}; it must lie between 0 and 1, both excluded")
     chosen = builders(metrics, seed)
     order = seed if shuffle else None
+    codes, factors, names = _apart(codes, factors, names, space)
     bank, space = bank_of(codes, factors, names, space, order, kinds, groups)
     _warn_if_doubtful(bank)
     for name, build in chosen.items():
@@ -198,6 +199,24 @@ def prepare(
         sampling["groups"] = [list(group) for group in groups]
     resampling = Bootstrap(bootstrap, confidence, seed)
     return Prepared(chosen, space, bank, resampling, metrics is None, sampling)
+
+
+def _apart(
+    codes: Any, factors: Array | None, names: Sequence[str] | None, space: FactorSpace | None
+) -> tuple[Array, Array, Sequence[str] | None]:
+    """Codes, factors and names of factors, which codes of a run have with them."""
+    if not (hasattr(codes, "codes") and hasattr(codes, "factors")):
+        if factors is None:
+            raise InputError("factors are missing; give one row for each image, as codes have")
+        return codes, factors, names
+    if factors is not None:
+        raise InputError(
+            f"{type(codes).__name__} has codes and factors; leave out factors, and name other "
+            "arguments, as in metrics=['MIG']"
+        )
+    if names is None and space is None:
+        names = getattr(codes, "names", None)
+    return codes.codes, codes.factors, names
 
 
 def _warn_if_doubtful(bank: CodeBank) -> None:

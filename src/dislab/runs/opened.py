@@ -90,8 +90,7 @@ class OpenRun:
         if not any((self.folder / name).is_file() for name in (SCORES, CONFIG)):
             raise InputError(
                 f"{self.checkpoint} is of a run from Python, which has no {SCORES}; score it by "
-                "found = run.encode(); dislab.evaluate(found.codes, found.factors, "
-                "names=found.names)"
+                "dislab.evaluate(run.encode())"
             )
         return read_scores(self.folder)
 
