@@ -10,6 +10,7 @@ from dislab.study.headline import (
     headline_measures,
     headline_table,
     latex_means,
+    legend,
     narrow_table,
     text,
     verdict,
@@ -61,18 +62,23 @@ def test_main_scores_come_first_and_bounds_never() -> None:
             r"\(.* 8 seeds; supported for this score alone, p 0\.0078\)\.$",
         ),
         (3, 8, 0.3, r"strength: m2 is 0\.600 above m0, the largest of 3 differences .*; supported"),
-        (2, 3, 0.3, r"3 seeds; by the interval alone: 3 seeds allow no p below 0\.25\)"),
-        (2, 3, 0.0, "3 seeds; not supported: too few seeds"),
+        (
+            2,
+            3,
+            0.3,
+            r"95 % interval 0\.30\d to 0\.30\d, 3 seeds; not supported: 3 seeds allow no p "
+            r"\(Holm\) below 0\.25, however large the difference; 6 seeds would\)",
+        ),
         (2, 6, 0.3, r"6 seeds; supported for this score alone, p 0\.031"),
         (
             3,
             6,
             0.3,
-            r"6 seeds; by the interval alone, not corrected for 3 differences: "
-            r"6 seeds allow no corrected p below 0\.094\)",
+            r"uncorrected 95 % interval .*, 6 seeds; not supported: 6 seeds allow no p \(Holm\) "
+            r"below 0\.094, .*; 7 seeds would\)",
         ),
-        (2, 1, 0.3, r"above m0 \(one seed: no interval; not supported: too few seeds\)\.$"),
-        (2, 2, 0.3, r"above m0 \(two seeds: no interval; not supported: too few seeds\)\.$"),
+        (2, 1, 0.3, r"above m0 \(one seed: no interval; not supported: 1 seed allows no"),
+        (2, 2, 0.3, r"above m0 \(two seeds: no interval; not supported: 2 seeds allow"),
         (1, 8, 0.3, "Nothing to compare: no axis has two values"),
     ],
 )
@@ -91,25 +97,23 @@ def test_a_verdict_has_the_difference_of_the_two_best(sign: int, seeds: int) -> 
     table["score.mig"] *= sign
     best: dict[str, Best] = {"score.mig": "highest" if sign > 0 else "lowest"}
     said = verdict(table, ["method", "strength"], best)
-    support = "two seeds: no interval; not supported: too few seeds"
+    support = "two seeds: no interval; not supported either"
     if seeds > 2:
-        support = r"95 % interval 0\.[23]\d+ to 0\.[34]\d+, 8 seeds; supported .*, p 0\.0\d+.*"
+        support = r"uncorrected 95 % interval 0\.[23]\d+ to .*, 8 seeds; supported .*, p 0\.0\d+.*"
     sentence = rf" The two best methods are m2 and m1, which differ by 0\.300 \({support}\)\."
     assert re.search(sentence, said), said
     assert "The two best" not in verdict(runs(2, seeds, 0.3), ["method", "strength"], best)
 
 
-def test_an_interval_counts_only_where_the_test_of_the_pair_agrees() -> None:
-    """Of six seeds one has the other sign: the interval excludes 0, and p is not the least."""
-    table = runs(3, 6, 0.3, noise=0)
-    shifts = np.tile([-0.01, 0.1, 0.09, 0.12, 0.1, 0.11], 2)
+def test_an_interval_that_excludes_0_supports_nothing() -> None:
+    """Of eight seeds three have the other sign, if barely."""
+    table = runs(3, 8, 0.3, noise=0)
+    shifts = np.tile([-0.01, -0.01, -0.01, 0.1, 0.1, 0.1, 0.1, 0.1], 2)
     table.loc[table["method"] == "m2", "score.mig"] = shifts + 0.31
     said = verdict(table, ["method", "strength"], SCORES)
-    assert re.search(r"m2 is 0\.\d+ above m0, .* by the interval alone, not corrected for 3", said)
-    assert said.endswith(
-        "differ by 0.092 (95 % interval 0.042 to 0.142, 6 seeds; not supported, p 0.062 without "
-        "correction, where 6 seeds allow 0.031)."
-    ), said
+    assert re.search(r"m2 is 0\.\d+ above m0, .*; supported for this score alone", said)
+    support = r"interval 0\.0\d+ to 0\.1\d+, 8 seeds; not supported, p 0\.062,"
+    assert re.search(rf"differ by 0\.0\d+ \(uncorrected 95 % {support}", said), said
 
 
 def test_a_verdict_has_the_range_over_conditions_that_all_methods_share() -> None:
@@ -157,14 +161,46 @@ def test_columns_that_are_no_settings_do_not_hide_pairs_from_the_verdict() -> No
 def test_means_stand_beside_chance() -> None:
     table = headline_table(runs(2, 2, 0.3), ["method", "strength"], SCORES)
     assert list(table.index) == ["m0", "m1", "chance"]
-    assert table.loc["m1", "MIG"] == "0.308 ± 0.006*"
+    assert str(table.loc["m1", "MIG"]).strip() == "0.308 ± 0.006"
     assert str(table.loc["chance", "MIG"]).strip() == "0.020"
     assert table.loc["m1", "best run"] == "r7"
     axes = ["method", "strength"]
     both = headline_table(runs(2, 2, 0.3), axes, SCORES, by=axes)
     assert both.index.name == "method, strength"
     assert list(both.index) == ["m0, 1.0", "m0, 2.0", "m1, 11.0", "m1, 12.0", "chance"]
-    assert both.loc["m1, 12.0", "MIG"] == "0.309 ± 0.007*"
+    assert str(both.loc["m1, 12.0", "MIG"]).strip() == "0.309 ± 0.007"
+
+
+@pytest.mark.parametrize(
+    ("seeds", "effects", "marked"),
+    [
+        (8, [0.0, 0.3, 0.6], ["m2"]),
+        (8, [0.0, 0.6, 0.6001], ["m1", "m2"]),
+        (8, [0.6, 0.6001, 0.6002], []),  # no difference is supported
+        (6, [0.0, 0.3, 0.6], []),  # nor can it be, with three differences
+        (2, [0.0, 0.3], []),
+    ],
+)
+@pytest.mark.parametrize("sign", [1, -1])
+def test_means_that_are_not_told_apart_from_the_best_are_marked_with_it(
+    seeds: int, effects: list[float], marked: list[str], sign: int
+) -> None:
+    table = runs(len(effects), seeds, 0.0, noise=0)
+    noise = np.random.default_rng(0).normal(scale=0.01, size=len(table))
+    effect = table["method"].map(dict(zip(["m0", "m1", "m2"], effects, strict=False)))
+    table["score.mig"] = sign * (effect + noise)
+    table["score.active_units"] = 10 * effect.round(1)  # a count, which no method is better in
+    best: Best = "highest" if sign > 0 else "lowest"
+    measures: dict[str, Best] = {"score.mig": best, "score.active_units": "highest"}
+    axes = ["method", "strength"]
+    means = headline_table(table, axes, measures)
+    assert [row for row in means.index if str(means["MIG"][row]).endswith("*")] == marked
+    assert not means.drop(columns="MIG").map(lambda cell: cell.endswith("*")).to_numpy().any()
+    assert legend(means).startswith("* marks the best mean" if marked else "no mean is marked")
+    assert latex_means(means).count("textbf") == len(marked)
+    assert latex_means(means).startswith("% bold: the best" if marked else "% no mean is marked")
+    if marked:
+        assert "; supported" in verdict(table, axes, measures)
 
 
 def test_runs_without_a_setting_have_a_row_too() -> None:
@@ -174,27 +210,27 @@ def test_runs_without_a_setting_have_a_row_too() -> None:
     assert list(means.index) == ["m0, –", "m1, 11.0", "m1, 12.0", "chance"]
 
 
-def test_a_narrow_table_has_what_differs_and_marks_the_best() -> None:
+def test_a_narrow_table_has_what_differs_and_marks_no_single_run() -> None:
     table = narrow_table(runs(2, 1, 0.3), ["method", "strength"], SCORES)
     assert list(table.columns) == ["method", "strength", "MIG"]
-    assert [cell.strip() for cell in table["MIG"]] == ["0.002", "0.004", "0.302", "0.304*"]
+    assert table["MIG"].tolist() == ["0.002", "0.004", "0.302", "0.304"]
 
 
 def test_a_single_run_has_its_scores_and_a_state_that_is_not_finished() -> None:
     table = runs(1, 1, 0.0).iloc[:1].assign(state="diverged")
     brief = narrow_table(table, ["method", "strength"], {})
-    assert brief.to_dict("list") == {"state": ["diverged"], "MIG": ["0.002 "]}
+    assert brief.to_dict("list") == {"state": ["diverged"], "MIG": ["0.002"]}
     means = headline_table(table, ["method", "strength"], SCORES)
     assert [means.index.name, *means.index] == ["setting", "all", "chance"]
     assert text(means)[0].split() == ["setting", "runs", "MIG", "best", "run"]
 
 
-def test_latex_has_the_best_mean_in_bold() -> None:
-    lines = latex_means(headline_table(runs(2, 2, 0.3), ["method"], SCORES)).splitlines()
-    assert lines[0] == "% bold: the best mean, whether or not the difference is supported"
+def test_latex_has_a_supported_best_mean_in_bold() -> None:
+    lines = latex_means(headline_table(runs(2, 6, 0.3, 0.002), ["method"], SCORES)).splitlines()
+    assert lines[0].startswith("% bold: the best mean of a score and those not told apart from it:")
     assert lines[2] == r"\toprule"
-    assert r"m0 & 4 & 0.008 $\pm$ 0.006 & r3 \\" in lines
-    assert r"m1 & 4 & \textbf{0.308 $\pm$ 0.006} & r7 \\" in lines
+    assert r"m0 & 12 & 0.008 $\pm$ 0.004 & r11 \\" in lines
+    assert r"m1 & 12 & \textbf{0.308 $\pm$ 0.004} & r23 \\" in lines
 
 
 def test_columns_without_room_follow_below() -> None:

@@ -169,10 +169,41 @@ def test_tables_and_pictures_of_the_summary_are_shown(make: Make, tmp_path: Path
     for title in ("Means over seeds", "Comparisons of method", "Rank correlations", "What matters"):
         assert f"<h2>{title}</h2>" in text
     assert text.count("data:image/svg+xml") >= 3
-    assert "seeds needed" in text
+    assert "seeds to detect 0.05" in text
     assert "regret" in text
     assert re.search(r">−\d", text)
     assert not re.search(r"<td[^>]*>[^<]*(?<![\w.])-\.?\d", text)
+
+
+def test_columns_of_one_value_are_a_sentence_above_their_table(make: Make, tmp_path: Path) -> None:
+    text = "base: [base.yaml]\naxes: {model.a: [1, 2, 3]}\nseeds: 3\n"
+    scores = [0.1, 0.2, 0.3, 0.25, 0.5, 0.45, 0.7, 0.6, 0.9]
+    page = study_page_of(make(text, mig=scores, sap=scores[::-1]), tmp_path)
+    sections = dict(re.findall(r'<section id="([\w]+)">(.*?)</section>', page, re.DOTALL))
+    for name, sentence in {
+        "comparisons_model_a": "In every row: seeds 3, p 0.250.",
+        "rank_correlations": "",  # a table of one row keeps its columns
+        "variance_shares": "In every row: runs 9.",
+        "model_selection": "In every row: best 0.900, runs 9.",
+    }.items():
+        tables = sections[name].partition("Every number")[0]
+        assert sentence in tables
+        assert (">runs</th>" in tables) == (not sentence)
+    assert ">p (Holm)</th>" not in sections["comparisons_model_a"].partition("Every number")[0]
+
+
+def test_intervals_of_scores_end_with_their_range(
+    make: Make, folder: StudyFolder, tmp_path: Path
+) -> None:
+    study = make("base: [base.yaml]\nseeds: 4\n", mig=[1.0, 1.0, 1.0, 0.9])
+    assert "1.055]" in study_page_of(study, tmp_path)
+    for path in folder.path.glob("runs/*/scores.json"):
+        record = json.loads(path.read_text())
+        record["test"]["metrics"]["mig"]["bounds"] = [0.0, 1.0]
+        path.write_text(json.dumps(record))
+    page = study_page_of(study, tmp_path)
+    assert "1.000]" in page
+    assert "1.055]" not in page
 
 
 def test_complete_tables_name_scores_in_words_and_repeat_no_other(
@@ -216,11 +247,13 @@ def test_comparisons_of_the_target_stand_open(make: Make, tmp_path: Path, seeds:
     scores = [*noise, *(0.5 + value for value in noise)]
     page = study_page_of(make(f"{text}seeds: {seeds}\n", mig=scores), tmp_path)
     assert "<summary>Comparisons of method" not in page
-    least = "2 seeds allow no p below 0.5, and so no p (Holm) below 0.5, however"
+    least = "2 seeds allow no p (Holm) below 0.5, however large the difference; 6 seeds would."
     assert (least in page) == (seeds == 2)
+    assert "A difference is supported if p (Holm) is below 0.05" in page
+    assert ("0.05; an uncorrected interval may exclude 0 without that" in page) == (seeds == 8)
+    assert (">p (Holm)</th>" in page.partition('id="variance_shares"')[0]) == (seeds == 8)
     assert ("without intervals, which take three seeds: here are 2;" in page) == (seeds == 2)
-    assert "read the intervals instead" not in page
-    assert ("seeds needed" in page) == (seeds == 8)
+    assert (">seeds to detect 0.05</th>" in page) == (seeds == 8)
     assert "by Holm for the 1 row of MIG." in page
 
 

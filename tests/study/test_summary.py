@@ -221,19 +221,21 @@ def test_every_selector_of_a_target_has_as_many_permutations() -> None:
 
 def test_comparisons_of_the_target_are_corrected_for_themselves() -> None:
     runs = table(**{"score.tc": rising()})
+    more = runs.assign(seed=runs["seed"] + SEEDS).rename(index="again{}".format)
+    runs = pd.concat([runs, more])
     found = summarize(runs, "mine", ("method", "strength", "noise"), PRIMARY, "score.mig")
     named = found.tables["comparisons_method"]
     (excerpt,) = named.excerpts
     own = named.table[named.table["score"] == "score.mig"]
     assert excerpt["p (Holm)"].tolist() == holm(own["p"].to_numpy())
     assert (excerpt["p (Holm)"] < own["p_holm"]).any()
-    assert (excerpt["seeds needed"] < own["seeds_needed"]).any()
+    assert (excerpt["seeds to detect 0.05"] < own["seeds_needed"]).any()
     assert "averaged over strength and noise, with" in named.note
     assert "for the 3 rows of MIG; in the complete table for all 6 rows, those of 2" in named.note
     alone = summarize(runs[runs["seed"] < 2], "mine", ("method", "noise"), PRIMARY, "score.mig")
     two = alone.tables["comparisons_method"]
     assert two.table["seeds_needed"].isna().all()
-    assert "seeds needed" not in two.excerpts[0]
+    assert "seeds to detect 0.05" not in two.excerpts[0]
     assert "interval" not in two.note.replace("without intervals, which take three seeds", "")
 
 

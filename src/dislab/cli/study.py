@@ -54,8 +54,7 @@ VERBS: Final = {
     "summary": "write all tables and pictures of the results into a folder",
 }
 _LEGEND: Final = (
-    "mean ± standard deviation over all runs of a row; * is the best mean, and the best run goes "
-    "by the first"
+    "mean ± standard deviation over all runs of a row; the best run goes by the first score"
 )
 _EXAMPLES: Final = {
     "plan": "quick",
@@ -268,7 +267,7 @@ def _table(parser: Parser, args: list[str]) -> int:
         "--means",
         action="store_true",
         help="mean ± standard deviation of the main scores for each value of the first axis "
-        "instead of one row a run; as LaTeX with the best in bold",
+        "instead of one row a run; as LaTeX with the best in bold, where differences are supported",
     )
     parser.add_argument(
         "--by",
@@ -293,7 +292,7 @@ def _table(parser: Parser, args: list[str]) -> int:
 
 def _put_means(study: Study, table: "pd.DataFrame", options: argparse.Namespace) -> None:
     """Prints or writes the means of the main scores."""
-    from dislab.study.headline import headline_table, latex_means, text
+    from dislab.study.headline import headline_table, latex_means, legend, text
     from dislab.study.summary import measures_of
 
     measures = measures_of(table, study.primary_scores())
@@ -305,7 +304,7 @@ def _put_means(study: Study, table: "pd.DataFrame", options: argparse.Namespace)
     means = headline_table(study.titled(table), axes, measures, by=options.by)
     form = chosen_format(options)
     if form is None:
-        print("\n".join([*text(means), "", _LEGEND]))
+        print("\n".join([*text(means), "", _LEGEND, *filter(None, [legend(means)])]))
     elif form == "latex":
         put_bytes(latex_means(means.drop(columns="best run")).encode(), options)
     else:
@@ -478,6 +477,7 @@ def _print_results(study: Study) -> None:
     from dislab.study.headline import (
         headline_measures,
         headline_table,
+        legend,
         text,
         verdict,
         without_latents,
@@ -487,9 +487,9 @@ def _print_results(study: Study) -> None:
     table, axes = study.titled(study.table()), study.schedule.axes
     measures = measures_of(table, study.primary_scores())
     if measures and study.schedule.search is None:  # no trial has another one to be compared with
-        print(f"\n{_LEGEND}")
         target = chosen_target(None, study.schedule.name, measures)
-        print("\n".join(text(headline_table(table, axes, measures, target))))
+        means = headline_table(table, axes, measures, target)
+        print("\n".join(["", *filter(None, [_LEGEND, legend(means)]), *text(means)]))
         sentences = [
             verdict(table, axes, {target: measures[target]}),
             without_latents(table, headline_measures(measures)),

@@ -53,21 +53,18 @@ def put_table(table: "pd.DataFrame", options: argparse.Namespace) -> None:
     if form in ("csv", "parquet"):
         put_bytes(table_bytes(table, form), options)
         return
-    from dislab.study.headline import data_differ, latex_means, narrow_table, text
+    from dislab.study.headline import data_differ, narrow_table, text
     from dislab.study.statistics._frames import setting_columns
     from dislab.study.summary import measures_of
 
     brief = narrow_table(table, setting_columns(table), measures_of(table))
-    if form == "latex":
-        put_bytes(latex_means(brief).encode(), options)
-    elif form:
+    if form:
         put_bytes(table_bytes(brief, form), options)
     else:
-        lines = "\n".join(text(brief))
-        print(lines)
-        legend = "* best; " if "*" in lines else ""
+        print("\n".join(text(brief)))
+        legend = "single runs: another seed may change their order; " if len(table) > 1 else ""
         if data_differ(table):
-            legend = "no score is marked best, as the runs have different data; "
+            legend = "the runs have different data, and their scores cannot be compared; "
         print(f"\n{legend}all {table.shape[1]} columns: --format csv, or --out FILE.csv")
 
 

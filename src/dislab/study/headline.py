@@ -7,14 +7,14 @@ from typing import Any, Final
 import pandas as pd
 
 from dislab.errors import InputError
-from dislab.metrics.score_table import score_text
+from dislab.metrics.score_table import is_count, score_text
 from dislab.storage import WIDTH, text_table
 from dislab.study.stages.score import CHANCE
-from dislab.study.statistics import comparisons, latex, rank_correlations
+from dislab.study.statistics import comparisons, latex, rank_correlations, seeds_needed
 from dislab.study.statistics._frames import AGREEMENT, is_chance, keyed
 from dislab.study.statistics.selection import Best
 from dislab.study.status import MAIN
-from dislab.study.summary import LEVEL, is_bound, label, labels, nested
+from dislab.study.summary import LEVEL, is_bound, label, labels, nested, of_few_seeds
 
 _COLUMNS: Final = 3
 _SETTINGS: Final = 4
@@ -28,6 +28,8 @@ _INDEX: Final = 40
 _BOLD: Final = "\ue000"
 _END: Final = "\ue001"
 """Characters of no language, which stand for bold text while the rest is escaped."""
+_ROW: Final = "row of the table"
+"""Column with the row of each run, for comparisons between rows."""
 _COUNT: Final = "score.num_active"
 """Column with the number of latents that vary enough for the FactorVAE score."""
 _FACTOR_VAE: Final = "factor_vae"
@@ -63,7 +65,8 @@ def headline_table(
     """Mean ± standard deviation of the headline measures for each value of the first axis.
 
     One row for each value, with the number of scored runs and the best run by the first measure,
-    and one for the chance level where scores have one. `*` marks the best mean.
+    and one for the chance level where scores have one. `*` marks the best mean and each mean that
+    is not told apart from it, as `legend` says; counts, such as that of latents, have no mark.
 
     Args:
         runs: Result of `Study.table`.
@@ -81,16 +84,18 @@ def headline_table(
     if by:
         parts = scored.groupby(by, sort=False, dropna=False)  # a run may lack an axis
         groups = {", ".join(map(_setting_text, values)): part for values, part in parts}
+    rows = pd.concat([pd.Series(name, part.index) for name, part in groups.items()])
+    rowed = scored.assign(**{_ROW: rows})
     heading = ", ".join(map(label, by)) if by else "setting"
     heads = labels(columns)
     table = pd.DataFrame(index=pd.Index(map(str, groups), name=heading))
     table["runs"] = [str(len(group)) for group in groups.values()]
     for name in columns:
-        means = [group[name].mean() for group in groups.values()]
-        best = (max if measures[name] == "highest" else min)(means)
+        others = [axis for axis in axes if axis not in by]
+        marked = _not_worse_than_the_best(rowed, others, name, measures[name])
         table[heads[name]] = [
-            f"{_spread(group[name])}{'*' if mean == best and len(groups) > 1 else ' '}"
-            for group, mean in zip(groups.values(), means, strict=True)
+            f"{_spread(group[name])}{'*' if row in marked else ' '}"
+            for row, group in groups.items()
         ]
     if columns:
         table["best run"] = [_best(group[columns[0]], measures) for group in groups.values()]
@@ -102,6 +107,53 @@ def headline_table(
     if chance:
         table.loc["chance"] = [chance.get(name, "") for name in table.columns]
     return table
+
+
+def _not_worse_than_the_best(
+    runs: pd.DataFrame, axes: Sequence[str], score: str, best: Best
+) -> set[str]:
+    """Rows with the best mean of a score and with means that are not told apart from it.
+
+    It is empty if these are all rows, as then no difference from the best mean is supported.
+    """
+    means = runs.groupby(_ROW, sort=False)[score].mean().dropna()
+    count, seeds = len(means), runs["seed"].nunique()
+    if count < 2 or is_count(score, means.iloc[0]):
+        return set()
+    if seeds < seeds_needed(0.0, level=LEVEL, tests=count * (count - 1) // 2):
+        return set()
+    try:
+        pairs = _differences(runs[runs[_ROW].isin(means.index)], [_ROW, *axes], _ROW, score)
+    except InputError:  # no two rows have runs of one seed
+        return set()
+    first = means.idxmax() if best == "highest" else means.idxmin()
+    apart = pairs[pairs["p_holm"] < LEVEL][["first", "second"]].to_numpy().tolist()
+    marked = {row for row in means.index if [first, row] not in apart and [row, first] not in apart}
+    return marked if len(marked) < count else set()
+
+
+def legend(table: pd.DataFrame) -> str:
+    """Says which means of a `headline_table` are marked, or why none is; empty for one row."""
+    if len(table.index.drop("chance", errors="ignore")) < 2:
+        return ""
+    if table.map(lambda cell: cell[-1:] == "*").to_numpy().any():
+        return (
+            "* marks the best mean of a score and those not told apart from it: p (Holm) of their "
+            f"difference, paired by seed, is {LEVEL} or more"
+        )
+    return (
+        "no mean is marked, as no difference from the best is supported (p (Holm) below "
+        f"{LEVEL}, paired by seed)"
+    )
+
+
+def _differences(runs: pd.DataFrame, axes: Sequence[str], axis: str, score: str) -> pd.DataFrame:
+    """Comparisons of the values of an axis in a score, averaged over the other axes.
+
+    Axes whose values mean something else for each value of the axis do not make pairs.
+    """
+    kept = [name for name in axes if name == axis or not nested(runs, name, axis)]
+    return comparisons(runs[[*kept, "seed", score]], axis, [score], within=[])
 
 
 def _varying_latents(runs: pd.DataFrame, name: str) -> pd.DataFrame:
@@ -138,8 +190,7 @@ def narrow_table(
         runs: Result of `Study.table` or `compare`.
         axes: Names of the columns that are settings; at most four are shown, and fewer if the table
             would be wider than 100 letters.
-        measures: Result of `measures_of`; `*` marks the best run of each, unless the runs have
-            different data. Columns of `Study.agreement` are shown too.
+        measures: Result of `measures_of`. Columns of `Study.agreement` are shown too.
     """
     if not measures:  # of a single run, no score varies
         scores = [str(name) for name in runs if str(name).startswith("score.")]
@@ -150,7 +201,7 @@ def narrow_table(
         columns = varying[:count] + [name for name in varying[count:] if name == "seed"]
         if (runs["state"] != "finished").any():
             columns.append("state")
-        table = _narrow(runs, columns, measures, marks=not data_differ(runs))
+        table = _narrow(runs, columns, measures)
         if _fits(table):
             break
     return table
@@ -177,24 +228,15 @@ def _is_of_data(column: str) -> bool:
 
 
 def _narrow(
-    runs: pd.DataFrame, columns: Sequence[str], measures: Mapping[str, Best], marks: bool
+    runs: pd.DataFrame, columns: Sequence[str], measures: Mapping[str, Best]
 ) -> pd.DataFrame:
-    scores = headline_measures(measures)
     agreement = [str(column) for column in runs if str(column).startswith(AGREEMENT)]
-    heads = labels([*columns, *scores, *agreement])
+    scores = [*headline_measures(measures), *agreement]
+    heads = labels([*columns, *scores])
     table = pd.DataFrame(index=runs.index.map(str))
     for name in columns:
         table[heads[name]] = [_cut(_setting_text(cell)) for cell in runs[name]]
-    several = {name: marks and runs[name].notna().sum() > 1 for name in scores}
     for name in scores:
-        best = runs[name].max() if measures[name] == "highest" else runs[name].min()
-        table[heads[name]] = [
-            "–"
-            if pd.isna(score)
-            else f"{score_text(name, score)}{'*' if several[name] and score == best else ' '}"
-            for score in runs[name]
-        ]
-    for name in agreement:
         table[heads[name]] = [
             "–" if pd.isna(score) else score_text(name, score) for score in runs[name]
         ]
@@ -225,11 +267,12 @@ def _lines(table: pd.DataFrame) -> list[str]:
 
 
 def latex_means(table: pd.DataFrame) -> str:
-    """The result of `headline_table` as a LaTeX `tabular` for booktabs, the best means in bold."""
+    """The result of `headline_table` as a LaTeX `tabular` for booktabs, marked means in bold."""
     marked = table.map(
         lambda cell: f"{_BOLD}{cell[:-1]}{_END}" if cell[-1:] == "*" else cell.strip()
     )
-    note = "% bold: the best mean, whether or not the difference is supported\n"
+    words = legend(table).replace("* marks", "bold:", 1)
+    note = f"% {words}\n" if words else ""
     return note + latex(marked).replace(_BOLD, r"\textbf{").replace(_END, "}")
 
 
@@ -257,7 +300,8 @@ def verdict(runs: pd.DataFrame, axes: Sequence[str], measures: Mapping[str, Best
     sentence has the range of the largest one over them. For each axis of three numbers or more a
     sentence says whether the score rises or falls with it. A difference is supported if its p
     value, of a permutation test that pairs runs by seed and corrected for all pairs of values by
-    Holm, is below 0.05; other scores count only in the complete tables of comparisons.
+    Holm, is below 0.05, and by no other rule: the interval beside it is of this difference alone.
+    Other scores count only in the complete tables of comparisons.
 
     Args:
         runs: Result of `Study.table`.
@@ -271,8 +315,7 @@ def verdict(runs: pd.DataFrame, axes: Sequence[str], measures: Mapping[str, Best
     axis, *others = varying
     inner = [name for name in others if nested(runs, name, axis)]
     try:
-        settings = [name for name in axes if name not in inner]
-        pairs = comparisons(runs[[*settings, "seed", target]], axis, [target], within=[])
+        pairs = _differences(runs, axes, axis, target)
     except InputError as error:
         return f"Nothing to compare: {error}."
     rows = [row for row in pairs.to_dict("records") if not pd.isna(row["difference"])]
@@ -300,7 +343,11 @@ def _of_the_best(
     if row is largest:
         return ""
     kind = "methods" if axis == "method" else f"values of {axis}"
-    difference = f"{abs(row['difference']):.3f} ({_support(_upwards(row), len(rows))})"
+    ends, outcome = _support(_upwards(row), len(rows))
+    word, _, reason = outcome.partition(": ")
+    if reason and outcome == _support(_upwards(largest), len(rows))[1]:  # too few seeds for both
+        outcome = f"{word} either"
+    difference = f"{abs(row['difference']):.3f} ({ends}; {outcome})"
     return f" The two best {kind} are {pair[0]} and {pair[1]}, which differ by {difference}."
 
 
@@ -347,7 +394,7 @@ def _sentence(row: Mapping[Any, Any], axis: str, target: str, count: int) -> str
     largest = f", the largest of {count} differences" if count > 1 else ""
     subject = row["first"] if axis == "method" else f"{axis} {row['first']}"
     above = f"{subject} is {row['difference']:.3f} above {row['second']}{largest}"
-    return f"{target}: {above} ({_support(row, count)})."
+    return f"{target}: {above} ({'; '.join(_support(row, count))})."
 
 
 def _upwards(row: Mapping[Any, Any]) -> dict[Any, Any]:
@@ -363,31 +410,20 @@ def _upwards(row: Mapping[Any, Any]) -> dict[Any, Any]:
     }
 
 
-def _support(row: Mapping[Any, Any], count: int) -> str:
-    """Interval, seeds and support of a difference of at least 0, one of `count`.
-
-    A pair is chosen by its results, for which its interval is not corrected. Where the seeds allow
-    no corrected p below the level, the interval counts if the test of this pair alone agrees: its p
-    is below the level, or the least that so many seeds allow.
-    """
-    low, high, seeds, p, least = (row[name] for name in ("low", "high", "seeds", "p", "least_p"))
+def _support(row: Mapping[Any, Any], count: int) -> tuple[str, str]:
+    """Interval with seeds, and support, of a difference of at least 0, one of `count`."""
+    low, high, seeds, least = (row[name] for name in ("low", "high", "seeds", "least_p"))
     if math.isnan(low):
         ends = f"{'one seed' if seeds == 1 else 'two seeds'}: no interval"
     else:
-        ends = f"95 % interval {low:.3f} to {high:.3f}, {seeds} seeds".replace("-", "−")
+        interval = f"{low:.3f} to {high:.3f}".replace("-", "−")
+        ends = f"{'uncorrected ' * (count > 1)}95 % interval {interval}, {seeds} seeds"
     corrected = f", corrected for {count} differences" * (count > 1)
     if row["p_holm"] < LEVEL:
-        return f"{ends}; supported for this score alone, p {row['p_holm']:.2g}{corrected}"
+        return ends, f"supported for this score alone, p {row['p_holm']:.2g}{corrected}"
     if least * count < LEVEL:
-        return f"{ends}; not supported, p {row['p_holm']:.2g}{corrected}"
-    if not low > 0:
-        return f"{ends}; not supported: too few seeds"
-    if p >= LEVEL and not math.isclose(p, least):
-        without = " without correction" * (count > 1)
-        return f"{ends}; not supported, p {p:.2g}{without}, where {seeds} seeds allow {least:.2g}"
-    uncorrected = f", not corrected for {count} differences" if count > 1 else ""
-    no_p = f"no {'corrected ' if count > 1 else ''}p below {min(1.0, least * count):.2g}"
-    return f"{ends}; by the interval alone{uncorrected}: {seeds} seeds allow {no_p}"
+        return ends, f"not supported, p {row['p_holm']:.2g}{corrected}"
+    return ends, f"not supported: {of_few_seeds(seeds, least, count)}"
 
 
 def _varying(runs: pd.DataFrame, axes: Sequence[str]) -> list[str]:

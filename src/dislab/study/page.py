@@ -31,7 +31,13 @@ from dislab.runs import CONFIG, SCORES, read_scores
 from dislab.runs.published import is_published, published, without_paths
 from dislab.storage import atomic, duration
 from dislab.study.comparison import flat_settings
-from dislab.study.headline import headline_measures, headline_table, verdict, without_latents
+from dislab.study.headline import (
+    headline_measures,
+    headline_table,
+    legend,
+    verdict,
+    without_latents,
+)
 from dislab.study.results import STUDY
 from dislab.study.schedule import read_schedule, study_file_of
 from dislab.study.statistics._frames import AGREEMENT
@@ -40,6 +46,7 @@ from dislab.study.status import RunStatus, mixed_versions, versions_of
 from dislab.study.study import Study, StudyWarning
 from dislab.study.summary import (
     LEVEL,
+    NEED,
     NamedTable,
     NothingToCompareError,
     StudySummary,
@@ -73,7 +80,12 @@ _NOT_SHOWN: Final = ("seed_everything", "name", "report")
 """Settings left out of comparisons: equal by design, or with a column of their own."""
 _OF_SCORES: Final = ("score", "left", "right", "target", "selector")
 """Columns of complete tables that hold names of scores."""
-_HEADS: Final = {"p_holm": "p (Holm)", "rho": "ρ", "least_p": "least possible p"}
+_HEADS: Final = {
+    "p_holm": "p (Holm)",
+    "rho": "ρ",
+    "least_p": "least possible p",
+    "seeds_needed": NEED,
+}
 _PLAIN: Final = str.maketrans("", "", "`*")
 """Removes Markdown markup from a sentence."""
 _PAGE: Final = "page of the run"
@@ -144,7 +156,7 @@ def study_page_of(
             "summary": _described(study, table, shared, _data(study, runs)),
             "headline": _headline(table),
             "verdict": "" if summary is None or study.schedule.search else _verdict(summary),
-            "means": None if summary is None else _means(summary, _pages(study, folder)),
+            **_means(summary, _pages(study, folder)),
             "notes": [
                 f"{note[0].upper()}{note[1:]}." for note in (mixed_versions(runs), reason) if note
             ],
@@ -268,9 +280,12 @@ def _pages(study: Study, folder: Path) -> dict[str, str]:
     return {run: addresses.get(_PAGE, f"#run-{run}") for run, addresses in links.items()}
 
 
-def _means(summary: StudySummary, pages: Mapping[str, str]) -> Table:
-    """Table of means of the target and of two more scores by the first axis."""
+def _means(summary: StudySummary | None, pages: Mapping[str, str]) -> dict[str, Any]:
+    """Table of means of the target and of two more scores by the first axis, and its legend."""
+    if summary is None:
+        return {"means": None, "legend": ""}
     means = headline_table(summary.runs, summary.axes, summary.measures, summary.target)
+    words = legend(means)
     means = means.reset_index()
     rows = [list(map(str, row)) for row in means.to_numpy()]
     links = {}
@@ -278,7 +293,7 @@ def _means(summary: StudySummary, pages: Mapping[str, str]) -> Table:
         if (run := row[-1]) in pages:
             row[-1] = f"{run} ({', '.join(_values(summary, run, summary.axes[1:]))})"
             links[row[-1]] = pages[run]
-    return Table(list(map(str, means)), rows, links)
+    return {"means": Table(list(map(str, means)), rows, links), "legend": words}
 
 
 def _values(summary: StudySummary, run: Any, axes: Sequence[str]) -> list[str]:
@@ -498,7 +513,7 @@ def _sections(summary: StudySummary) -> Iterator[_Section]:
         unsupported = "" if is_open else ": no p (Holm) below 0.05"
         tables = {}
         for index, part in enumerate(table.excerpts):
-            ending = unsupported if "p (Holm)" in part else ""
+            ending = unsupported if part.index.name is None else ""
             caption = f"{_caption(table, index, summary.axes)}{ending}"
             tables[caption] = _table(part, summary)
         folded = [

@@ -2,6 +2,7 @@
 
 import statistics
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, final
 
@@ -240,6 +241,7 @@ class Study:
             self.primary_scores(),
             target,
             trials=self.schedule.search is not None,
+            ranges=self.score_ranges(),
         )
 
     def _need_codes(self, result: str) -> None:
@@ -257,11 +259,26 @@ class Study:
         They are taken from one run of each setting; scores of sampled codes are left out. Empty
         until a run has been scored.
         """
+        return {
+            name: "highest" if metric.get("higher_is_better") else "lowest"
+            for name, metric in self._metrics().items()
+        }
+
+    def score_ranges(self) -> dict[str, tuple[float | None, float | None]]:
+        """The least and the largest possible value of each score of `primary_scores`.
+
+        None is an end that the score lacks; scores whose record has no range are left out.
+        """
+        ends = {name: metric.get("bounds") for name, metric in self._metrics().items()}
+        return {name: (of[0], of[1]) for name, of in ends.items() if of and len(of) == 2}
+
+    def _metrics(self) -> dict[str, Mapping[str, Any]]:
+        """The record of each metric by the column of its primary score."""
         from dislab.study.stages.score import metrics
 
         if "score" not in self.schedule.stages:
             return {}
-        directions: dict[str, Best] = {}
+        records: dict[str, Mapping[str, Any]] = {}
         seen: set[str] = set()
         for run in self.schedule.runs:
             if run.group.read in seen or self.folder.done(run, "score") is None:
@@ -272,10 +289,10 @@ class Study:
                 warn(str(error), RecordWarning)
                 continue
             seen.add(run.group.read)
-            for name, end in primary.items():
+            for name, metric in primary.items():
                 if not name.startswith("sampled/"):
-                    directions.setdefault(f"score.{name}", end)
-        return directions
+                    records.setdefault(f"score.{name}", metric)
+        return records
 
     def _status(self, run: ScheduledRun, working: frozenset[str]) -> RunStatus:
         done = {

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import partial
 from hashlib import sha256
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 import pandas as pd
@@ -21,13 +22,16 @@ from dislab.study.statistics import (
     holm,
     model_selection,
     rank_correlations,
+    seeds_needed,
     summary,
     summary_table,
     variance_shares,
 )
 from dislab.study.statistics._frames import AGREEMENT, LABELLED, groups, is_chance, result_columns
 from dislab.study.statistics.agreement import LEAST_MODELS
+from dislab.study.statistics.means import Ranges
 from dislab.study.statistics.selection import RANDOM, Best
+from dislab.study.statistics.text import texts
 
 UDR: Final = f"{AGREEMENT}udr_lasso_pooled"
 """The UDR variant of the paper."""
@@ -52,11 +56,13 @@ _COLUMNS: Final = 3
 LEVEL: Final = 0.05
 """The corrected p below which a difference counts as supported."""
 _DETECT: Final = 0.05
-"""Mean difference to detect for `seeds needed`."""
+"""Mean difference that the number of seeds in tables of comparisons is for."""
+NEED: Final = f"seeds to detect {_DETECT}"
+"""Head of the column `seeds_needed` of `comparisons`."""
 _OF_NEED: Final = (
-    " The column `seeds needed` has the number of seeds for which a paired t test would detect a "
-    f"difference of {_DETECT} in 80 % of all studies, and for which p (Holm) can be below {LEVEL}; "
-    "from few seeds it is rough."
+    f" *{NEED[0].upper()}{NEED[1:]}* is the number of seeds with which a paired t test would "
+    f"detect a true difference of {_DETECT}, not the difference of the row, in 80 % of all studies "
+    f"at level {LEVEL}, and p (Holm) can be below {LEVEL}; from few seeds it is rough."
 )
 _LEAST_ORDERS: Final = 2_000
 _MOST_ORDERS: Final = 50_000
@@ -123,6 +129,7 @@ def summarize(
     primary: Mapping[str, Best] | None = None,
     target: str | None = None,
     trials: bool = False,
+    ranges: Ranges = MappingProxyType({}),
 ) -> StudySummary:
     """Computes all tables of a study from a table with one row per run.
 
@@ -137,6 +144,8 @@ def summarize(
             disentanglement if available, else the first measure.
         trials: Whether the runs are trials of a search, which are no replicates and therefore not
             compared in pairs.
+        ranges: Least and largest possible value of scores, as returned by `Study.score_ranges`; the
+            intervals of their means are cut there.
 
     Raises:
         NothingToCompareError: There is no run or no score that varies.
@@ -159,7 +168,7 @@ def summarize(
         absent["comparisons"] = "trials of a search are not replicates"
     tables: dict[str, NamedTable] = {}
     makers: dict[str, Callable[[], NamedTable]] = {
-        "means": partial(_means, runs, varying, measures),
+        "means": partial(_means, runs, varying, measures, ranges),
         **{
             f"comparisons_{text}": partial(_compared, runs, axis, varying, measures, target)
             for axis, text in slugs([] if trials else varying).items()
@@ -348,9 +357,12 @@ def _first(columns: Sequence[str], names: Iterable[str]) -> str | None:
     return next((name for name in names if name in columns), None)
 
 
-def _means(runs: pd.DataFrame, axes: list[str], measures: Mapping[str, Best]) -> NamedTable:
+def _means(
+    runs: pd.DataFrame, axes: list[str], measures: Mapping[str, Best], ranges: Ranges
+) -> NamedTable:
     results = [name for name in result_columns(runs) if not is_chance(name)]
-    means = summary(runs, results, by=axes)
+    ranges = {**{name: _range_of(name) for name in results}, **ranges}
+    means = summary(runs, results, by=axes, ranges=ranges)
     names = [*measures, *_agreement_of(runs)]
     excerpts = []
     for start in range(0, len(names), _COLUMNS):
@@ -360,13 +372,20 @@ def _means(runs: pd.DataFrame, axes: list[str], measures: Mapping[str, Best]) ->
     return NamedTable(
         "Means over seeds",
         "Mean ± standard deviation over the runs of a setting, with Student's 95 % interval of "
-        "the mean for three runs or more. Where scores were compared with chance, the last row has "
-        "the mean of that level."
+        "the mean for three runs or more, cut where the range of a score ends. Where scores were "
+        "compared with chance, the last row has the mean of that level."
         + (_OF_BOUNDS if any(map(is_bound, names)) else "")
         + (_OF_AGREEMENT if INFORMATIVE in names else ""),
         means,
         tuple(excerpts),
     )
+
+
+def _range_of(column: str) -> tuple[float | None, float | None]:
+    """Least and largest possible value of results that are no scores of a metric."""
+    if column.startswith(AGREEMENT) and column != INFORMATIVE:
+        return 0.0, 1.0
+    return (0.0 if column == INFORMATIVE or _is_transfer_error(column) else None), None
 
 
 def _with_scores(part: pd.DataFrame, means: pd.DataFrame, axes: list[str]) -> pd.DataFrame:
@@ -406,14 +425,20 @@ def _compared(
         "p": "p",
         "p (Holm)": "p_holm",
         "least possible p": "least_p",
-        "seeds needed": "seeds_needed",
+        NEED: "seeds_needed",
     }.items():
         if part[column].notna().any():
             excerpt[name] = part[column]
+    few = _of_few_seeds(part)
+    if few:  # the sentence says what these columns would
+        excerpt = excerpt.drop(columns=["p (Holm)", "least possible p"])
+    excerpt, same = _without_constants(excerpt, ["seeds", "p", "p (Holm)", "least possible p"])
     others = [name for name in axes if name not in (axis, *outer)]
     averaged = f", averaged over {' and '.join(map(label, others))}" if others else ""
-    intervals = "with 95 % intervals that are not corrected"
+    intervals = "with uncorrected 95 % intervals, each of one difference alone"
+    apart = "; an uncorrected interval may exclude 0 without that"
     if part["low"].isna().all():
+        apart = ""
         intervals = f"without intervals, which take three seeds: here are {part['seeds'].max()}"
     family = f"the {len(part)} row{'s' * (len(part) != 1)} of {label(target)}"
     every = (
@@ -422,25 +447,47 @@ def _compared(
     return NamedTable(
         f"Comparisons of {label(axis)}",
         f"Differences paired by seed{averaged}, {intervals}; p by permutation, corrected by Holm "
-        f"for {family}{every * (len(scores) > 1)}.{_of_few_seeds(part)}"
+        f"for {family}{every * (len(scores) > 1)}. A difference is supported if p (Holm) is below "
+        f"{LEVEL}{apart}.{few}{same}"
         f"{_OF_NEED * bool(part['seeds_needed'].notna().any())}",
         differences,
-        (excerpt.reset_index(drop=True),),
+        (excerpt,),
     )
 
 
 def _of_few_seeds(differences: pd.DataFrame) -> str:
     """Sentence on comparisons whose corrected p cannot be below the level; else empty."""
-    tests = differences["p"].notna().sum()
+    tests = int(differences["p"].notna().sum())
     if not tests or tests * differences["least_p"].min() < LEVEL:
         return ""
-    least, seeds = differences["least_p"].min(), differences["seeds"].max()
-    corrected = min(1.0, tests * least)
-    instead = "take more seeds" if differences["low"].isna().all() else "read the intervals instead"
+    seeds, least = int(differences["seeds"].max()), float(differences["least_p"].min())
+    return f" Here none can be: {of_few_seeds(seeds, least, tests)}."
+
+
+def of_few_seeds(seeds: int, least: float, tests: int) -> str:
+    """Says which corrected p is the least that some seeds allow, and how many allow a lower one.
+
+    Args:
+        seeds: Number of seeds of a comparison.
+        least: Its smallest possible p.
+        tests: Number of comparisons that are corrected together.
+    """
+    allow = "seeds allow" if seeds > 1 else "seed allows"
     return (
-        f" {seeds} seed{'s allow' if seeds > 1 else ' allows'} no p below {least:.2g}, and so no p "
-        f"(Holm) below {corrected:.2g}, however large the difference: {instead}."
+        f"{seeds} {allow} no p (Holm) below {min(1.0, tests * least):.2g}, however large the "
+        f"difference; {seeds_needed(0.0, level=LEVEL, tests=tests)} seeds would"
     )
+
+
+def _without_constants(excerpt: pd.DataFrame, names: Sequence[str]) -> tuple[pd.DataFrame, str]:
+    """An excerpt without those of the columns that have one value, which a sentence gives."""
+    excerpt = excerpt.reset_index(drop=True)
+    same = [name for name in names if name in excerpt and excerpt[name].nunique(dropna=False) == 1]
+    if len(excerpt) < 2 or not same:
+        return excerpt, ""
+    (values,) = texts(excerpt.loc[:0, same], 3).to_dict("records")
+    listed = ", ".join(f"{name} {value}" for name, value in values.items())
+    return excerpt.drop(columns=same), f" In every row: {listed}."
 
 
 def _correlated(
@@ -463,8 +510,9 @@ def _correlated(
         }
     )
     overall = excerpt[excerpt["group"] == "all"].drop(columns="group")
-    texts = labels(map(str, matrix.columns)) | labels(map(str, matrix.index))
-    matrix = matrix.rename(index=texts, columns=texts).rename_axis("ρ")
+    overall, same = _without_constants(overall, ["p (Holm)", "runs"])
+    names_of = labels(map(str, matrix.columns)) | labels(map(str, matrix.index))
+    matrix = matrix.rename(index=names_of, columns=names_of).rename_axis("ρ")
     matrix = matrix.map("{:.2f}".format, na_action="ignore")
     within = f" and within each value of {label(axes[0])}" if axes else ""
     return NamedTable(
@@ -472,9 +520,9 @@ def _correlated(
         f"Spearman's ρ over all runs{within}, with 95 % bootstrap intervals; p by permutation, "
         f"corrected by Holm for the family of all {len(correlations)} pairs and groups, and hence "
         f"at least {least:.2g}.{_OF_FAMILIES} Over all runs two scores correlate already if "
-        f"settings change both.{_DEPENDENT}",
+        f"settings change both.{same}{_DEPENDENT}",
         correlations,
-        (matrix, overall.reset_index(drop=True)),
+        (matrix, overall),
     )
 
 
@@ -503,6 +551,7 @@ def _shares(runs: pd.DataFrame, axes: list[str], measures: Mapping[str, Best]) -
     excerpt = excerpt.assign(seed=shares["seed"], runs=shares["runs"])
     if shares["note"].any():
         excerpt["note"] = shares["note"]
+    excerpt, same = _without_constants(excerpt, ["runs"])
     method = "`method`" if axes[0] == "method" else f"`method`, which is {label(axes[0])}"
     return NamedTable(
         "What matters",
@@ -510,7 +559,7 @@ def _shares(runs: pd.DataFrame, axes: list[str], measures: Mapping[str, Best]) -
         "other axes, and from `seed`, the rest. By chance: mean and, in brackets, 95 % quantile of "
         "the share after "
         "shuffling the runs, over all methods for `method`, within each for `setting`. A share "
-        "above the quantile is more than chance, if that score alone is asked about.",
+        f"above the quantile is more than chance, if that score alone is asked about.{same}",
         shares,
         (excerpt,),
     )
@@ -545,17 +594,19 @@ def _selected(
     selections = pd.concat(parts, ignore_index=True)
     order = [*few, *agreement, *measures, RANDOM]
     tests = int(selections.loc[selections["target"] == target, "p"].count())
+    excerpt, regret = _selected_overall(selections, target, order)
+    excerpt, same = _without_constants(excerpt, ["p (Holm)", "best", "runs"])
     return NamedTable(
         "Model selection",
         f"First: runs selected for {label(target)} by another score, over all runs. ρ is positive "
         "where the selector prefers the better runs; intervals are 95 % bootstrap intervals; p by "
         f"{orders:,} permutations, corrected by Holm for the family of the {tests} tests of a "
         f"target, and hence at least {min(1.0, tests / (orders + 1)):.2g}.{_OF_FAMILIES} *Regret* "
-        "is the distance of the selected run from the best one; it depends on that run alone. Then "
-        "the regret of every selector for every target, in the target's unit."
+        "is the distance of the selected run from the best one; it depends on that run alone."
+        f"{same} Then the regret of every selector for every target, in the target's unit."
         f"{_DEPENDENT}{_OF_FEW if few else ''}",
         selections,
-        _selected_overall(selections, target, order),
+        (excerpt, regret),
     )
 
 
@@ -586,7 +637,7 @@ def _selected_overall(
     regret = regret.reindex([name for name in order if name in regret.index])
     regret = regret[[name for name in order if name in regret.columns]].rename_axis(columns=None)
     regret = regret.rename(index=labels(order), columns=labels(order))
-    return excerpt.reset_index(drop=True), regret.rename_axis("regret by selector")
+    return excerpt, regret.rename_axis("regret by selector")
 
 
 def _without_udr(runs: pd.DataFrame, axes: Sequence[str]) -> str:

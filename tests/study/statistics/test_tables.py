@@ -541,3 +541,19 @@ def test_orders_are_drawn_in_parts_that_fit_into_memory(monkeypatch: pytest.Monk
     tracemalloc.stop()
     pd.testing.assert_frame_equal(parts, whole)
     assert most < 2e6  # all orders of a group of 100 runs together have 7.2 MB
+
+
+@pytest.mark.parametrize(
+    ("ends", "cut"),
+    [((0.0, 1.0), True), ((None, 1.0), True), ((0.0, None), False), ((None, None), False)],
+)
+def test_intervals_of_means_are_cut_where_the_range_of_a_score_ends(
+    ends: tuple[float | None, float | None], cut: bool
+) -> None:
+    table = pd.DataFrame({"seed": range(4), "score.mig": [1.0, 1.0, 1.0, 0.9]})
+    whole = summary(table).iloc[0]
+    row = summary(table, ranges={"score.mig": ends, "score.other": (0.0, 0.5)}).iloc[0]
+    assert whole["high"] > 1
+    assert row["high"] == (1 if cut else whole["high"])
+    assert row["low"] == whole["low"]
+    assert np.isnan(summary(table[:2], ranges={"score.mig": ends})["high"][0])

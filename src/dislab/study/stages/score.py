@@ -2,12 +2,9 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Final, final
+from typing import Any, ClassVar, Final, final
 
 from dislab.study.stages.base import Stage, of_section
-
-if TYPE_CHECKING:
-    from dislab.study.statistics.selection import Best
 
 CHANCE: Final = "/chance"
 """Suffix that names the chance level of a score."""
@@ -61,10 +58,10 @@ def with_chance(record: Mapping[str, Any]) -> dict[str, float | None]:
     return scores | {f"{name}{CHANCE}": levels[name] for name in scores if name in levels}
 
 
-def metrics(run: Path) -> dict[str, "Best"]:
-    """The primary score of each metric of a run, and whether higher or lower is better."""
+def metrics(run: Path) -> dict[str, Mapping[str, Any]]:
+    """The record of each metric of a run, by the name of its primary score."""
     return {
-        str(metric["primary"]): "highest" if metric.get("higher_is_better") else "lowest"
+        str(metric["primary"]): metric
         for metric in _record(run, "").get("metrics", {}).values()
         if "primary" in metric
     }

@@ -1,8 +1,9 @@
 """Mean, spread and interval of scores over seeds, and shares of their variance."""
 
 import math
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Final, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -24,6 +25,9 @@ from dislab.study.statistics._frames import (
     seeds_of,
 )
 
+Ranges: TypeAlias = Mapping[str, tuple[float | None, float | None]]
+"""Least and largest possible value of scores by name; None for an end that a score lacks."""
+
 _CHANCE: Final = (
     "method_by_chance",
     "setting_by_chance",
@@ -37,6 +41,7 @@ def summary(
     scores: Columns = None,
     by: Columns = None,
     confidence: float = 0.95,
+    ranges: Ranges = MappingProxyType({}),
 ) -> pd.DataFrame:
     """Mean, standard deviation and interval of each score in each group of runs.
 
@@ -44,7 +49,8 @@ def summary(
 
     * `score`: name of the score;
     * `mean`, `sd`: mean and standard deviation (dividing by runs − 1) over the group's runs;
-    * `low`, `high`: Student's interval of the mean;
+    * `low`, `high`: Student's interval of the mean, cut at the ends of the score's range: as no
+      mean lies beyond them, this leaves the coverage as it is;
     * `runs`, `seeds`: number of runs with a finite score, and of different seeds among them;
     * `missing`: number of runs whose score is missing or not finite; they are left out;
     * `chance`: mean chance level of the score over the group's runs, from the column
@@ -60,6 +66,7 @@ def summary(
         by: Names of the columns whose values define the groups; `None` for every setting but the
             seed, an empty list for all runs together.
         confidence: Share of studies whose interval holds the mean, if scores are normal.
+        ranges: Least and largest possible value of scores, such as `{"score.mig": (0, 1)}`.
 
     Raises:
         InputError: The table is empty or lacks a column, a score is no number, or a setting is
@@ -74,7 +81,11 @@ def summary(
         chance = numbers(group, list(levels.values()))
         for name in columns:
             finite = values[name].dropna()
-            low, high = interval(finite.to_numpy(), confidence)
+            ends = interval(finite.to_numpy(), confidence)
+            least, most = ranges.get(name, (None, None))
+            low, high = (
+                float(np.clip(end, -np.inf if least is None else least, most)) for end in ends
+            )
             sd = finite.std()
             if name.startswith(AGREEMENT) and len(finite) < 3:
                 sd = np.nan  # two runs have one agreement, with each other
