@@ -136,6 +136,19 @@ def test_no_column_of_the_means_is_hidden_on_a_phone(browser: Browser, page: Pat
     assert head == '"runs"'
 
 
+def test_only_matrices_scroll_sideways_on_a_phone(browser: Browser, page: Path) -> None:
+    opened(browser, page, 390)
+    browser.execute_script("document.querySelectorAll('details').forEach((one) => one.open = true)")
+    settle(browser)
+    boxes = browser.execute_script(
+        "return [...document.querySelectorAll('.wide')].map(box => "
+        "[box.getAttribute('aria-label'), box.scrollWidth - box.clientWidth])"
+    )
+    assert sum(name == "Every number" for name, _ in boxes) > 1
+    matrices = {"Rank correlations", "Model selection: regret by selector"}
+    assert {name for name, hidden in boxes if hidden > 0} <= matrices
+
+
 def test_no_column_of_the_runs_is_hidden_on_a_phone_and_a_choice_sorts_them(
     browser: Browser, page: Path
 ) -> None:

@@ -81,8 +81,6 @@ _SPLITS: Final = ("train", "validation", "test")
 _PER_FACTOR: Final = "_per_factor"
 _PHONE: Final = 44
 """Letters, without gaps between columns, in a row of a table on a phone."""
-_MOST_STACKED: Final = 7
-"""Number of columns above which a table is a matrix, which scrolls inside itself."""
 
 Row = list[str]
 
@@ -94,13 +92,15 @@ class Table(NamedTuple):
     rows: list[Row]
     links: Mapping[str, str] = MappingProxyType({})
     """Addresses that cells with these texts link to."""
+    is_matrix: bool = False
+    """Whether every column holds the same quantity, so that the table scrolls inside itself."""
 
     @property
     def stacks(self) -> bool:
         """Whether rows become blocks on a phone: too wide for it, and no matrix."""
         columns = zip(self.heads, *self.rows, strict=True)
         letters = sum(max(map(len, map(str, column))) for column in columns)
-        return len(self.heads) <= _MOST_STACKED and letters > _PHONE
+        return not self.is_matrix and letters > _PHONE
 
 
 class PagePicture(NamedTuple):

@@ -586,4 +586,5 @@ def _table(frame: pd.DataFrame, summary: StudySummary) -> Table:
         if set(column.map(repr)) <= settings.get(str(name), set()):
             plain.isetitem(index, list(map(str, column)))
     cells = texts(plain, 3)
-    return Table(list(map(str, cells.columns)), [list(map(str, row)) for row in cells.to_numpy()])
+    rows = [list(map(str, row)) for row in cells.to_numpy()]
+    return Table(list(map(str, cells.columns)), rows, is_matrix=frame.index.name is not None)
