@@ -11,11 +11,13 @@ import numpy as np
 import pytest
 import torch
 import yaml
+from jsonargparse import dict_to_namespace
 from PIL import Image
 from tests.processes import obey, start, start_several
 from tests.small_runs import small_config
 
 from dislab.cli import dispatch, main
+from dislab.cli.run_settings import with_absolute_paths
 from dislab.cli.study_runs import resolver
 from dislab.errors import InputError
 from dislab.runs import open_run, trained_alone
@@ -259,8 +261,70 @@ def test_own_images_of_another_folder_are_said_when_a_run_goes_on(
     assert dislab(*resume) == 0
     assert "they must be the same" not in capsys.readouterr().err
     assert dislab(*resume[:2], "--trainer.max_steps=8", "--data.dataset.folder=second") == 0
-    message = "folder is 'second' here and 'first' in the run, which goes on with the images there"
+    here, before = (str(tmp_path / folder) for folder in ("second", "first"))
+    message = f"folder is {here!r} here and {before!r} in the run, which goes on with the images th"
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_the_configuration_of_a_run_of_own_data_repeats_it_from_any_folder(
+    dislab: Dislab,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "images").mkdir()
+    np.save(tmp_path / "shades.npy", np.random.default_rng(0).integers(0, 255, (24, 16, 16), "u1"))
+    for index in range(24):
+        pixels = np.full((16, 16), 50 + index, np.uint8)
+        Image.fromarray(pixels).save(tmp_path / "images" / f"{index}.png")
+    rows = "".join(f"{index}.png,{index % 4}\n" for index in range(24))
+    (tmp_path / "images" / "factors.csv").write_text(f"file,shade\n{rows}")
+    for name in ("file", "factors.csv"):  # no files of the data set
+        (tmp_path / name).write_text("")
+    common = ["--config=small.yaml", "--evaluate.metrics=null", "--data.batch_size=8"]
+    folder = ["--data.dataset=FolderDataset", "--data.dataset.folder=images"]
+    file = ["--data.dataset=NumpyDataset", "--data.dataset.file=shades.npy"]
+    paths = {"folder": (folder, tmp_path / "images"), "file": (file, tmp_path / "shades.npy")}
+    for number, (name, (options, path)) in enumerate(paths.items()):
+        assert dislab("fit", *common, *options) == 0
+        run = tmp_path / f"runs/small/version_{number}"
+        stored = yaml.safe_load((run / "config.yaml").read_text())["data"]["init_args"]["dataset"]
+        assert stored["init_args"][name] == str(path)
+        assert stored["init_args"].get("table", "factors.csv") == "factors.csv"
+        assert stored["init_args"]["file"] == (str(path) if name == "file" else "file")
+        # the same data, however spelt, are neither other data nor a change
+        assert dislab("test", *common, *options, f"--run={run}") == 0
+        assert not (run / "other_data").exists()
+        assert dislab("fit", f"--resume={run}", *options, "--trainer.max_steps=6") == 0
+        assert "they must be the same" not in capsys.readouterr().err
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    for number in range(2):
+        run = tmp_path / f"runs/small/version_{number}"
+        assert dislab("fit", f"--config={run}/config.yaml") == 0
+        assert dislab("test", f"--run={run}") == 0
+
+
+def test_a_stored_configuration_has_absolute_paths_of_what_exists(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for folder in ("vision", "no_run", "file", "set"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "vision/config.yaml").write_text(SMALL)
+    (tmp_path / "last.ckpt").touch()
+    dataset = {"folder": "set", "file": "file", "path": "of/the_hub", "table": "file"}
+    model = {"vision": "vision", "backbone": "no_run", "latent_dim": 3}
+    data = {"class_path": "X", "init_args": {"dataset": {"class_path": "Y", "init_args": dataset}}}
+    settings = {"model": {"class_path": "Z", "init_args": model}, "data": data}
+    config = dict_to_namespace({**settings, "ckpt_path": "last.ckpt", "runs": "runs"})
+    stored = with_absolute_paths(config).as_dict()
+    assert config.as_dict() == {**settings, "ckpt_path": "last.ckpt", "runs": "runs"}
+    assert stored["model"]["init_args"] == {**model, "vision": str(tmp_path / "vision")}
+    inner = stored["data"]["init_args"]["dataset"]["init_args"]
+    assert inner == {**dataset, "folder": str(tmp_path / "set")}
+    assert (stored["ckpt_path"], stored["runs"]) == (str(tmp_path / "last.ckpt"), "runs")
 
 
 def test_a_resume_with_unchanged_settings_leaves_config_yaml_alone(

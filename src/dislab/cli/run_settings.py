@@ -3,12 +3,14 @@
 import hashlib
 import inspect
 import json
+import os
 import re
 from collections.abc import Container, Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
+from jsonargparse import Namespace
 from lightning.pytorch import Callback, LightningModule, Trainer
 
 from dislab.base import offered
@@ -159,6 +161,32 @@ def changed(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
             )
         sections[section] = new[section]
     return sections
+
+
+def with_absolute_paths(config: Namespace) -> Namespace:
+    """A copy of the settings of a command in which own data and earlier runs have absolute paths.
+
+    So the file of a run repeats it from any folder. These are the files and folders of data sets,
+    run folders among the settings of a model, and the checkpoint to start from, where they exist; a
+    table or an array that is named relative to its data set stays so.
+    """
+    copied = config.clone()
+    data: Any = copied.get("data.init_args.dataset.init_args") or {}
+    for name in ("path", "folder", "background", *(() if "folder" in data else ("file",))):
+        _make_absolute(data, name)  # the `file` of a folder is a column of its table
+    model: Any = copied.get("model.init_args")
+    for name, value in vars(model).items() if model else ():
+        if isinstance(value, str) and Path(value, CONFIG).is_file():
+            _make_absolute(model, name)
+    _make_absolute(copied, "ckpt_path")
+    return copied
+
+
+def _make_absolute(settings: Any, name: str) -> None:
+    """Makes a path absolute if it exists; others, such as names on the Hub, stay as they are."""
+    value = settings.get(name)
+    if isinstance(value, str) and (path := Path(value).expanduser()).exists():
+        settings[name] = os.path.abspath(path)
 
 
 def images_of(section: Mapping[str, Any]) -> dict[str, Any]:

@@ -51,6 +51,7 @@ from dislab.cli.run_settings import (
     flat,
     images_of,
     name_of_data,
+    with_absolute_paths,
 )
 from dislab.cli.training_limits import check_limits, ending
 from dislab.cli.training_options import sets
@@ -382,8 +383,9 @@ class TrainingCLI(LightningCLI):
         return {**settings, "resume": None, "run": None, "ckpt_path": None}
 
     def _dumped(self, config: Any) -> str:
-        """Settings as YAML, without checking them again."""
-        text: str = self.parser.dump(config, skip_none=False, skip_validation=True)
+        """Settings as YAML with absolute paths of data, without checking them again."""
+        paths = with_absolute_paths(config)
+        text: str = self.parser.dump(paths, skip_none=False, skip_validation=True)
         return text
 
     @cached_property
