@@ -56,9 +56,18 @@ def test_a_fit_ends_with_its_page(folder: Path, capsys: pytest.CaptureFixture[st
     assert b'class="explorer"' in light
     assert len(light) < len(page) == Path(RUN, PAGE).stat().st_size
     Path(RUN, "checkpoints", "last.ckpt").write_bytes(b"torn")
-    assert main(["report", RUN]) == 0
-    assert "version_0 gets no explorer: " in capsys.readouterr().err
-    assert b"No explorer: " in Path(RUN, PAGE).read_bytes()
+    for path in (RUN, PAGE):  # a page that has what the new one would lack is kept
+        options = [] if path == RUN else ["--out", "again.html"]
+        assert main(["report", RUN, *options]) == 2
+        error = capsys.readouterr().err
+        assert "version_0 gets no explorer: " in error
+        assert "html is kept: it has an explorer that the new page would lack, for the " in error
+        assert "name another file by --out, or remove that one first" in error
+    assert Path(RUN, PAGE).read_bytes() == Path("again.html").read_bytes() == page
+    Path(RUN, PAGE).unlink()
+    for _ in range(2):
+        assert main(["report", RUN]) == 0
+        assert b"No explorer: " in Path(RUN, PAGE).read_bytes()
     assert main(["report", RUN, "--explorer-only"]) == 2
     assert Path(RUN, EXPLORER).read_bytes() == light
 
@@ -98,6 +107,11 @@ def test_the_page_of_a_study_lies_in_its_folder(
     assert page.count(b'class="explorer"') == 2
     assert main(["report", "studies/mine", "--target", "score.migs"]) == 2
     assert "did you mean score.mig" in capsys.readouterr().err
+    assert Path("studies/mine/report.html").read_bytes() == page
+    for checkpoint in Path("studies/mine/runs").glob("*/checkpoints/last.ckpt"):
+        checkpoint.write_bytes(b"torn")
+    assert main(["report", "studies/mine"]) == 2
+    assert "studies/mine/report.html is kept: it has an explorer" in capsys.readouterr().err
     assert Path("studies/mine/report.html").read_bytes() == page
 
 

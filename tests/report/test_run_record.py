@@ -9,7 +9,9 @@ from dislab.errors import InputError
 from dislab.metrics import MIG
 from dislab.metrics.score_table import blind_spot
 from dislab.plugins import available
+from dislab.report import ReportedRun
 from dislab.report.figures import curves_figure, part_figures
+from dislab.report.page import page_of
 from dislab.report.run_record import Table, facts_of, read_run
 from dislab.report.verdict import verdict
 
@@ -49,7 +51,7 @@ def test_facts_scores_and_transfer_of_a_run(tmp_path: Path) -> None:
         "KL: Kullback–Leibler divergence of the posterior from the prior; "
         "MIG: mutual information gap.",
     ]
-    assert found.verdict == "1 of 2 factors has a latent of its own: y in z0; x is in none."
+    assert found.verdict == "1 of 2 factors has a latent of its own: y in z0; x is in no latent."
     assert found.bounds is None
     assert found.transfer is not None
     assert found.transfer.heads == ["scenario/predictor", "error", "error in distribution"]
@@ -121,6 +123,32 @@ def test_a_run_without_scores_curves_or_pictures_is_shown(tmp_path: Path) -> Non
         (folder / name).unlink()
     found = read_run(folder)
     assert (found.scores, found.transfer, found.curves, found.pictures) == (None, None, [], [])
+    assert found.without_curves == (
+        "No curves: the run folder has no metrics.csv with logged values."
+    )
+
+
+@pytest.mark.parametrize(("every", "steps"), [(None, [49]), (7, []), (1, [0, 1])])
+def test_a_run_without_curves_says_why_and_what_to_set(
+    every: int | None, steps: list[int], tmp_path: Path
+) -> None:
+    """The losses are the same at each step."""
+    trainer = {} if every is None else {"trainer": {"log_every_n_steps": every}}
+    folder = write_run(tmp_path / "run", {**SETTINGS, **trainer})
+    rows = "".join(f"{step},2.0,\n" for step in steps)
+    (folder / "metrics.csv").write_text(f"step,train/loss,validation/loss\n{rows}99,,1.0\n")
+    found = read_run(folder)
+    end = "ended before the first time" if not steps else "once before the end"
+    text = (
+        f"No curves: training logs its losses every {every or 50} steps, and {end}; a curve takes "
+        "two. Set --trainer.log_every_n_steps to less than half of the steps of training."
+    )
+    if len(steps) > 1:
+        text = "No curves: no loss differs between the 2 steps of training that were logged."
+    assert found.without_curves == text
+    assert found.without_curves in page_of([ReportedRun(folder, None, None)])
+    (folder / "metrics.csv").write_text("step,train/loss\n1,2.0\n2,1.0\n")
+    assert read_run(folder).without_curves == ""
 
 
 @pytest.mark.parametrize(
@@ -260,7 +288,7 @@ def test_a_record_of_images_that_labels_do_not_tell_apart_has_a_verdict_and_figu
     assert verdict(record) == "2 of 2 factors have a latent of their own: x in z0, y in z1."
     chance = {"mutual_information_by_chance": [[0.0, 0.9], [0.0, 0.9]]}
     few = record | {"parts": {"mutual_information": [[0.9, 1.0], [0.0, 0.9]]} | chance}
-    assert verdict(few) == "1 of 2 factors has a latent of its own: x in z0; y is in none."
+    assert verdict(few) == "1 of 2 factors has a latent of its own: x in z0; y is in no latent."
     ((_, _, figure),) = part_figures(record)
     labels = [label.get_text() for label in figure.axes[0].get_yticklabels()]
     assert labels == ["x", "y"]
@@ -288,11 +316,11 @@ def test_a_record_of_images_that_labels_do_not_tell_apart_has_a_verdict_and_figu
         ),
         (
             [[0.9, 0.01], [0.0, 0.0], [0.0, 0.0]],  # next to nothing
-            "1 of 2 factors has a latent of its own: x in z0; y is in none.",
+            "1 of 2 factors has a latent of its own: x in z0; y is in no latent.",
         ),
         (
             [[0.0, 0.05], [0.0, 0.02]],  # x is constant
-            "No factor has a latent of its own; y is in none.",
+            "No factor has a latent of its own; y is in no latent.",
         ),
         ([[0.0, 0.0], [0.0, 0.0]], ""),
         ([[0.9, 0.1, 0.2]], ""),
@@ -318,12 +346,12 @@ def test_the_verdict_says_which_latents_carry_which_factors(
         (
             [2.0, 1.0],
             [9, 40],  # a thirtieth of what could be known of y
-            "1 of 2 factors has a latent of its own: x in z0; y is in none.",
+            "1 of 2 factors has a latent of its own: x in z0; y is in no latent.",
         ),
         (
             [0.05, 1.0],  # a sample of z0 tells at most 0.05 nats
             [9, 9],
-            "No factor has a latent of its own; x, y are in none.",
+            "No factor has a latent of its own; x, y are in no latent.",
         ),
         (
             [0.0, 0.01],

@@ -79,6 +79,8 @@ _FEW: Final = 8
 """Maximum number of values of a factor that are listed."""
 _SPLITS: Final = ("train", "validation", "test")
 _PER_FACTOR: Final = "_per_factor"
+_LOGGED: Final = 50
+"""Lightning's `log_every_n_steps` where the settings have none."""
 _PHONE: Final = 44
 """Letters, without gaps between columns, in a row of a table on a phone."""
 
@@ -129,6 +131,7 @@ class RunRecord(NamedTuple):
         notes: Remarks on how to interpret the numbers.
         details: The table of scores that repeat others in another form; None if there are none.
         curves: Training curves.
+        without_curves: Sentence on why there are none; empty if there are some.
         panels: Figures of latents and factors.
         pictures: Images from the run folder.
         settings: The configuration as others may read it.
@@ -149,6 +152,7 @@ class RunRecord(NamedTuple):
     notes: list[str]
     details: Table | None
     curves: list[PagePicture]
+    without_curves: str
     panels: list[PagePicture]
     pictures: list[PagePicture]
     settings: str
@@ -169,6 +173,7 @@ def read_run(folder: Path, draw: bool = True) -> RunRecord:
     records = without_paths(read_scores(folder)) if (folder / SCORES).is_file() else {}
     scored = scored_record(records)
     transfer, owners = _first(records, _OF_TRANSFER), owners_in(scored)
+    curves = list(_curves(folder)) if draw else []
     return RunRecord(
         f"{settings.get('name') or 'run'}/{folder.resolve().name}",
         facts_of(settings, scored) | _training(folder),
@@ -195,7 +200,8 @@ def read_run(folder: Path, draw: bool = True) -> RunRecord:
             *_skipped(scored),
         ],
         _scores(scored, are_details=True),
-        list(_curves(folder)) if draw else [],
+        curves,
+        "" if curves or not draw else _without_curves(folder, settings),
         [PagePicture(n, drawing(f), about) for n, about, f in part_figures(scored)] if draw else [],
         list(_pictures(folder)) if draw else [],
         yaml_text(settings),
@@ -499,6 +505,24 @@ def _curves(folder: Path) -> Iterator[PagePicture]:
     figures = ((term, curves_figure(rows, [term], COLUMN)) for term in main_terms(rows))
     for term, figure in islice(((t, f) for t, f in figures if f is not None), MOST_PANELS):
         yield PagePicture(term_name(term), drawing(figure), "over the steps of training")
+
+
+def _without_curves(folder: Path, settings: Mapping[str, Any]) -> str:
+    """Why a run has no curves, and what to set so that the next one has."""
+    rows = read_curves(folder / CURVES).rows
+    logged = len({row["step"] for row in rows if any(name.startswith("train/") for name in row)})
+    if not rows:
+        return f"No curves: the run folder has no {CURVES} with logged values."
+    if logged > 1:
+        return (
+            f"No curves: no loss differs between the {logged} steps of training that were logged."
+        )
+    every = mapping_in(settings, "trainer").get("log_every_n_steps") or _LOGGED
+    end = "ended before the first time" if not logged else "once before the end"
+    return (
+        f"No curves: training logs its losses every {every} steps, and {end}; a curve takes two. "
+        "Set --trainer.log_every_n_steps to less than half of the steps of training."
+    )
 
 
 def _pictures(folder: Path) -> Iterator[PagePicture]:

@@ -132,7 +132,7 @@ def _information(scored: Mapping[str, Any]) -> _Information | None:
 
 
 def _without_own(names: Sequence[str], information: _Information) -> Iterator[str]:
-    """Where the factors without a latent of their own are: shared, spread, or in none."""
+    """Where the factors without a latent of their own are: shared, spread, or in no latent."""
     factors, nats, least, _ = information
     is_there = dict(
         zip(factors, ((nats.amax(0) > LEAST) & (nats.sum(0) > least)).tolist(), strict=True)
@@ -144,6 +144,6 @@ def _without_own(names: Sequence[str], information: _Information) -> Iterator[st
             together.setdefault(latent, []).append(name)
     yield from (f"{' and '.join(members)} share z{k}" for k, members in together.items())
     rest = [name for name in names if main[name] is None]
-    for ending, wanted in (("spread over several latents", True), ("in none", False)):
+    for ending, wanted in (("spread over several latents", True), ("in no latent", False)):
         if members := [name for name in rest if is_there[name] is wanted]:
             yield f"{', '.join(members)} {'is' if len(members) == 1 else 'are'} {ending}"
