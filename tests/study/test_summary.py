@@ -195,6 +195,13 @@ def test_every_table_of_a_study() -> None:
     assert "agreement.informative" not in by_name
 
 
+def test_a_single_axis_has_no_share_of_other_axes() -> None:
+    for axes in (("method",), ("method", "strength")):
+        shares = summarize(table(), "mine", axes, PRIMARY).tables["variance_shares"]
+        assert ("setting" in shares.excerpts[0]) == ("`setting`" in shares.note) == bool(axes[1:])
+        assert not any("-0.000" in str(cell) for cell in shares.excerpts[0].to_numpy().ravel())
+
+
 def test_scores_on_few_labels_select_runs_and_change_nothing_else() -> None:
     alone = summarize(table(**{"score.tc": rising()}), "mine", ("method",), PRIMARY)
     few = table(**{"score.tc": rising(), "labelled.mig_100_labels": rising()})

@@ -542,7 +542,7 @@ def _shares(runs: pd.DataFrame, axes: list[str], measures: Mapping[str, Best]) -
         raise InputError("no axis has two values, so that nothing but the seed can matter")
     shares = variance_shares(runs, axes[0], list(measures), settings=axes)
     excerpt = pd.DataFrame({"score": shares["score"].map(label)})
-    for name in ("method", "setting"):
+    for name in ("method", "setting")[: len(axes)]:  # a single axis leaves nothing to the setting
         excerpt[name] = shares[name]
         excerpt[f"{name} by chance (95 %)"] = [
             "–" if pd.isna(mean) else f"{mean:.3f} ({high:.3f})"
@@ -553,12 +553,15 @@ def _shares(runs: pd.DataFrame, axes: list[str], measures: Mapping[str, Best]) -
         excerpt["note"] = shares["note"]
     excerpt, same = _without_constants(excerpt, ["runs"])
     method = "`method`" if axes[0] == "method" else f"`method`, which is {label(axes[0])}"
+    other, shuffled = "", ""
+    if len(axes) > 1:
+        other = "from `setting`, which is the other axes, "
+        shuffled = ", over all methods for `method`, within each for `setting`"
     return NamedTable(
         "What matters",
-        f"Shares of each score's variance that come from {method}, from `setting`, which is the "
-        "other axes, and from `seed`, the rest. By chance: mean and, in brackets, 95 % quantile of "
-        "the share after "
-        "shuffling the runs, over all methods for `method`, within each for `setting`. A share "
+        f"Shares of each score's variance that come from {method}, {other}and from `seed`, the "
+        "rest. By chance: mean and, in brackets, 95 % quantile of the share after shuffling the "
+        f"runs{shuffled}. A share "
         f"above the quantile is more than chance, if that score alone is asked about.{same}",
         shares,
         (excerpt,),
