@@ -181,6 +181,7 @@ def test_columns_of_one_value_are_a_sentence_above_their_table(make: Make, tmp_p
     page = study_page_of(make(text, mig=scores, sap=scores[::-1]), tmp_path)
     sections = dict(re.findall(r'<section id="([\w]+)">(.*?)</section>', page, re.DOTALL))
     for name, sentence in {
+        "means": "In every row: runs 3.",
         "comparisons_model_a": "In every row: seeds 3, p 0.250.",
         "rank_correlations": "",  # a table of one row keeps its columns
         "variance_shares": "In every row: runs 9.",

@@ -369,11 +369,16 @@ def _means(
         part = means[means["score"].isin(names[start : start + _COLUMNS])]
         part = _with_scores(part, means, axes)
         excerpts.append(summary_table(part).rename(columns=labels([*axes, *names])))
+    same = ""
+    counts = {count for excerpt in excerpts for count in excerpt["runs"]} - {"–"}
+    if len(counts) == 1 and axes:
+        excerpts = [excerpt.drop(columns="runs") for excerpt in excerpts]
+        same = f" In every row: runs {counts.pop()}."
     return NamedTable(
         "Means over seeds",
         "Mean ± standard deviation over the runs of a setting, with Student's 95 % interval of "
         "the mean for three runs or more, cut where the range of a score ends. Where scores were "
-        "compared with chance, the last row has the mean of that level."
+        f"compared with chance, the last row has the mean of that level.{same}"
         + (_OF_BOUNDS if any(map(is_bound, names)) else "")
         + (_OF_AGREEMENT if INFORMATIVE in names else ""),
         means,
