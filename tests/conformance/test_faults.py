@@ -343,7 +343,10 @@ class Without(Regularizer):
             "changes one of them in place",
         ),
         (Bare, r"Bare.__init__ does not call super\(\).__init__\(\); call it first"),
-        (Without, "the class takes latent_dim and train_size before its own settings"),
+        (
+            Without,
+            r"Without.__init__ must take latent_dim and train_size before settings of its own",
+        ),
     ],
 )
 def test_a_regularizer_that_does_not_conform_is_told_why(build: Any, message: str) -> None:
@@ -458,8 +461,8 @@ class Unfinished(Encoder):
         (partial(Tiny, fault="cut"), r"the output of Tiny carries gradients .*has none.*\.detach"),
         (partial(Tiny, fault="unseen"), r"the output of Tiny carries gradients .*torch\.no_grad"),
         (partial(Tiny, fault="dropout"), r"Tiny draws no random numbers, .*differ by up to \d"),
-        (Foreign, r"Foreign derives from dislab\.base\.Encoder"),
-        (Unfinished, "Unfinished implements forward"),
+        (Foreign, r"Foreign is no dislab\.base\.Encoder"),
+        (Unfinished, "Unfinished lacks forward; define it as"),
     ],
 )
 def test_an_encoder_that_does_not_conform_is_told_why(build: Any, message: str) -> None:
@@ -523,11 +526,11 @@ class Loose(nn.Module):
 @pytest.mark.parametrize(
     ("build", "message"),
     [
-        (Silent, "Silent implements forward"),
-        (Loose, r"Loose derives from dislab\.base\.Regularizer"),
+        (Silent, "Silent lacks forward; define it as"),
+        (Loose, r"Loose is no dislab\.base\.Regularizer"),
         (partial(Plain, penalty=lambda z, _: z), r"penalty as torch.float32 of shape \(6, 4\)"),
         (partial(Plain, penalty=lambda z, _: 1 / 0), "Plain .*failed in forward: ZeroDivision"),
-        (Unfinished, "Unfinished implements forward"),
+        (Unfinished, r"Unfinished is no dislab\.base\.Regularizer"),
     ],
 )
 def test_a_regularizer_of_another_kind_is_told_why(build: Any, message: str) -> None:

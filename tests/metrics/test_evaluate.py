@@ -306,7 +306,10 @@ def test_codes_of_a_run_have_their_factors_and_names() -> None:
             r"the metrics is named 'MGI' \(did you mean MIG\?\); available: BetaVAEScore, BlockMCC",
         ),
         ({"metrics": []}, "no score was chosen"),
-        ({"metrics": {"x": lambda space: torch.nn.Identity()}}, "x makes a Identity, which is no"),
+        (
+            {"metrics": {"x": lambda space: torch.nn.Identity()}},
+            "Identity is no dislab.base.Metric; give",
+        ),
         ({"names": ["a", "b"]}, "2 names for 3 factors: a, b"),
         ({"names": ["a", "a", "b"]}, "factors need names of their own"),
         ({"bootstrap": -1}, "bootstrap is -1"),

@@ -249,7 +249,11 @@ def test_bad_arrays_and_settings_are_a_message(images: Any, means: Any) -> None:
         (tuple(images), {"predictors": "Rigde"}, "none of the predictors is named 'Rigde'"),
         (tuple(images), {"predictors": []}, "no predictor was chosen"),
         (tuple(images), {"predictors": {"chance": "Ridge"}}, "no predictor can be called chance"),
-        (tuple(images), {"predictors": {"t": lambda *_: 1}}, "t makes a int, which is no"),
+        (
+            tuple(images),
+            {"predictors": {"t": lambda *_: 1}},
+            "int is no dislab.base.Predictor; give",
+        ),
     ]
     for arrays, settings, message in cases:
         with pytest.raises(InputError) as error:

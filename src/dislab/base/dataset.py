@@ -102,8 +102,9 @@ class Dataset(Part, ABC):
             shape, space = "×".join(map(str, self.image_shape)), self.factors
         except InputError:  # the files are read first
             return f"<{name}, not prepared>"
-        sizes = zip(space.names, space.sizes, strict=True)
-        factors = ", ".join(f"{factor} {size}" for factor, size in sizes)
+        texts = [f"{factor.name} {len(factor)}" for factor in space.factors if not factor.nuisance]
+        others = [f"{factor.name} {len(factor)}" for factor in space.factors if factor.nuisance]
+        factors = ", ".join(texts) + (f" (not scored: {', '.join(others)})" if others else "")
         return f"<{name}: {len(space):,} images of {shape}; factors {factors}>"
 
     @property

@@ -1,8 +1,10 @@
 """Contracts of the parts of an objective."""
 
+import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, NamedTuple
+from functools import partial
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from jaxtyping import Float, Int
 from torch import Tensor, nn
@@ -169,7 +171,7 @@ def make_encoder(build: EncoderBuilder, image_shape: ImageShape, outputs: int) -
             has the channels last.
     """
     _check_order(image_shape)
-    encoder = build(image_shape, outputs)
+    encoder = make_part(Encoder, build, image_shape=image_shape, outputs=outputs)
     _check_sized(encoder)
     encoder.output_shape = (outputs,)
     return encoder
@@ -188,24 +190,70 @@ def make_decoder(build: DecoderBuilder, latents: int, image_shape: ImageShape) -
             has the channels last.
     """
     _check_order(image_shape)
-    decoder = build(latents, image_shape)
+    decoder = make_part(Decoder, build, latent_dim=latents, image_shape=image_shape)
     _check_sized(decoder)
     decoder.output_shape = tuple(image_shape)
     return decoder
 
 
-def check_begun(part: nn.Module) -> None:
-    """Refuses a part whose constructor has not called that of its base class.
+Kind = TypeVar("Kind")
+
+
+def make_part(base: type, build: Callable[..., Kind], **leading: object) -> Kind:
+    """Makes a part from the arguments that its owner passes, which come before its settings.
 
     Args:
-        part: The part.
+        base: The contract that it fulfils.
+        build: Makes it.
+        leading: The arguments by name, in their order.
 
     Raises:
-        InputError: It has not.
+        InputError: The class takes other arguments, is abstract, derives from another base, does
+            not call the constructor of its base, or its `forward` takes other arguments.
     """
-    if "_modules" not in vars(part):
-        name = type(part).__name__
-        raise InputError(f"{name}.__init__ does not call super().__init__(); call it first")
+    cls = build.func if isinstance(build, partial) else build
+    name = getattr(cls, "__name__", type(cls).__name__)
+    if inspect.isclass(cls):
+        _check_derived(cls, base)
+    if lacking := sorted(getattr(cls, "__abstractmethods__", ())):
+        raise InputError(f"{name} lacks {' and '.join(lacking)}; define it as {base.__name__} does")
+    first = " and ".join(leading)
+    if getattr(cls, "__init__", None) is nn.Module.__init__:
+        raise InputError(f"{name} has no constructor; give it an __init__ that takes {first}")
+    if fault := _misfit(build, *leading.values()):
+        raise InputError(
+            f"{name}.__init__ must take {first} before settings of its own, which have defaults or "
+            f"are given by partial({name}, setting=value); it fails by {fault}"
+        )
+    part = build(*leading.values())
+    _check_derived(type(part), base)
+    if isinstance(part, nn.Module):
+        if "_modules" not in vars(part):
+            raise InputError(f"{name}.__init__ does not call super().__init__(); call it first")
+        if forward := vars(base).get("forward"):
+            inputs = list(inspect.signature(forward).parameters)[1:]
+            if fault := _misfit(part.forward, *inputs):
+                raise InputError(
+                    f"{name}.forward must take {', '.join(inputs)}; it fails by {fault}"
+                )
+    return part
+
+
+def _check_derived(cls: type, base: type) -> None:
+    if cls is base or not issubclass(cls, base):
+        reason = "is a base class" if cls is base else f"is no dislab.base.{base.__name__}"
+        raise InputError(f"{cls.__name__} {reason}; give a class that derives from it")
+
+
+def _misfit(function: Callable[..., Any], *arguments: object) -> str:
+    """Why a function does not take arguments; empty if it does, or says so itself."""
+    try:
+        inspect.signature(function).bind(*arguments)
+    except TypeError as error:
+        return str(error)
+    except ValueError:  # a partial with settings that do not exist
+        return ""
+    return ""
 
 
 def _check_order(image_shape: ImageShape) -> None:
@@ -220,7 +268,6 @@ def _check_order(image_shape: ImageShape) -> None:
 
 def _check_sized(part: nn.Module) -> None:
     """Refuses lazy layers: optimisers and checkpoints need all weights before the first batch."""
-    check_begun(part)
     for name, layer in part.named_modules():
         if any(
             isinstance(parameter, UninitializedParameter)

@@ -255,8 +255,8 @@ def _build_scores(parts: Namespace) -> None:
         return
     space = parts["data"].factors
     curves = parts["score_curves"].metrics if parts["score_curves"].steps else {}
-    for key, metric in [*parts["evaluate"].metrics.items(), *curves.items()]:
-        built_metric(key, metric, space)
+    for metric in [*parts["evaluate"].metrics.values(), *curves.values()]:
+        built_metric(metric, space)
     check_predictors(parts["transfer"].predictors)
 
 

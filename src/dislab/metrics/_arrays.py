@@ -99,6 +99,11 @@ def tensor(what: str, array: object) -> Tensor:
         raise InputError(
             f"{what} are no table: {one_line(error)}; give rows of equal length"
         ) from error
+    if values.dtype.kind == "O" and not values.ndim:
+        raise InputError(
+            f"{what} are an object of {type(array).__name__}; give one row for each image, as "
+            "open_run(RUN).encode() does"
+        )
     if values.dtype.kind not in "biufc":
         advice = "numpy.unique(column, return_inverse=True)[1] numbers the names of a column"
         columns = "".join(f", as in column {name!r}" for name in _texts(array)[:1])

@@ -192,8 +192,8 @@ def prepare(
     codes, factors, names = _apart(codes, factors, names, space)
     bank, space = bank_of(codes, factors, names, space, order, kinds, groups)
     _warn_if_doubtful(bank)
-    for name, build in chosen.items():
-        built(name, build, space)  # refuses wrong settings
+    for build in chosen.values():
+        built(build, space)  # refuses wrong settings
     sampling: dict[str, Any] = {"seed": seed, "shuffled": shuffle}
     if groups is not None:
         sampling["groups"] = [list(group) for group in groups]

@@ -12,6 +12,7 @@ from tqdm import tqdm
 from dislab.base import Metric, MetricBuilder, Sample
 from dislab.base.failures import described, parts_named
 from dislab.base.metric import primary, reason_against
+from dislab.base.parts import make_part
 from dislab.codes.bank import CodeBank
 from dislab.errors import InputError
 from dislab.factors import FactorSpace
@@ -88,7 +89,7 @@ def score_bank(
     if 0 < len(essential) < len(space.factors):
         space = space.without_nuisance()
         bank = bank.of_factors(essential)
-    metrics = {key: built(key, build, space) for key, build in builders.items()}
+    metrics = {key: built(build, space) for key, build in builders.items()}
     results, skipped = _results(metrics, bank, optional)
     metrics = {key: metric for key, metric in metrics.items() if key in results}
     full = _full_names(results)
@@ -116,17 +117,14 @@ def score_bank(
     )
 
 
-def built(key: str, build: MetricBuilder, space: FactorSpace) -> Metric:
-    """Builds a score; messages name it by the user's key.
+def built(build: MetricBuilder, space: FactorSpace) -> Metric:
+    """Builds a score.
 
     Raises:
         InputError: The builder makes no score, or a setting is invalid.
     """
     with parts_named():
-        metric = build(space)
-    if not isinstance(metric, Metric):
-        raise InputError(f"{key} makes a {type(metric).__name__}, which is no dislab.base.Metric")
-    return metric
+        return make_part(Metric, build, space=space)
 
 
 def _results(

@@ -40,6 +40,8 @@ _NAMES: Final[dict[object, str]] = {
 }
 _LARGEST: Final = 2**63 - 1
 """Largest integer that an array can hold."""
+_SHORT: Final = reprlib.Repr()
+_SHORT.maxlevel = 2
 
 
 def checks_settings(cls: Class) -> Class:
@@ -143,7 +145,7 @@ def _builder_hint(name: str, setting: str = "setting=value") -> str:
 
 def _short(value: object) -> str:
     """A setting in a message; an ellipsis for an object."""
-    return reprlib.repr(value) if isinstance(value, str | int | float | list | tuple) else "…"
+    return _SHORT.repr(value) if isinstance(value, str | int | float | list | tuple) else "…"
 
 
 class Part:
@@ -200,7 +202,7 @@ def _described(value: object) -> str:
         return f"the class {value.__name__}"
     plain = (str, bytes, os.PathLike, int, float, complex, list, tuple, dict, types.NoneType)
     return (
-        reprlib.repr(value) if isinstance(value, plain) else f"an object of {type(value).__name__}"
+        _SHORT.repr(value) if isinstance(value, plain) else f"an object of {type(value).__name__}"
     )
 
 
@@ -214,12 +216,18 @@ def _remedy(value: object, annotation: Any) -> str:
             return f"; in Python import the class: from {cls.__module__} import {value}"
     if isinstance(value, type) and _fits_class(value, annotation):
         return f"; make one: {value.__name__}(…)"
+    if "DataModule" in _allowed(annotation) and any(map(_is_dataset, type(value).__mro__)):
+        return "; dislab.datamodules.SingleData makes one of a data set"
     if "Dataset" in _allowed(annotation):
         if hasattr(value, "shape"):
             return "; dislab.datasets.ArrayDataset makes one of arrays"
         if any(map(_is_torch_dataset, type(value).__mro__)):
             return "; dislab.datasets.TorchDataset makes one of a torch data set"
     return _remedy_inside(value, annotation)
+
+
+def _is_dataset(cls: type) -> bool:
+    return cls.__name__ == "Dataset" and cls.__module__.startswith("dislab.base")
 
 
 def _is_torch_dataset(cls: type) -> bool:

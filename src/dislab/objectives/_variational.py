@@ -21,7 +21,7 @@ from dislab.base import (
     Regularizer,
     RegularizerBuilder,
 )
-from dislab.base.parts import check_begun
+from dislab.base.parts import make_part
 from dislab.errors import InputError
 from dislab.functional.losses import Likelihood, mean_image, negative_log_likelihood
 from dislab.functional.noise import InputNoise, add_input_noise
@@ -134,9 +134,8 @@ def build_regularizers(
     for name in builders:
         if not name.isidentifier() or hasattr(nn.ModuleDict, name):
             raise InputError(f"{name!r} cannot name a regulariser; choose another name")
-    parts = {name: make(latent_dim, train_size) for name, make in builders.items()}
-    for part in parts.values():
-        check_begun(part)
+    sizes = {"latent_dim": latent_dim, "train_size": train_size}
+    parts = {name: make_part(Regularizer, build, **sizes) for name, build in builders.items()}
     return nn.ModuleDict(parts)
 
 

@@ -1,6 +1,5 @@
 """Check of how parts are declared, and helpers that the checks of every group share."""
 
-import inspect
 import io
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -14,13 +13,13 @@ from torch import Tensor, nn
 
 from dislab import cli
 from dislab.base.failures import parts_named
-from dislab.base.parts import check_begun
+from dislab.base.parts import make_part
 from dislab.errors import InputError
 from dislab.plugins import available, load
 
 CPU: Final = torch.device("cpu")
 TOO_FEW: Final = "a class that needs more images sets smallest_batch, such as 2"
-Part = TypeVar("Part")
+Kind = TypeVar("Kind")
 
 
 def check_declared(group: str, names: Sequence[str]) -> None:
@@ -65,22 +64,10 @@ def must(holds: bool, claim: str) -> None:
         raise AssertionError(f"this should hold: {claim}")
 
 
-def part_from(base: type, build: Callable[..., Part], names: str, *given: object) -> Part:
+def part_from(base: type, build: Callable[..., Kind], **leading: object) -> Kind:
     """A part from the arguments that dislab gives; an AssertionError tells what it lacks."""
-    cls = build.func if isinstance(build, partial) else build
-    lacking = sorted(getattr(cls, "__abstractmethods__", ()))
-    must(not lacking, f"{getattr(cls, '__name__', cls)} implements {', '.join(lacking)}")
-    try:
-        inspect.signature(build).bind(*given)
-    except TypeError as error:
-        claim = f"the class takes {names} before its own settings, which have defaults"
-        raise AssertionError(f"this should hold: {claim}; {error}") from error
     with mistakes():
-        part = build(*given)
-        must_derive(part, base)
-        if isinstance(part, nn.Module):
-            check_begun(part)
-    return part
+        return make_part(base, build, **leading)
 
 
 def must_derive(part: object, base: type) -> None:

@@ -55,7 +55,7 @@ def check_metric(build: MetricBuilder, images: int = 3000) -> None:
     factors = torch.from_numpy(space.positions(index.numpy()))
     noise = torch.randn(images, 3, generator=generator)
     informative = torch.cat([factors.float(), noise[:, :1]], dim=1)
-    part_from(Metric, build, "a factor space", space)
+    part_from(Metric, build, space=space)
     for codes in (informative, noise):
         _check_cuts(build, space, codes, factors)
     _check_odd_codes(build, space, informative[:300], factors[:300], generator)

@@ -48,7 +48,7 @@ def check_encoder(
     def images(shape: ImageShape, count: int) -> Tensor:
         return torch.rand(count, *shape, generator=device_generator(CPU, 0))
 
-    part_from(Encoder, build, "image_shape and outputs", image_shape, outputs)
+    part_from(Encoder, build, image_shape=image_shape, outputs=outputs)
     _check_network(lambda shape: make_encoder(build, shape, outputs), image_shape, images, "image")
 
 
@@ -69,7 +69,7 @@ def check_decoder(
     def latents(shape: ImageShape, count: int) -> Tensor:
         return torch.randn(count, latent_dim, generator=device_generator(CPU, 0))
 
-    part_from(Decoder, build, "latent_dim and image_shape", latent_dim, image_shape)
+    part_from(Decoder, build, latent_dim=latent_dim, image_shape=image_shape)
     _check_network(
         lambda shape: make_decoder(build, latent_dim, shape), image_shape, latents, "latent vector"
     )

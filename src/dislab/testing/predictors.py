@@ -37,9 +37,7 @@ def check_predictor(build: PredictorBuilder, images: int = 400) -> None:
     train, train_targets = codes[:, :images], targets[:images]
     test, truth = codes[:, images:], targets[images:]
     before, states = (train.clone(), train_targets.clone(), test.clone()), random_states()
-    predictor = part_from(
-        Predictor, build, "the number of inputs and of values of each factor", 5, (0, 3, 0)
-    )
+    predictor = part_from(Predictor, build, latents=5, classes=(0, 3, 0))
     refuses(lambda: predictor.predict(test), "it refuses to predict before it has learnt")
     predicted = _predicted(predictor, train, train_targets, test)
     must_be(predicted, Tensor, "predict returns")

@@ -34,7 +34,7 @@ def check_regularizer(
         train_size: Size of the training set.
         batch: Number of images in the batch; even.
     """
-    regularizer = part_from(Regularizer, build, "latent_dim and train_size", latent_dim, train_size)
+    regularizer = part_from(Regularizer, build, latent_dim=latent_dim, train_size=train_size)
     least = smallest_batch(regularizer)
     batch = max(batch, least + least % 2)
     mean, log_var, noise = torch.randn(3, batch, latent_dim, generator=device_generator(CPU, 0))

@@ -5,6 +5,7 @@ from typing import Any, Final, TypeAlias
 from dislab import plugins
 from dislab.base import Predictor, PredictorBuilder
 from dislab.base.failures import parts_named
+from dislab.base.parts import make_part
 from dislab.errors import InputError
 from dislab.naming.builders import Choices as Parts
 from dislab.naming.builders import chosen, origins, settings
@@ -38,13 +39,10 @@ def builders(choices: Choices, seed: int) -> dict[str, PredictorBuilder]:
     return predictors
 
 
-def built_predictor(
-    name: str, build: PredictorBuilder, latents: int, classes: tuple[int, ...]
-) -> Predictor:
+def built_predictor(build: PredictorBuilder, latents: int, classes: tuple[int, ...]) -> Predictor:
     """Builds an unfitted predictor.
 
     Args:
-        name: Name of the predictor, for messages.
         build: Builder of the predictor.
         latents: Number of latents.
         classes: Number of classes of each target.
@@ -53,12 +51,7 @@ def built_predictor(
         InputError: The result of the builder is no predictor.
     """
     with parts_named():
-        predictor = build(latents, classes)
-    if not isinstance(predictor, Predictor):
-        raise InputError(
-            f"{name} makes a {type(predictor).__name__}, which is no dislab.base.Predictor"
-        )
-    return predictor
+        return make_part(Predictor, build, latents=latents, classes=classes)
 
 
 def recorded_settings(build: PredictorBuilder, predictor: Predictor) -> dict[str, Any]:

@@ -108,9 +108,8 @@ def _fitted(
     codes = _rows(bank, images.train)
     team = _Team(columns, constant, _typical(columns, targets), {}, {})
     for name, build in predictors.items():
-        predictor = built_predictor(
-            name, build, codes.shape[2], tuple(column.classes for column in columns)
-        )
+        classes = tuple(column.classes for column in columns)
+        predictor = built_predictor(build, codes.shape[2], classes)
         predictor.fit(codes, targets.to(codes))
         team.predictors[name] = predictor
         team.settings[name] = recorded_settings(build, predictor)

@@ -120,8 +120,8 @@ def score_run(
 
 def check_predictors(predictors: Mapping[str, PredictorBuilder]) -> None:
     """Rejects invalid settings of predictors before encoding images."""
-    for name, build in predictors.items():
-        built_predictor(name, build, latents=1, classes=(0,))
+    for build in predictors.values():
+        built_predictor(build, latents=1, classes=(0,))
 
 
 def compared(

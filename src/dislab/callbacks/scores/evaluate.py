@@ -159,9 +159,7 @@ class Evaluate(ScoreCallback):
         elif isinstance(data := getattr(trainer, "datamodule", None), DataModule):
             if self.distribution == "correlated":
                 self._states(data)  # rejects data without correlation before training
-            metrics = {
-                name: built(name, build, data.factors) for name, build in self.metrics.items()
-            }
+            metrics = {name: built(build, data.factors) for name, build in self.metrics.items()}
             self._note(inapplicable(trainer, module, data, metrics, self.split, self.points))
 
     def teardown(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:

@@ -81,7 +81,7 @@ class ScoreCurves(pl.Callback):
         if stage != "fit" or not self._applies(module, data):
             return
         assert isinstance(data, DataModule)
-        metrics = {name: built(name, build, data.factors) for name, build in self.metrics.items()}
+        metrics = {name: built(build, data.factors) for name, build in self.metrics.items()}
         reasons = inapplicable(trainer, module, data, metrics, self.split, self.points)
         if reasons and self._asked:
             name, reason = next(iter(reasons.items()))

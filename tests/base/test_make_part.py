@@ -1,0 +1,75 @@
+"""Owners of parts refuse classes that do not take what they pass, in one sentence."""
+
+import re
+from functools import partial
+from typing import Any
+
+import pytest
+from torch import Tensor, nn
+
+from dislab.base import Encoder, Metric, Predictor, Regularizer
+from dislab.base.parts import make_part
+from dislab.decoders import MLPDecoder
+from dislab.encoders import MLPEncoder
+from dislab.errors import InputError
+from dislab.objectives import VAE, AdaGVAE
+from dislab.regularizers import KL
+
+
+class NoConstructor(Regularizer):
+    def forward(self, posterior: Any, z: Any, draws: Any, step: Any) -> Any:
+        return z
+
+
+class TakesNothing(NoConstructor):
+    def __init__(self, weight: float = 1.0) -> None:
+        super().__init__()
+
+
+class NeedsWeight(NoConstructor):
+    def __init__(self, latent_dim: int, train_size: int, weight: float) -> None:
+        super().__init__()
+
+
+class OfCodesAlone(Regularizer):
+    def __init__(self, latent_dim: int, train_size: int) -> None:
+        super().__init__()
+
+    def forward(self, z: Tensor) -> Any:  # type: ignore[override]
+        return z
+
+
+class Foreign(nn.Module):
+    def __init__(self, latent_dim: int, train_size: int) -> None:
+        super().__init__()
+
+
+FAULTS = [
+    (NoConstructor, "NoConstructor has no constructor; give it an __init__ that takes latent_dim"),
+    (TakesNothing, "TakesNothing.__init__ must take latent_dim and train_size before settings of"),
+    (NeedsWeight, "partial(NeedsWeight, setting=value); it fails by missing a required argument"),
+    (OfCodesAlone, "OfCodesAlone.forward must take posterior, z, draws, step; it fails by too"),
+    (Foreign, "Foreign is no dislab.base.Regularizer; give a class that derives from it"),
+    (Regularizer, "Regularizer is a base class; give a class that derives from it"),
+]
+
+
+@pytest.mark.parametrize("method", [VAE, AdaGVAE])
+@pytest.mark.parametrize(("cls", "message"), FAULTS)
+def test_a_regularizer_that_cannot_be_made_is_told_why(cls: Any, message: str, method: Any) -> None:
+    settings = {"encoder": MLPEncoder, "decoder": MLPDecoder, "latent_dim": 3}
+    with pytest.raises(InputError, match=re.escape(message)):
+        method(image_shape=(1, 8, 8), train_size=12, regularizers={"r": cls}, **settings)
+
+
+def test_settings_that_are_given_are_no_fault() -> None:
+    sizes = {"latent_dim": 3, "train_size": 9}
+    make_part(Regularizer, partial(NeedsWeight, weight=2.0), **sizes)
+    with pytest.raises(TypeError, match=r"'betta' \(did you mean beta\?\)"):
+        make_part(Regularizer, partial(KL, betta=2.0), **sizes)  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize("base", [Encoder, Metric, Predictor])
+def test_every_contract_names_a_class_of_another_one(base: type) -> None:
+    with pytest.raises(InputError, match=rf"^KL is no dislab\.base\.{base.__name__}; give"):
+        make_part(base, KL, latent_dim=3, train_size=9)
