@@ -7,13 +7,14 @@ from typing import Any
 import pytest
 from torch import Tensor, nn
 
-from dislab.base import Encoder, Metric, Predictor, Regularizer
-from dislab.base.parts import make_part
+from dislab.base import Encoder, ImageShape, Metric, Predictor, Regularizer
+from dislab.base.parts import make_encoder, make_part
 from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
 from dislab.errors import InputError
 from dislab.objectives import VAE, AdaGVAE
 from dislab.regularizers import KL
+from dislab.testing import check_encoder
 
 
 class NoConstructor(Regularizer):
@@ -60,6 +61,67 @@ def test_a_regularizer_that_cannot_be_made_is_told_why(cls: Any, message: str, m
     settings = {"encoder": MLPEncoder, "decoder": MLPDecoder, "latent_dim": 3}
     with pytest.raises(InputError, match=re.escape(message)):
         method(image_shape=(1, 8, 8), train_size=12, regularizers={"r": cls}, **settings)
+
+
+class Listed(Encoder):
+    """Hides its layers in the way that the setting names."""
+
+    def __init__(self, image_shape: ImageShape, outputs: int, way: str = "list") -> None:
+        super().__init__()
+        layer = nn.Linear(64, outputs)
+        self.layers: Any = {
+            "list": [layer],
+            "dict": {"a": layer},
+            "tuple": (layer.weight,),
+            "nested": nn.Sequential(nn.Identity()),
+            "both": [layer],
+            "frozen": [layer.requires_grad_(way != "frozen")],
+            "ModuleList": nn.ModuleList([layer]),
+        }[way]
+        if way == "nested":
+            vars(self.layers)["hidden"] = [layer]
+        if way == "both":
+            self.layer = layer
+
+    def forward(self, image: Tensor) -> Tensor:
+        return image
+
+
+@pytest.mark.parametrize(
+    ("way", "message"),
+    [
+        ("list", "Listed.layers holds layers in a list, where neither training nor checkpoints"),
+        ("dict", "Listed.layers holds layers in a dict, .* use torch.nn.ModuleDict"),
+        ("tuple", "Listed.layers holds layers in a tuple, .* torch.nn.ModuleList or Sequential"),
+        ("nested", "Sequential.hidden holds layers in a list"),
+        ("both", ""),
+        ("frozen", ""),
+        ("ModuleList", ""),
+    ],
+)
+def test_trainable_layers_that_pytorch_does_not_see_are_refused(way: str, message: str) -> None:
+    build = partial(Listed, way=way)
+    if not message:
+        make_encoder(build, (1, 8, 8), 3)
+        return
+    with pytest.raises(InputError, match=message):
+        make_encoder(build, (1, 8, 8), 3)
+    with pytest.raises(AssertionError, match=message):
+        check_encoder(build, (1, 8, 8))
+
+
+class Exchanged(Encoder):
+    def __init__(self, latent_dim: int, channels: int = 3) -> None:
+        super().__init__()
+
+    def forward(self, image: Tensor) -> Tensor:
+        return image
+
+
+def test_leading_arguments_of_another_meaning_are_named() -> None:
+    message = r"Exchanged.latent_dim is \(1, 8, 8\); .* must take image_shape and outputs before"
+    with pytest.raises(InputError, match=message):
+        make_encoder(Exchanged, (1, 8, 8), 3)  # type: ignore[arg-type]
 
 
 def test_settings_that_are_given_are_no_fault() -> None:

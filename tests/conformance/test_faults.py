@@ -541,6 +541,8 @@ def test_a_regularizer_of_another_kind_is_told_why(build: Any, message: str) -> 
 class Odd(Metric):
     """Returns what its setting says."""
 
+    higher_is_better = True
+
     def __init__(self, space: FactorSpace, returned: Any) -> None:
         super().__init__(space)
         self.returned = returned
@@ -569,6 +571,7 @@ def test_a_score_that_does_not_conform_is_told_why(returned: Any, message: str) 
 class Ordered(Metric):
     """A function of codes and factors, by `value`."""
 
+    higher_is_better: bool | None = True
     plot_lower_bound = 0.0
     plot_upper_bound = 1.0
 
@@ -580,10 +583,32 @@ class Ordered(Metric):
         return {"value": self.value(bank.codes, bank.factors.double()).clamp(0.0, 1.0)}
 
 
+class Aimless(Ordered):
+    """Does not say which values are good."""
+
+    higher_is_better = None
+
+
 class Split(Ordered):
     """Says that it fits a model to a part of the images."""
 
     bootstraps = False
+
+
+def two_classes(codes: Tensor, factors: Tensor) -> Tensor:
+    """Fails as a classifier of scikit-learn does."""
+    if factors[:, 1].std() == 0:
+        raise ValueError("only one class: 2")
+    return latent_of_value(codes, factors)
+
+
+def ranked(codes: Tensor, factors: Tensor) -> Tensor:
+    """A rank correlation that forgets ties."""
+    return latent_of_value(codes.argsort(dim=0).argsort(dim=0).double(), _ranks(factors))
+
+
+def _ranks(factors: Tensor) -> Tensor:
+    return factors.argsort(dim=0, stable=True).argsort(dim=0).double()
 
 
 def latent_of_value(codes: Tensor, factors: Tensor) -> Tensor:
@@ -610,6 +635,12 @@ def first_image(codes: Tensor, factors: Tensor) -> Tensor:
         (
             partial(Ordered, value=first_half),
             r"value is 0\.\d+, and 0\.\d+ with the same images in another order; .*bootstraps = ",
+        ),
+        (partial(Ordered, value=ranked), "value is .* with the same images in another order"),
+        (partial(Aimless, value=latent_of_value), "Aimless says whether more is better"),
+        (
+            partial(Ordered, value=two_classes),
+            "ValueError: only one class: 2 .*with a factor that never varies: .*bank.varied",
         ),
         (partial(Ordered, value=neighbours), "value is .* with the same images in another order"),
         (partial(Split, value=first_image), "value is .* with the same images in another order"),
@@ -640,7 +671,7 @@ def test_a_score_of_a_part_of_the_images_says_so() -> None:
 )
 @pytest.mark.slow  # without instrumentation, which refuses the parts itself
 def test_every_check_names_the_base_class(check: Any, base: str) -> None:
-    with pytest.raises(AssertionError, match=rf"Identity derives from dislab\.base\.{base}$"):
+    with pytest.raises(AssertionError, match=rf"Identity is no dislab\.base\.{base}; give"):
         check(lambda *_: nn.Identity())
 
 

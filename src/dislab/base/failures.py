@@ -11,7 +11,7 @@ from typing import Final
 
 import torch
 
-from dislab.errors import InputError, TrainingError, cannot_write, one_line
+from dislab.errors import InputError, TrainingError, cannot_write, one_line, suggestion
 
 _NOUNS: Final = {
     "Encoder": "encoder",
@@ -54,8 +54,10 @@ def parts_named(arguments: str = "") -> Iterator[None]:
 
 
 def message_of(error: BaseException) -> str:
-    """Class and message of an error, in one line."""
+    """Class and message of an error, in one line; with the attribute that was meant, if one was."""
     text = one_line(error)
+    if isinstance(error, AttributeError) and error.name:
+        text += suggestion(error.name, dir(error.obj))
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 

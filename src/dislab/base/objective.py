@@ -35,7 +35,7 @@ from dislab.base._optimizing import (
 )
 from dislab.base._representation import Representation, takes_arrays
 from dislab.base.datamodule import DataModule, ImageBatch, offered
-from dislab.base.parts import Draws
+from dislab.base.parts import Draws, check_registered
 from dislab.base.trainer_counters import batches_trained, log_at, logs_now
 from dislab.errors import InputError
 from dislab.functional.runtime import alone, check_precision, own_rows, world
@@ -261,6 +261,7 @@ class Objective(pl.LightningModule, Representation, Part):
         check_precision(self.trainer.precision)
         if stage == "fit":
             self._check_parts()
+            check_registered(self)
             if isinstance(data, DataModule) and (size := data.train_batch()) is not None:
                 check_batch_size(self, size)
             seed = self.trainer.strategy.broadcast(torch.initial_seed())

@@ -2,9 +2,9 @@
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, ValuesView
 from functools import partial
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import Any, ClassVar, Final, NamedTuple, TypeVar
 
 from jaxtyping import Float, Int
 from torch import Tensor, nn
@@ -19,6 +19,10 @@ ImageShape = tuple[int, int, int]
 
 Draws = dict[str, Tensor]
 """Random numbers of one step by name; the first axis of each follows the batch."""
+
+
+_OF_MODULES: Final = frozenset(vars(nn.Module()))
+"""Attributes in which PyTorch itself keeps parameters, layers and hooks."""
 
 
 class Posterior(NamedTuple):
@@ -209,12 +213,13 @@ def make_part(base: type, build: Callable[..., Kind], **leading: object) -> Kind
 
     Raises:
         InputError: The class takes other arguments, is abstract, derives from another base, does
-            not call the constructor of its base, or its `forward` takes other arguments.
+            not call the constructor of its base, holds layers that PyTorch does not see, or its
+            `forward` takes other arguments.
     """
     cls = build.func if isinstance(build, partial) else build
     name = getattr(cls, "__name__", type(cls).__name__)
     if inspect.isclass(cls):
-        _check_derived(cls, base)
+        check_derived(cls, base)
     if lacking := sorted(getattr(cls, "__abstractmethods__", ())):
         raise InputError(f"{name} lacks {' and '.join(lacking)}; define it as {base.__name__} does")
     first = " and ".join(leading)
@@ -225,11 +230,21 @@ def make_part(base: type, build: Callable[..., Kind], **leading: object) -> Kind
             f"{name}.__init__ must take {first} before settings of its own, which have defaults or "
             f"are given by partial({name}, setting=value); it fails by {fault}"
         )
-    part = build(*leading.values())
-    _check_derived(type(part), base)
+    try:
+        part = build(*leading.values())
+    except InputError as error:
+        parameters = list(inspect.signature(build).parameters)[: len(leading)]
+        misread = [word for word in parameters if word not in leading]
+        if any(str(error).startswith(f"{name}.{word} is ") for word in misread):
+            raise InputError(
+                f"{error}; {name}.__init__ must take {first} before settings of its own"
+            ) from error
+        raise
+    check_derived(type(part), base)
     if isinstance(part, nn.Module):
         if "_modules" not in vars(part):
             raise InputError(f"{name}.__init__ does not call super().__init__(); call it first")
+        check_registered(part)
         if forward := vars(base).get("forward"):
             inputs = list(inspect.signature(forward).parameters)[1:]
             if fault := _misfit(part.forward, *inputs):
@@ -239,7 +254,56 @@ def make_part(base: type, build: Callable[..., Kind], **leading: object) -> Kind
     return part
 
 
-def _check_derived(cls: type, base: type) -> None:
+def check_registered(module: nn.Module) -> None:
+    """Refuses trainable layers that PyTorch does not see, for they lie in a plain list or dict.
+
+    They would neither train nor be stored in checkpoints.
+
+    Args:
+        module: A part, or a whole method.
+
+    Raises:
+        InputError: It holds such layers; the message names them.
+    """
+    registered = {id(parameter) for parameter in module.parameters()}
+    for inner in module.modules():
+        for name, value in vars(inner).items():
+            if name in _OF_MODULES:
+                continue
+            elements = value.values() if isinstance(value, Mapping) else value
+            if not isinstance(elements, list | tuple | set | ValuesView):
+                continue
+            trainable = [
+                parameter
+                for element in elements
+                for parameter in _parameters_of(element)
+                if parameter.requires_grad and id(parameter) not in registered
+            ]
+            if trainable:
+                kind = type(value).__name__
+                better = "ModuleDict" if isinstance(value, Mapping) else "ModuleList or Sequential"
+                raise InputError(
+                    f"{type(inner).__name__}.{name} holds layers in a {kind}, where neither "
+                    f"training nor checkpoints see them; use torch.nn.{better}"
+                )
+
+
+def _parameters_of(element: object) -> Iterable[nn.Parameter]:
+    if isinstance(element, nn.Module):
+        return element.parameters()
+    return [element] if isinstance(element, nn.Parameter) else []
+
+
+def check_derived(cls: type, base: type) -> None:
+    """Refuses a class that does not derive from a contract, and the contract itself.
+
+    Args:
+        cls: The class.
+        base: The contract, such as `Encoder`.
+
+    Raises:
+        InputError: The class is no part of this kind.
+    """
     if cls is base or not issubclass(cls, base):
         reason = "is a base class" if cls is base else f"is no dislab.base.{base.__name__}"
         raise InputError(f"{cls.__name__} {reason}; give a class that derives from it")

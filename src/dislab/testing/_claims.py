@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from dislab import cli
 from dislab.base.failures import parts_named
-from dislab.base.parts import make_part
+from dislab.base.parts import check_derived, make_part
 from dislab.errors import InputError
 from dislab.plugins import available, load
 
@@ -72,8 +72,8 @@ def part_from(base: type, build: Callable[..., Kind], **leading: object) -> Kind
 
 def must_derive(part: object, base: type) -> None:
     """Raises an AssertionError unless a part derives from the base class of its group."""
-    name = type(part).__name__
-    must(isinstance(part, base), f"{name} derives from dislab.base.{base.__name__}")
+    with mistakes():
+        check_derived(type(part), base)
 
 
 def must_be(value: object, kind: type, what: str) -> None:

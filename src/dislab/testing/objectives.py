@@ -11,6 +11,7 @@ from torch.func import functional_call, stack_module_state, vmap
 from torch.utils._pytree import tree_map
 
 from dislab.base import Draws, Objective, Terms
+from dislab.base.parts import check_registered
 from dislab.errors import InputError
 from dislab.functional.streams import Stream
 from dislab.testing._claims import (
@@ -42,6 +43,8 @@ def check_objective(build: Callable[[], Objective], batch: Any) -> None:
     """
     first, second = build(), build()
     must_derive(first, Objective)
+    with mistakes():
+        check_registered(first)
     count = len(batch[0])
     states = random_states()
     draws = _random_draws(first, count)
