@@ -30,6 +30,8 @@ from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any, Final
 
+import yaml
+
 from dislab import cli
 from dislab.plugins import COMMANDS, Plugin, available, declared, load_all
 
@@ -305,7 +307,36 @@ def _verdicts() -> str:
     return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
 
 
+def _budget(*names: str) -> str:
+    """A sentence on the steps and the images of configurations, and how to take fewer steps."""
+    classes, budgets = load_all(("datasets",))["datasets"], {}
+    for name in names:
+        content = yaml.safe_load(_file_of(name).read_text(encoding="utf-8"))
+        dataset = content["data"]["init_args"]["dataset"]
+        cls = dataset if isinstance(dataset, str) else dataset["class_path"]
+        budgets.setdefault((content["trainer"]["max_steps"], cls), []).append(f"`{name}`")
+    texts = []
+    for (steps, cls), group in budgets.items():
+        takes = "takes" if len(group) == 1 else "take"
+        text = f"{' and '.join(group)} {takes} {steps:,} steps on `{cls}`"
+        settings = inspect.signature(classes[cls]).parameters if cls in classes else {}
+        if "download" in settings and "source" not in settings:
+            text += ", whose files `--data.dataset.download true` fetches"
+        texts.append(text)
+    most = max(steps for steps, _ in budgets)
+    quick = yaml.safe_load(_file_of("quick").read_text(encoding="utf-8"))["trainer"]["max_steps"]
+    trial = f" Without a GPU, begin with `--config quick` behind it: {quick:,} steps."
+    return f"*{'; '.join(texts)}.{trial * (most >= 10 * quick)}*"
+
+
+def _file_of(name: str) -> Path:
+    """The file of a configuration of dislab or of one of its plugins, installed or not."""
+    own = ROOT / "configs" / f"{name}.yaml"
+    return own if own.is_file() else next((ROOT / "plugins").rglob(f"configs/{name}.yaml"))
+
+
 TABLES: Final[dict[str, Callable[..., str]]] = {
+    "budget": _budget,
     "commands": _commands,
     "plugins": _plugins,
     "scores": _scores,

@@ -1,11 +1,13 @@
+from functools import partial
 from pathlib import Path
 
 import lightning.pytorch as pl
+import pytest
 import torch
 from tests.callbacks.line import Line
 from torch.utils.data import DataLoader
 
-from dislab.callbacks import Progress
+from dislab.callbacks import Progress, progress
 
 
 def trained(folder: Path, steps: int, checkpoint: Path | None) -> Path:
@@ -40,3 +42,30 @@ def test_a_checkpoint_has_date_seconds_with_those_before_a_resume_and_hardware(
     torch.save(stored, first)
     again = torch.load(trained(tmp_path, 3, first), weights_only=True)
     assert 1000 <= again["callbacks"]["Progress"]["seconds"] < 1600
+
+
+def test_a_long_run_says_early_how_long_it_takes(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    trainer = partial(
+        pl.Trainer,
+        max_steps=400,
+        accelerator="cpu",
+        devices=1,
+        logger=False,
+        log_every_n_steps=1,
+        enable_checkpointing=False,
+        enable_progress_bar=False,
+        enable_model_summary=False,
+    )
+    batches: DataLoader[torch.Tensor] = DataLoader([torch.ones(1)])  # type: ignore[arg-type]
+    firsts = []
+    for early in (-1.0, 1e9):
+        monkeypatch.setattr(progress, "_EARLY", early)
+        caplog.clear()
+        with caplog.at_level("INFO", "lightning.pytorch.utilities.rank_zero"):
+            trainer(callbacks=[Progress("lines")]).fit(Line(), batches)
+        lines = [line for line in caplog.messages if line.startswith("step ")]
+        assert all(line.endswith(" left") for line in lines)
+        firsts.append([line.partition(" of ")[0] for line in lines[:3]])
+    assert firsts == [["step 1", "step 5", "step 9"], ["step 4", "step 8", "step 12"]]

@@ -105,6 +105,8 @@ def test_a_run_that_does_not_fit_is_refused(dae: str, save: Save) -> None:
         InputError, match=r"the dae run cannot be used: .*nowhere is no run: it does not exist"
     ):
         BetaVAEDAE((1, 8, 8), 3, *NETWORKS, "nowhere")
+    with pytest.raises(InputError, match=r"; train it first: dislab fit --config dae$"):
+        BetaVAEDAE((1, 8, 8), 3, *NETWORKS, "runs/dae/version_0")
     decoder = GroundTruthDecoder((1, 8, 8), ("x", "y"), (4, 4), NETWORKS[1])
     with pytest.raises(InputError, match="is of GroundTruthDecoder, which has no codes"):
         BetaVAEDAE((1, 8, 8), 3, *NETWORKS, save(decoder, "gt"))

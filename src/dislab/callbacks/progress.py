@@ -22,6 +22,9 @@ from dislab.runs.curves import term_name
 from dislab.runs.records import processor
 from dislab.storage import WIDTH, text_table
 
+_EARLY: Final = 20.0
+"""Seconds after which a long run prints its first line."""
+
 Show = Literal["auto", "bar", "lines", "nothing"]
 """Form of the progress display: `auto` is a bar on a terminal and lines elsewhere."""
 
@@ -108,7 +111,7 @@ class Progress(pl.Callback):
             if logs and (loss := _loss(trainer)):
                 self._bar.set_postfix_str(f"loss {loss}", refresh=False)
             self._bar.update(step - self._bar.n)
-        elif (logs or not interval) and step - self._last >= self._every(trainer):
+        elif (logs or not interval) and self._is_due(step, trainer):
             self._last = step
             rank_zero_info(self._line(step, _loss(trainer) if logs else "", trainer))
 
@@ -198,6 +201,11 @@ class Progress(pl.Callback):
     def _seconds(self) -> float:
         """Seconds that this process has trained."""
         return 0.0 if self._began is None else time.monotonic() - self._began
+
+    def _is_due(self, step: int, trainer: pl.Trainer) -> bool:
+        """Whether a line is due: after so many steps, and once early, for the time that is left."""
+        is_early = self.steps is None and self._last == self._first and self._seconds() > _EARLY
+        return step - self._last >= self._every(trainer) or is_early
 
     def _every(self, trainer: pl.Trainer) -> int:
         """Interval between lines, in steps."""

@@ -1,6 +1,7 @@
 """A trained model inside another model."""
 
 import json
+from pathlib import Path
 from typing import Any, Final
 
 import torch
@@ -8,6 +9,7 @@ from torch import Tensor, nn
 
 from dislab.base import ImageShape, Objective
 from dislab.errors import InputError
+from dislab.plugins import configuration
 from dislab.runs import from_settings, load_run, settings_of
 
 Source = str | dict[str, str]
@@ -60,7 +62,11 @@ def _loaded(source: Source, what: str) -> Objective:
             return load_run(source)
         return from_settings(_settings(source))
     except InputError as error:
-        raise InputError(f"the {what} run cannot be used: {error}") from error
+        method = Path(source).parent.name if isinstance(source, str) else ""
+        first = ""
+        if isinstance(source, str) and not Path(source).exists() and configuration(method):
+            first = f"; train it first: dislab fit --config {method}"
+        raise InputError(f"the {what} run cannot be used: {error}{first}") from error
 
 
 def _settings(source: dict[str, str]) -> dict[str, Any]:

@@ -172,8 +172,8 @@ class SpriteBits:
         if archive is None:
             raise InputError(
                 f"the published dSprites file is not at {cache_file(FILE_NAME)}; put it "
-                f"there (it is published at {URL}), give its path, set download to true, or set "
-                "source to rendered"
+                f"there (it is published at {URL}), give its path, set download to true "
+                "(`--data.dataset.download true`), or set source to rendered"
             )
         return official_rows(archive, FACTORS)
 

@@ -78,7 +78,8 @@ def find(published: Published, path: str | None, fetch: bool) -> Path:
     if fetch and published.url is not None:
         download(published.url, folder / published.names[0], published.size, published.checksum)
         return folder / published.names[0]
-    offer = ", or set download to true" if published.url is not None else ""
+    by_option = ", or set download to true (`--data.dataset.download true`)"
+    offer = by_option if published.url is not None else ""
     refused = "; it cannot be downloaded from here" if fetch and published.url is None else ""
     raise InputError(
         f"{published.called} is not in {folder}{refused}; put it there (it is published at "
