@@ -1,5 +1,6 @@
 """The page on own images, followed literally."""
 
+import json
 import re
 import shlex
 from pathlib import Path
@@ -35,3 +36,9 @@ def test_every_command_of_the_page_works(
     assert (tmp_path / "runs/squares_betavae/version_0/scores.json").is_file()
     unlabelled = tmp_path / "runs/kitchen_betavae/version_0"
     assert "report.html" in {path.name for path in unlabelled.iterdir()}
+    (note,) = re.findall(r"```text\n(note: subfolders.*?)\n```", text)
+    assert note in said["dislab data check pets"]
+    config = (tmp_path / "pets_betavae.yaml").read_text(encoding="utf-8")
+    assert "    hold_out:\n      folder_1: test\n" in config
+    scores = json.loads((tmp_path / "runs/pets_betavae/version_0/scores.json").read_text())
+    assert "folder_1" not in json.dumps(scores["test"]["sample"])

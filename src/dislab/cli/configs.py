@@ -343,8 +343,10 @@ def _data_section(section: Mapping[str, Any], dataset: dict[str, Any]) -> dict[s
     settings, module = section["init_args"], getattr(datamodules, section["class_path"])
     arguments = {key: settings[key] for key in _KEPT if key in settings}
     images = getattr(datasets, dataset["class_path"])(**dataset["init_args"])
+    if held_out := getattr(images, "held_out", None):
+        arguments["hold_out"] = held_out
     for share in _SHARES:
-        parts = {"validation": share, "test": share}
+        parts = {"validation": share} | ({} if held_out else {"test": share})
         try:
             data = module(images, **{**arguments, "batch_size": 1}, **parts)
             break

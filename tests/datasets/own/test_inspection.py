@@ -1,11 +1,13 @@
 """Inspection of folders of images: what it reports, and settings with which the data set works."""
 
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pytest
 from PIL import Image
 
+from dislab.datamodules import SingleData
 from dislab.datasets import FolderDataset, NumpyDataset
 from dislab.datasets.files.image_files import Fit
 from dislab.datasets.own.array_inspection import inspect_arrays
@@ -200,6 +202,72 @@ def test_levels_of_subfolders_may_be_factors(
     assert (chosen.offered, chosen.is_labelled) == ([], True)
     factors = usable(chosen).factors
     assert {name: factors[name].values for name in levels} == levels
+
+
+@pytest.fixture
+def pets(folder: Path) -> Path:
+    """Eight images in two levels of subfolders, of splits and of classes, and a table of sizes."""
+    pets, rows = folder / "pets", ["file,size"]
+    for number, (split, kind) in enumerate(product(("train", "test"), ("cat", "dog"))):
+        (pets / split / kind).mkdir(parents=True)
+        for copy in range(2):
+            name = f"{split}/{kind}/{copy}.png"
+            Image.new("L", (64, 64), 40 * number + copy).save(pets / name)
+            rows.append(f"{name},{copy}")
+    write(pets, *rows)
+    return pets
+
+
+def test_subfolders_may_be_factors_beside_a_table(pets: Path) -> None:
+    offer = report(inspect(pets))["subfolders"]
+    assert offer.startswith("test/cat (2), test/dog (2), train/cat (2), train/dog (2); ")
+    assert offer.endswith(
+        "--factors size folder_2 takes their levels as factors beside the columns"
+    )
+    chosen = inspect(pets, factors=["folder_2", "size"])
+    assert "subfolders" not in report(chosen)
+    assert report(chosen)["factor folder_2"] == "categorical, 2 values from cat to dog"
+    dataset = usable(chosen)
+    assert dataset.factors.names == ("folder_2", "size", "instance")
+    assert dataset.files[0] == "train/cat/0.png"
+    with pytest.raises(InputError, match="has size, and the subfolders are folder, folder_1, fold"):
+        inspect(pets, factors=["folder_3"])
+
+
+def test_a_column_of_the_table_wins_over_subfolders_of_its_name(pets: Path) -> None:
+    names = FolderDataset(str(pets), table="labels.csv").files
+    write(pets, "file,folder_2", *(f"{name},{name[-5]}" for name in names))
+    inspection = inspect(pets, factors=["folder_2"])
+    assert report(inspection)["column folder_2"] == "ordinal, 2 values from 0.0 to 1.0"
+    assert usable(inspection).factors["folder_2"].values == (0.0, 1.0)
+
+
+def test_images_without_a_row_have_subfolders_and_no_values(pets: Path) -> None:
+    write(pets, "file,size", "train/cat/0.png,1", "train/dog/0.png,2")
+    dataset = usable(inspect(pets, factors=["size", "folder_2"]))
+    assert dataset.factors.incomplete == ("size",)
+    assert len(dataset.factors) == 8
+
+
+@pytest.mark.parametrize("table", [True, False])
+def test_subfolders_of_splits_part_the_images_and_are_not_scored(pets: Path, table: bool) -> None:
+    if not table:
+        (pets / "labels.csv").unlink()
+    columns = ["size"] * table
+    factors = [*columns, "folder_1", "folder_2"]
+    (note,) = [note for note in inspect(pets).notes if "mixed" in note]
+    assert f"--factors {' '.join(factors)} keeps them apart by hold_out: {{folder_1: test}}" in note
+    chosen = inspect(pets, factors=factors)
+    assert any("folder_1 is not scored" in note for note in chosen.notes)
+    dataset = usable(chosen)
+    assert dataset.factors.essential_names == (*columns, "folder_2")
+    data = SingleData(dataset, batch_size=1, hold_out=dataset.held_out, validation=0.0)
+    tested = [dataset.files[state] for state in data.indices("test")]
+    assert sorted(tested) == sorted(name for name in dataset.files if name.startswith("test"))
+    alone = inspect(pets, factors=["folder_1"])
+    assert alone.is_labelled is False
+    settings = chosen.settings | {"kinds": {"folder_1": "categorical"}}
+    assert "folder_1" in FolderDataset(**settings).factors.essential_names
 
 
 @pytest.mark.parametrize(("values", "warned"), [("aabb", 1), ("aaaa", 1), ("abcd", 0)])

@@ -160,14 +160,22 @@ def columns(
     return {name: _column(rows, name, kinds.get(name)) for name in names}
 
 
-def chosen(rows: Sequence[Row], file: str, factors: Sequence[str] | None) -> list[str]:
-    """Columns to use as factors."""
+def chosen(
+    rows: Sequence[Row],
+    file: str,
+    factors: Sequence[str] | None,
+    levels: Mapping[str, Sequence[str]],
+) -> list[str]:
+    """Columns to use as factors, and those of the levels of subfolders that are asked for."""
     names = list(rows[0].cells)
     for name in factors or ():
-        if name not in names:
-            hint = suggestion(name, names)
+        if name not in names and name not in levels:
+            hint = suggestion(name, [*names, *levels])
+            several = [level for level, values in levels.items() if len(set(values)) > 1]
+            beside = f", and the subfolders are {', '.join(several)}" if several else ""
             raise InputError(
-                f"the table has no column {name!r}{hint}; besides {file} it has {', '.join(names)}"
+                f"the table has no column {name!r}{hint}; besides {file} it has "
+                f"{', '.join(names)}{beside}"
             )
     selected = names if factors is None else list(dict.fromkeys(factors))
     if not selected:

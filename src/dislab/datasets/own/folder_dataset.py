@@ -2,7 +2,8 @@
 
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path, PurePosixPath
 from typing import Any, ClassVar, Final, Literal, NamedTuple, final, get_args
@@ -20,7 +21,7 @@ from dislab.datasets.files.image_files import (
     read_rows,
 )
 from dislab.datasets.own import _factor_table as table_files
-from dislab.datasets.own._columns import Traits, labelled, listing, unlabelled
+from dislab.datasets.own._columns import Gapped, Traits, labelled, listing, unlabelled
 from dislab.errors import InputError, missing, warn
 from dislab.factors import FactorSpace, FactorWarning, Indices, Kind
 from dislab.functional.checks import check_choice
@@ -30,6 +31,10 @@ _KEEP: Final = ", or to keep to train on images without values"
 FOLDER: Final = "folder"
 """Name of the factor whose values are the subfolders of the images; `folder_1` is the first level.
 """
+
+_TESTED: Final = ("test", "testing", "val", "valid", "validation")
+_SPLITS: Final = frozenset(("train", "training", *_TESTED))
+"""Names of subfolders, in lower case, that part the images and say nothing of them."""
 
 FolderGaps = Literal["refuse", "drop", "keep"]
 """What happens to rows without a value or an image, and to images without a row."""
@@ -55,9 +60,12 @@ class FolderDataset(BankedDataset):
         folder: Folder of the images, which may be in subfolders.
         table: A table separated by commas, semicolons or tabs, or a Parquet file (with `pip install
             'dislab[parquet]'`), relative to the folder; null for images without a table.
-        factors: Columns to use as factors; all except that of the files unless given. Without a
-            table, `[folder]` makes the subfolders of the images the values of a factor, and
-            `[folder_1, folder_2]` each of the first two levels of subfolders.
+        factors: Columns to use as factors; all except that of the files unless given. With or
+            without a table, `folder` makes the subfolders of the images the values of a factor, and
+            `folder_1`, `folder_2` each of the first two levels of subfolders, unless the table has
+            a column of that name. Subfolders whose names are all those of splits, such as `train`
+            and `test`, make a nuisance factor, which scores leave out and `hold_out: {folder_1:
+            test}` may select; named in `kinds`, it is scored.
         kinds: `ordinal`, `categorical`, `circular` or `continuous`, by factor, if different from
             the rules above.
         units: Units of numeric values, by factor.
@@ -126,6 +134,19 @@ class FolderDataset(BankedDataset):
         """
         return tuple(self._layout.files)
 
+    @property
+    def held_out(self) -> dict[str, str]:
+        """The `hold_out` that makes a subfolder the test split; empty without a level of splits.
+
+        Raises:
+            InputError: As for `factors`.
+        """
+        for factor in self.factors.factors:
+            parts = [value for value in factor.values if isinstance(value, str)]
+            if factor.nuisance and len(parts) > 1 and (test := tested_split(parts)):
+                return {factor.name: test}
+        return {}
+
     def image_ids(self, index: Indices) -> dict[str, npt.NDArray[Any]]:
         """The names of images as `files`."""
         return {"files": np.array([self._layout.files[state] for state in index], dtype=np.str_)}
@@ -168,20 +189,44 @@ class FolderDataset(BankedDataset):
                     f"factors are {', '.join(self.columns) or 'empty'}, and there is no table; "
                     f"without one they may be {' and '.join(levels)}, the subfolders of the images"
                 )
-            space, order = labelled({name: levels[name] for name in self.columns}, self.traits)
-            return _Layout(space, [images[index] for index in order])
+            return self._laid_out({}, levels, self.columns, images)
         rows = table_files.read_table(folder / self.table, self.file, folder, images)
-        rows = self._complete(rows, folder, images)
-        names = table_files.chosen(rows, self.file, self.columns)
-        columns = table_files.columns(rows, names, self.traits.kinds)
-        space, order = labelled(columns, self.traits)
-        return _Layout(space, [rows[index].file for index in order])
+        names = table_files.chosen(rows, self.file, self.columns, folder_levels(images))
+        in_table = [name for name in names if name in rows[0].cells]
+        rows = self._complete(rows, folder, images, in_table)
+        columns = table_files.columns(rows, in_table, self.traits.kinds)
+        files = [row.file for row in rows]
+        levels = folder_levels(files)  # a table may name images by links of other depths
+        names = table_files.chosen(rows, self.file, self.columns, levels)
+        return self._laid_out(columns, levels, names, files)
+
+    def _laid_out(
+        self,
+        columns: Mapping[str, Gapped],
+        levels: Mapping[str, list[str]],
+        names: Sequence[str],
+        files: Sequence[str],
+    ) -> "_Layout":
+        """Factors from columns of the table, and from levels of subfolders for the other names."""
+        chosen = {name: columns[name] if name in columns else levels[name] for name in names}
+        space, order = labelled(chosen, self.traits)
+        scored = {*columns, *self.traits.kinds}
+        factors = tuple(
+            replace(factor, nuisance=True)
+            if factor.name in levels.keys() - scored and are_splits(map(str, factor.values))
+            else factor
+            for factor in space.factors
+        )
+        return _Layout(FactorSpace(factors, space.table), [files[index] for index in order])
 
     def _complete(
-        self, rows: list[table_files.Row], folder: Path, images: Sequence[str]
+        self,
+        rows: list[table_files.Row],
+        folder: Path,
+        images: Sequence[str],
+        names: Sequence[str],
     ) -> list[table_files.Row]:
-        """Rows with an image and all values; others are dropped or rejected."""
-        names = table_files.chosen(rows, self.file, self.columns)
+        """Rows with an image and all values of `names`; others are dropped or rejected."""
         keeps = self.gaps == "keep"
         lacking, hint = table_files.gaps(rows, self.file, names, self.traits.kinds)
         lines = [
@@ -252,6 +297,17 @@ def folder_levels(images: Sequence[str]) -> dict[str, list[str]]:
         levels = zip(*(parent.parts for parent in parents), strict=True)
         subfolders |= {f"{FOLDER}_{number}": list(level) for number, level in enumerate(levels, 1)}
     return subfolders
+
+
+def are_splits(names: Iterable[str]) -> bool:
+    """Whether subfolders have names of splits only, such as `train` and `test`."""
+    return {name.lower() for name in names} <= _SPLITS
+
+
+def tested_split(names: Iterable[str]) -> str | None:
+    """The name of the test split among subfolders, else of the validation split, else None."""
+    by_lower = {name.lower(): name for name in names}
+    return next((by_lower[name] for name in _TESTED if name in by_lower), None)
 
 
 def _real(path: Path) -> str:

@@ -21,7 +21,13 @@ from dislab.datasets.files.image_files import (
 )
 from dislab.datasets.own import _factor_table as table_files
 from dislab.datasets.own._columns import Traits, labelled, listing, names_images
-from dislab.datasets.own.folder_dataset import FOLDER, FolderDataset, folder_levels
+from dislab.datasets.own.folder_dataset import (
+    FOLDER,
+    FolderDataset,
+    are_splits,
+    folder_levels,
+    tested_split,
+)
 from dislab.errors import InputError
 from dislab.factors import Factor, FactorSpace
 
@@ -29,8 +35,6 @@ _SIDE: Final = 64
 """Height and width in pixels that most networks of dislab take."""
 
 _TABLES: Final = (".csv", ".parquet")
-_SPLITS: Final = frozenset(("train", "training", "val", "valid", "validation", "test", "testing"))
-"""Subfolders that say nothing of their images."""
 _MANY: Final = 10
 """Inverse of the share of rows without an image that is worth a note."""
 _FITS: Final[dict[str, str]] = {
@@ -92,7 +96,8 @@ def inspect(
         table: The table, relative to the folder, or where that has none, to the working directory;
             the one whose rows name most images unless given.
         file: The column that names the images; the one with most names of images unless given.
-        factors: The columns that are factors; all others unless given.
+        factors: The columns and levels of subfolders that are factors; all other columns unless
+            given.
         side: Height and width in pixels that the images shall have.
         keep: Whether images without a value of some factor are to be kept.
         fit: Treatment of images that are not square; unless given, `pad` beside a table, whose
@@ -115,10 +120,18 @@ def inspect(
             f"{folder} has no CSV or Parquet table; --table names one that lies elsewhere"
         )
     sizes, modes = _formats(folder, names)
+    columns = list[str]()
     if by_folder:
         report, chosen, doubts = _of_levels(levels, factors or ())
     else:
-        report, chosen, doubts = _table(folder, names, match, factors, asked)
+        report, chosen, doubts, columns = _table(folder, names, match, levels, factors, asked)
+    levels = {name: level for name, level in levels.items() if name not in columns}
+    chosen_factors = list(factors or columns)
+    offered = [name for name in _advised_levels(levels) if name not in chosen_factors]
+    offered = [] if by_folder else offered
+    report += _subfolders(levels, offered, chosen_factors)
+    splits = _splits(levels)
+    doubts += [_of_split(name, levels[name], chosen_factors, offered) for name in splits]
     settings = {"folder": str(folder), "table": None, **chosen}
     fit = fit or ("pad" if settings["table"] else "crop")
     settings |= _conversion(sizes, modes, side, fit)
@@ -159,8 +172,8 @@ def inspect(
         largest=max((max(size) for size in sizes.values()), default=side),
         size=(side, side),
         advised=advised,
-        is_labelled=by_folder or settings["table"] is not None,
-        offered=[] if by_folder else _advised_levels(levels),
+        is_labelled=bool(set(chosen_factors) - set(splits)),
+        offered=offered,
         dataset="FolderDataset",
     )
 
@@ -191,9 +204,14 @@ def _of_levels(
     levels: Mapping[str, list[str]], factors: Sequence[str]
 ) -> tuple[Rows, dict[str, Any], list[str]]:
     """Report on subfolders as factors, the settings for them, and no doubts."""
-    space = labelled({name: levels[name] for name in factors}, Traits({}, {}, {})).space
-    report = [("table", "none"), *((f"factor {name}", described(space[name])) for name in factors)]
-    return report, {"factors": list(factors)}, []
+    return [("table", "none"), *_level_rows(levels, factors)], {"factors": list(factors)}, []
+
+
+def _level_rows(levels: Mapping[str, list[str]], names: Sequence[str]) -> Rows:
+    """A line on each level of subfolders that is a factor."""
+    traits = Traits({}, {}, {})
+    spaces = {name: labelled({name: levels[name]}, traits).space for name in names}
+    return [(f"factor {name}", described(space[name])) for name, space in spaces.items()]
 
 
 def _of_fit(fit: Fit, sizes: Mapping[str, tuple[int, int]]) -> str:
@@ -286,17 +304,18 @@ def _table(
     folder: Path,
     names: Sequence[str],
     best: _Match,
+    levels: Mapping[str, list[str]],
     factors: Sequence[str] | None,
     asked: bool,
-) -> tuple[Rows, dict[str, Any], list[str]]:
-    """Report on the table that names most images, the settings for it, and doubts about it.
+) -> tuple[Rows, dict[str, Any], list[str], list[str]]:
+    """Report on the table that names most images, settings for it, doubts about it, its columns.
 
     Raises:
         InputError: The table or its column was asked for and names no images.
     """
     if not best.table:
         text = "none: the images train, and without factors they are not scored"
-        return [("table", text), *_subfolders(names)], {}, []
+        return [("table", text)], {}, [], []
     settings: dict[str, Any] = {"table": best.table}
     if best.file != "file":
         settings["file"] = best.file
@@ -307,21 +326,23 @@ def _table(
             fault += f"; its first row has {cell}"
     except InputError as error:
         if best.images:  # the data set refuses it, too: a fault to be mended
-            return [("table", f"{best.table} cannot be read")], settings, []
+            return [("table", f"{best.table} cannot be read")], settings, [], []
         fault = str(error)
     if not best.images and asked:
         table = os.path.normpath(folder / best.table)
         said = fault.replace(str(folder / best.table), table)
         raise InputError(said if table in said else f"{table} cannot be used: {said}")
     if not best.images:
-        return [("table", f"{best.table} is left out: {fault}"), *_subfolders(names)], {}, []
+        return [("table", f"{best.table} is left out: {fault}")], {}, [], []
     report = [
         ("table", f"{best.table}: {len(rows):,} rows, whose column {best.file!r} names the images")
     ]
-    used = table_files.chosen(rows, best.file, factors)
+    used = table_files.chosen(rows, best.file, factors, levels)
     if factors is not None:
         settings["factors"] = used
-    columns, gaps = _columns([row for row in rows if row.file in names], best.file, used)
+    in_table = [name for name in used if name in rows[0].cells]
+    columns, gaps = _columns([row for row in rows if row.file in names], best.file, in_table)
+    columns += _level_rows(levels, [name for name in used if name not in in_table])
     listed = {row.file for row in rows}
     absent = [f"{row.file} ({row.line})" for row in rows if not (folder / row.file).is_file()]
     unlisted = [name for name in names if name not in listed]
@@ -338,25 +359,53 @@ def _table(
     doubts = list[str]()
     if _MANY * len(absent) > len(rows):
         doubts.append(f"{len(absent):,} of {len(rows):,} rows name no image of {folder}")
-    return report, settings, doubts
+    return report, settings, doubts, list(rows[0].cells)
 
 
-def _subfolders(names: Sequence[str]) -> Rows:
-    """A line on the subfolders, if the images lie in several."""
-    levels = folder_levels(names)
-    if not (advised := _advised_levels(levels)):
+def _subfolders(
+    levels: Mapping[str, list[str]], offered: Sequence[str], used: Sequence[str]
+) -> Rows:
+    """A line on the subfolders that are offered as factors, besides those in use."""
+    if not offered:
         return []
-    counts = Counter(levels[FOLDER]).most_common()
+    counts = Counter(levels[FOLDER] if FOLDER in levels else levels[offered[0]]).most_common()
     listed = listing([f"{name} ({count:,})" for name, count in counts])
-    makes = "makes them a factor" if advised == [FOLDER] else "takes their levels as factors"
-    return [("subfolders", f"{listed}; --factors {' '.join(advised)} {makes}")]
+    makes = "makes them a factor" if offered == [FOLDER] else "takes their levels as factors"
+    beside = " beside the columns" if used else ""
+    return [("subfolders", f"{listed}; --factors {' '.join([*used, *offered])} {makes}{beside}")]
 
 
 def _advised_levels(levels: Mapping[str, list[str]]) -> list[str]:
     """The subfolders, or each of their levels, that could be factors; levels of splits are none."""
-    several = {name: set(level) for name, level in levels.items() if len(set(level)) > 1}
-    advised = [name for name, values in several.items() if name != FOLDER and values - _SPLITS]
-    return advised or [FOLDER] * (FOLDER in several)
+    several, splits = _several(levels), _splits(levels)
+    advised = [name for name in several if name != FOLDER and name not in splits]
+    return advised or [FOLDER] * (FOLDER in several and not splits)
+
+
+def _splits(levels: Mapping[str, list[str]]) -> list[str]:
+    """The levels of subfolders whose names are all those of splits, such as train and test."""
+    return [name for name in _several(levels) if are_splits(levels[name])]
+
+
+def _several(levels: Mapping[str, list[str]]) -> list[str]:
+    """The levels of more than one subfolder."""
+    return [name for name, level in levels.items() if len(set(level)) > 1]
+
+
+def _of_split(name: str, level: Sequence[str], used: Sequence[str], offered: Sequence[str]) -> str:
+    """A note on a level of splits: how its images train and test apart."""
+    held_out = f"hold_out: {{{name}: {tested_split(level)}}}"
+    parts = f"subfolders {' and '.join(sorted(set(level)))}"
+    if name in used:
+        return (
+            f"{parts}: {name} is not scored; {held_out} in the data, which `dislab configs new` "
+            "writes, keeps them apart"
+        )
+    factors = " ".join([*used, *sorted([*offered, name])])
+    return (
+        f"{parts} are mixed, and training and test drawn from both; --factors {factors} keeps them "
+        f"apart by {held_out}, and does not score {name}"
+    )
 
 
 def _named(row: table_files.Row) -> str:
