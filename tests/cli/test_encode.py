@@ -95,6 +95,33 @@ def test_codes_of_own_images_name_their_files(
                 np.testing.assert_allclose(stored["codes"], model.codes(images), atol=1e-6)
 
 
+def test_images_with_gaps_are_counted_and_may_be_encoded(
+    small_run: SmallRun, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    images = np.random.default_rng(0).integers(256, size=(90, 1, 16, 16), dtype=np.uint8)
+    side = np.repeat([0.0, 1.0, np.nan], 30)
+    np.savez(tmp_path / "own.npz", images=images, side=side)
+    settings = yaml.safe_load(small_config("blob"))
+    own = {"file": f"{tmp_path}/own.npz", "factors": "side", "gaps": "keep"}
+    settings["data"]["init_args"]["dataset"] = {"class_path": "NumpyDataset", "init_args": own}
+    run = small_run(yaml.safe_dump(settings))
+    capsys.readouterr()
+    assert main(["encode", str(run), "--out=codes.npz"]) == 0
+    said = (
+        "codes.npz: 60 of 90 images of all splits (30 without a value of some factor are left out"
+    )
+    assert capsys.readouterr().out.startswith(said)
+    assert main(["encode", str(run), "--with_gaps", "--out=codes.npz"]) == 0
+    assert "90 of 90 images of all splits, 3 latents" in capsys.readouterr().out
+    stored = np.load("codes.npz")
+    assert sorted(stored["rows"]) == list(range(90))
+    assert "factors" not in stored
+    codes = open_run(run).encode(states=stored["states"]).codes
+    np.testing.assert_allclose(stored["codes"], codes, atol=1e-5)
+    assert main(["score", "codes.npz"]) == 2
+    assert "codes.npz has no factors" in capsys.readouterr().err
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("factors", ["[side]", "null"])
 def test_codes_have_the_factors_that_the_scores_of_the_run_look_at(

@@ -324,12 +324,16 @@ def drawable(data: DataModule, split: Split) -> Indices:
     return data.factors.complete(data.indices(split_with_states(data, split)))
 
 
-def draw_states(data: DataModule, split: Split, points: int, seed: int) -> Indices:
+def draw_states(
+    data: DataModule, split: Split, points: int, seed: int, with_gaps: bool = False
+) -> Indices:
     """State numbers of a split in random order, without replacement; all if fewer than `points`.
 
-    If the data module lacks the split, the draw is from all states.
+    If the data module lacks the split, the draw is from all states. States without a value of some
+    factor are left out unless `with_gaps`.
     """
-    states = drawable(data, split)
+    indices = data.indices(split_with_states(data, split))
+    states = indices if with_gaps else data.factors.complete(indices)
     return host_generator(seed).choice(states, size=min(points, len(states)), replace=False)
 
 

@@ -17,8 +17,10 @@ Write a model's codes of some images, and the KL of each latent in nats, to a fi
 The images are drawn by --seed alone, so that runs on the same data encode the same images, and
 their latents can be compared. The file is what numpy.savez writes: codes, kl, states (numbers of
 the images in the data set), factors and names, which `dislab score FILE` reads; for images of your
-own also files (their names in the folder) or rows (their numbers in your array). Nothing is written
-for a method without codes. `dislab predict` writes the codes of the whole test split instead."""
+own also files (their names in the folder) or rows (their numbers in your array). Images without a
+value of some factor are left out unless --with_gaps is given; a file that has some lacks factors,
+and is not scored. Nothing is written for a method without codes. `dislab predict` writes the codes
+of the whole test split instead."""
 
 
 def run(args: list[str]) -> int:
@@ -34,6 +36,7 @@ def run(args: list[str]) -> int:
         options.batch_size,
         Path(options.out) if options.out else None,
         options.checkpoint,
+        options.with_gaps,
     )
     return 0
 
@@ -46,14 +49,17 @@ def encode(
     batch_size: int,
     out: Path | None = None,
     checkpoint: str | None = None,
+    with_gaps: bool = False,
 ) -> None:
     """Writes the codes of a run into `out`, or into `codes.npz` in the run folder.
 
     `seed` determines which `images` of the split are encoded; a smaller split is encoded entirely.
+    Images without a value of some factor are among them only `with_gaps`.
     """
     import numpy as np
 
     from dislab import plugins
+    from dislab.base.datamodule import draw_states, split_with_states
     from dislab.cli.messages import explain_data
     from dislab.runs import load_run
     from dislab.runs.codes import CODES, write_codes
@@ -71,13 +77,18 @@ def encode(
         return
     data = run_data(folder, config, explain_data)
     opened = made_ready(source, model, data, config)
-    encoding = opened.encode(split, images, seed, batch_size)
+    states = draw_states(opened.data, split, images, seed, with_gaps)
+    encoding = opened.encode(batch_size=batch_size, states=states)
     kl = np.full(encoding.codes.shape[1], np.nan) if encoding.kl is None else encoding.kl
     write_codes(path, data, encoding.states, encoding.codes, source, kl=kl)
     count, latents = encoding.codes.shape
-    available = len(opened.data.indices(split))
+    available = opened.data.indices(split_with_states(opened.data, split))
+    lacking = len(available) - len(opened.data.factors.complete(available))
+    gaps = f" ({lacking:,} without a value of some factor are left out; --with_gaps encodes them)"
+    if not lacking or with_gaps:
+        gaps = ""
     part = "all splits" if split == "all" else f"the {split} split"
-    print(f"{path}: {count:,} of {available:,} images of {part}, {latents} latents")
+    print(f"{path}: {count:,} of {len(available):,} images of {part}{gaps}, {latents} latents")
 
 
 def _is_own(path: Path, folder: Path) -> bool:
@@ -104,6 +115,9 @@ def _parser() -> Parser:
     parser.add_argument("--seed", type=int, default=0, help="decides which images")
     parser.add_argument(
         "--batch_size", type=int, default=256, metavar="N", help="images encoded at a time"
+    )
+    parser.add_argument(
+        "--with_gaps", action="store_true", help="also images without a value of some factor"
     )
     parser.add_argument(
         "--out", metavar="FILE.npz", help="the file; codes.npz in the run folder unless given"
