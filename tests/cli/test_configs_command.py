@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import venv
+import warnings
 import zipfile
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from tests.test_plugins import package
 
 from dislab.cli import main
 from dislab.cli.configs import find_study, resolved
+from dislab.cli.messages import warnings_in_one_line
 from dislab.datamodules import SingleData
 from dislab.datasets import FolderDataset
 from dislab.decoders import MLPDecoder
@@ -425,6 +427,26 @@ def test_data_and_methods_that_do_not_fit_are_refused_and_nothing_is_written(
     assert main(["configs", "new", *args]) == 2
     assert message in capsys.readouterr().err
     assert sorted(Path.cwd().rglob("*")) == before
+
+
+@pytest.mark.filterwarnings("default::dislab.factors.FactorWarning")
+def test_a_new_configuration_says_each_note_once_and_decides_what_they_are_about(
+    images: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for number in range(4, 44):
+        Image.new("RGB", (64, 64), (5 * number, 0, 0)).save(images / f"{number}.png")
+    rows = [f"{number}.png,{number / 9},{'None' if number % 2 else 'cup'}" for number in range(44)]
+    (images / "t.csv").write_text("\n".join(["file,x,kind", *rows]))
+    assert main(["configs", "new", "--data", "mine", "--out", "c.yaml"]) == 0
+    printed = capsys.readouterr()
+    assert printed.err == ""
+    assert printed.out.count("note: x is continuous: it has 44 different numbers in 44 images") == 1
+    assert printed.out.count("note: t.csv lacks values in line 3 (kind: 'None')") == 1
+    settings = read_mapping(Path("c.yaml"), "")["data"]["init_args"]["dataset"]["init_args"]
+    assert (settings["gaps"], settings["kinds"]) == ("keep", {"x": "continuous"})
+    with warnings.catch_warnings(), warnings_in_one_line():
+        assert FolderDataset(**settings).factors.incomplete == ("kind",)
+    assert capsys.readouterr().err == ""
 
 
 def test_a_run_on_own_images_has_the_name_of_its_file(images: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from dislab.errors import InputError, one_line
-from dislab.factors import Factor, FactorSpace, are_measured
+from dislab.factors import Factor, FactorSpace, PlainKind, are_measured
 from dislab.storage import atomic, foreign_format, json_text, sha256
 
 _NAMES: Final = ("names", "factor_names")
@@ -60,27 +60,32 @@ def names_of(arrays: Mapping[str, Any]) -> list[str] | None:
 
 
 def measured_factors(
-    path: Path, arrays: Mapping[str, Any], names: Sequence[str] | None, kinds: Mapping[str, str]
-) -> Any:
+    path: Path,
+    arrays: Mapping[str, Any],
+    names: Sequence[str] | None,
+    kinds: Mapping[str, PlainKind],
+) -> tuple[Any, dict[str, PlainKind]]:
     """Factors of a file; value numbers of continuous ones are replaced by those in `values_NAME`.
+
+    The kinds come with those of factors that are continuous by such values.
 
     Raises:
         InputError: Values do not match the factors.
     """
     positions = np.asarray(arrays["factors"])
     if names is None or positions.ndim != 2 or positions.dtype.kind not in "iu":
-        return positions
+        return positions, dict(kinds)
     factors = positions.astype(np.float64)
-    has_measured = False
+    continuous: dict[str, PlainKind] = {}
     for column, name in enumerate(names[: positions.shape[1]]):
         numbers, values = positions[:, column], arrays.get(f"{_VALUES}{name}")
         if values is None or values.dtype.kind == "U" or not len(numbers) or numbers.min() < 0:
             continue
         measured = are_measured(len(np.unique(numbers)), len(numbers))
         if kinds[name] == "continuous" if name in kinds else measured:
-            has_measured = True
+            continuous[name] = "continuous"
             factors[:, column] = _factor(path, name, values, int(numbers.max())).numbers[numbers]
-    return factors if has_measured else positions
+    return factors if continuous else positions, {**kinds, **continuous}
 
 
 def space_of(path: Path, arrays: Mapping[str, Any]) -> FactorSpace:

@@ -7,6 +7,7 @@ import re
 import shlex
 import shutil
 import tempfile
+import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from itertools import takewhile
@@ -298,8 +299,12 @@ def _new(options: argparse.Namespace) -> None:
     config.setdefault("method", config.get("name", source.stem))
     config["name"] = _NO_NAME.sub("_", out.stem)[:200]
     dataset = {"class_path": inspection.dataset, "init_args": inspection.settings}
+    from dislab.factors import FactorWarning
+
     try:
-        config["data"] = _data_section(section, dataset)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FactorWarning)  # they are notes of the inspection
+            config["data"] = _data_section(section, dataset)
     except InputError as error:
         advice = "; --factors chooses the factors" if inspection.is_labelled else ""
         raise InputError(f"{method} cannot learn from {data} so: {error}{advice}") from error

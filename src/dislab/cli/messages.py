@@ -217,7 +217,8 @@ def explain_data(message: str) -> str:
 def warnings_in_one_line() -> Iterator[None]:
     """Prints each warning on stderr in one line, without the line of code that raised it.
 
-    A warning of dislab itself is printed once, by the first process.
+    A warning of dislab itself is printed once, by the first process, and none on gaps, of which
+    the configuration says what becomes of them.
     """
     with warnings.catch_warnings():
         printed = set[str]()
@@ -227,10 +228,19 @@ def warnings_in_one_line() -> Iterator[None]:
                 if os.environ.get("LOCAL_RANK", "0") != "0" or str(message) in printed:
                     return
                 printed.add(str(message))
+                if _is_decided(category):
+                    return
             print_warning(message)
 
         warnings.showwarning = show
         yield
+
+
+def _is_decided(category: type[Warning]) -> bool:
+    """Whether a warning is about gaps, which a configuration decides and `data check` notes."""
+    from dislab.factors import GapWarning
+
+    return issubclass(category, GapWarning)
 
 
 def base_of(group: str) -> type:

@@ -41,11 +41,12 @@ def run(args: list[str]) -> int:
     groups = None if options.groups is None else [_columns(word) for word in options.groups]
     arrays = read_arrays(path, ("codes", "factors"))
     names = options.names or names_of(arrays)
+    factors, kinds = measured_factors(path, arrays, names, kinds)
     with warnings.catch_warnings():
         warnings.simplefilter("default", UserWarning)
         prepared = prepare(
             arrays["codes"],
-            measured_factors(path, arrays, names, kinds),
+            factors,
             chosen,
             names,
             bootstrap=options.bootstrap,

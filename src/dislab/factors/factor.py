@@ -214,6 +214,10 @@ class FactorWarning(UserWarning):
     """Values that were brought as factors may be something else."""
 
 
+class GapWarning(FactorWarning):
+    """A word such as `None` was taken for a missing value."""
+
+
 class ContinuousFactorWarning(FactorWarning):
     """A factor was treated as continuous: it has nearly as many distinct values as images."""
 
@@ -235,11 +239,14 @@ def are_measured(numbers: int, images: int) -> bool:
     return numbers > MANY and 2 * numbers > images
 
 
-def warn_of_measured(counts: Mapping[str, int], images: int, alternative: str = "ordinal") -> None:
+def warn_of_measured(
+    counts: Mapping[str, int], images: Mapping[str, int], alternative: str = "ordinal"
+) -> None:
     """Warns about factors that are treated as continuous, and names the setting to change.
 
     `counts` maps factors to their number of distinct values; if it is empty, there is no warning.
-    `alternative` is the alternative kind for the first factor.
+    `images` maps factors to the number of images that have a value, and `alternative` is the
+    alternative kind for the first factor.
 
     Warns:
         ContinuousFactorWarning: `counts` has such a factor.
@@ -247,16 +254,21 @@ def warn_of_measured(counts: Mapping[str, int], images: int, alternative: str = 
     if not counts:
         return
     warn(
-        f"{counted(counts, 'continuous', 'numbers')} in {images} images; if each is a value of its "
-        f"own, name another kind in kinds, such as {next(iter(counts))}: {alternative}",
+        f"{counted(counts, images, 'continuous', 'numbers')}; if each is a value of its own, name "
+        f"another kind in kinds, such as {next(iter(counts))}: {alternative}",
         ContinuousFactorWarning,
     )
 
 
-def counted(counts: Mapping[str, int], kind: str, what: str) -> str:
-    """The start of a message: kind and number of distinct values of some factors."""
+def counted(counts: Mapping[str, int], images: Mapping[str, int], kind: str, what: str) -> str:
+    """The start of a message: kind and number of distinct values of some factors, and of images."""
     names = list(counts)[:NAMES_SHOWN]
     more = f" and {len(counts) - NAMES_SHOWN} more" if len(counts) > NAMES_SHOWN else ""
     verb, pronoun = ("is", "it has") if len(counts) == 1 else ("are", "they have")
-    numbers = ", ".join(dict.fromkeys(str(counts[name]) for name in names))
-    return f"{', '.join(names)}{more} {verb} {kind}: {pronoun} {numbers} different {what}"
+    numbers, of = (
+        ", ".join(dict.fromkeys(str(each[name]) for name in names)) for each in (counts, images)
+    )
+    return (
+        f"{', '.join(names)}{more} {verb} {kind}: {pronoun} {numbers} different {what} in {of} "
+        "images"
+    )

@@ -202,7 +202,7 @@ def _numbered(
         if kind is None and are_measured(different := len(column.unique()), len(column)):
             measured[name], kind = different, "continuous"
         pairs.append(_factor(name, column, kind))
-    warn_of_measured(measured, len(table))
+    warn_of_measured(measured, dict.fromkeys(measured, len(table)))
     factors, positions = (
         tuple(factor for factor, _ in pairs),
         torch.stack([factor for _, factor in pairs], 1),

@@ -1,5 +1,6 @@
 """Inspection of folders of images: what it reports, and settings with which the data set works."""
 
+import warnings
 from itertools import product
 from pathlib import Path
 
@@ -268,6 +269,25 @@ def test_subfolders_of_splits_part_the_images_and_are_not_scored(pets: Path, tab
     assert alone.is_labelled is False
     settings = chosen.settings | {"kinds": {"folder_1": "categorical"}}
     assert "folder_1" in FolderDataset(**settings).factors.essential_names
+
+
+def test_measured_columns_are_settings_and_angles_may_have_a_period(folder: Path) -> None:
+    for number in range(44):
+        Image.new("L", (64, 64), number).save(folder / f"{number:02}.png")
+    rows = [f"{n:02}.png,{8 * n + 5 if n < 22 else ''},{n % 2 * 90},{n / 44}" for n in range(44)]
+    write(folder, "file,angle,hue,orientation", *rows)
+    inspection = inspect(folder, factors=["angle", "hue", "orientation"])
+    said, angles = inspection.notes[:2]
+    assert said.startswith("angle, orientation are continuous: they have 22, 44 different numbers")
+    assert "in 22, 44 images; if each" in said
+    assert "add periods: {angle: 360, hue: 360} to the settings" in angles
+    assert inspection.settings["kinds"] == {"angle": "continuous", "orientation": "continuous"}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        _ = FolderDataset(**inspection.settings).factors
+    periods = {"angle": 360.0, "hue": 360.0}
+    factors = FolderDataset(**inspection.settings, periods=periods).factors
+    assert [factors[name].kind for name in periods] == ["continuous", "circular"]
 
 
 @pytest.mark.parametrize(("values", "warned"), [("aabb", 1), ("aaaa", 1), ("abcd", 0)])

@@ -13,7 +13,7 @@ from dislab.base.pixels import blocks_of, check_pixels
 from dislab.datasets.bank.bank import bank_rows
 from dislab.datasets.own._columns import Column, Gapped, Gaps, listing, missing, name_hint
 from dislab.errors import InputError, one_line, warn
-from dislab.factors import FactorWarning, Kind, column_names
+from dislab.factors import GapWarning, Kind, column_names
 
 Layout = Literal["auto", "NCHW", "NHWC"]
 """Order of the axes: image, channel, height, width, or with the channels last."""
@@ -191,7 +191,7 @@ def _column(name: str, values: npt.NDArray[Any], kind: Kind | None, gaps: Gaps) 
         )
     if hint:
         effect = "gaps: keep takes them for missing"
-        warn(f"{complaint}; {effect}{hint}", FactorWarning)
+        warn(f"{complaint}; {effect}{hint}", GapWarning)
     present = iter(_values(name, np.delete(values, rows)))
     lacking = set(rows)
     return cast("Gapped", [None if row in lacking else next(present) for row in range(len(values))])

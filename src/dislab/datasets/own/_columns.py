@@ -88,7 +88,7 @@ def labelled(columns: Mapping[str, Gapped], traits: Traits) -> Labels:
     for setting, names in traits._asdict().items():
         for name in names:
             _check_known(name, setting, columns)
-    factors, positions, measured = [], [], {}
+    factors, positions, measured, images = [], [], {}, {}
     for name, column in columns.items():
         present = [value for value in column if value is not None]
         if not present:
@@ -96,16 +96,15 @@ def labelled(columns: Mapping[str, Gapped], traits: Traits) -> Labels:
         values, ranks = np.unique(np.asarray(present), return_inverse=True)
         numbers = np.full(len(column), MISSING, dtype=np.int64)
         numbers[[value is not None for value in column]] = ranks.reshape(-1)
+        images[name] = len(present)
         kind = traits.kinds.get(name)
         if kind is None and _measured(values, len(present)):
             measured[name], kind = len(values), "continuous"
         factors.append(_factor(name, values, traits, kind))
         positions.append(numbers)
     first = next(iter(measured), None)
-    warn_of_measured(measured, len(positions[0]), _usual(traits.periods.get(first or "")))
-    _warn_of_texts(
-        [factor for factor in factors if factor.name not in traits.kinds], len(positions[0])
-    )
+    warn_of_measured(measured, images, _usual(traits.periods.get(first or "")))
+    _warn_of_texts([factor for factor in factors if factor.name not in traits.kinds], images)
     table = np.stack(positions, axis=1).astype(np.int64)
     order = np.lexsort(table.T[::-1])
     table = table[order]
@@ -145,20 +144,24 @@ def warn_left_out(source: str, names: Iterable[object]) -> None:
         )
 
 
-def _warn_of_texts(factors: Iterable[Factor], images: int) -> None:
-    """Warns about factors of texts that are rather numbers, dates or names of single images."""
+def _warn_of_texts(factors: Iterable[Factor], images: Mapping[str, int]) -> None:
+    """Warns about factors of texts that are rather numbers, dates or names of single images.
+
+    `images` are the numbers of images with a value, by factor.
+    """
     examples: dict[str, dict[str, str]] = {}
     counts: dict[str, int] = {}
     for factor in factors:
         texts = [value for value in factor.values if isinstance(value, str)]
-        if remedy := _remedy(texts, images):
+        if remedy := _remedy(texts, images[factor.name]):
             examples.setdefault(remedy, {})[factor.name] = texts[-1]
             counts[factor.name] = len(texts)
     for remedy, names in examples.items():
         first, text = next(iter(names.items()))
-        summary = counted({name: counts[name] for name in names}, "categorical", "texts")
+        few = {name: counts[name] for name in names}
+        summary = counted(few, images, "categorical", "texts")
         warn(
-            f"{summary} in {images} images, such as {text!r}; {remedy}; if each is a class, say so "
+            f"{summary}, such as {text!r}; {remedy}; if each is a class, say so "
             f"in kinds, such as {first}: categorical",
             FactorWarning,
         )

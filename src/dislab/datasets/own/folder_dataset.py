@@ -23,7 +23,7 @@ from dislab.datasets.files.image_files import (
 from dislab.datasets.own import _factor_table as table_files
 from dislab.datasets.own._columns import Gapped, Traits, labelled, listing, unlabelled
 from dislab.errors import InputError, missing, warn
-from dislab.factors import FactorSpace, FactorWarning, Indices, Kind
+from dislab.factors import FactorSpace, GapWarning, Indices, Kind
 from dislab.functional.checks import check_choice
 
 _KEEP: Final = ", or to keep to train on images without values"
@@ -236,7 +236,7 @@ class FolderDataset(BankedDataset):
         self._refuse(lines, complaint, _KEEP + hint)
         if hint:
             effect = "keep takes them for missing" if keeps else "drop leaves these rows out"
-            warn(f"{complaint}; gaps: {effect}{hint}", FactorWarning)
+            warn(f"{complaint}; gaps: {effect}{hint}", GapWarning)
         dropped = {line for line, empty in lacking.items() if not keeps or self.file in empty}
         rows = [row for row in rows if row.line not in dropped]
         if twice := table_files.named_twice(rows):

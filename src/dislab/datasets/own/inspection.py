@@ -1,7 +1,9 @@
 """Everything about a folder of images and its table at once, and the settings that fit."""
 
 import hashlib
+import math
 import os
+import re
 import warnings
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -42,6 +44,11 @@ _FITS: Final[dict[str, str]] = {
     "crop": "cuts off the ends",
     "squash": "changes the proportions",
 }
+_ANGLE: Final = re.compile(
+    r"angle|hue|azimuth|orientation|degree|rotation|heading|yaw|bearing|longitude", re.IGNORECASE
+)
+"""Matches names of factors that may be angles."""
+_TURN: Final = 360
 _GREY: Final = frozenset(("1", "L", "LA"))
 _ORIENTATION: Final = 274
 """EXIF tag; from 5 on, width and height are exchanged."""
@@ -154,7 +161,8 @@ def inspect(
     ]
     if foreign := [name for name in others if name not in tables]:
         images.append(("other files", listing(foreign)))
-    used, faults, notes, advised = _tried(settings, names, unread)
+    used, faults, notes, advised, space = _tried(settings, names, unread)
+    settings |= of_measured(space)
     notes += doubts
     if not faults and len(used) < len(names):
         lost = f"{len(names) - len(used):,} of {len(names):,} images"
@@ -456,14 +464,41 @@ def of_few(space: FactorSpace) -> list[str]:
     return [f"{factors}: {left if varied else 'there are no scores'}"]
 
 
+def of_angles(space: FactorSpace) -> list[str]:
+    """A note on factors whose names and numbers are those of angles, if they have no period."""
+    angles = {
+        factor.name: _TURN if factor.numbers.max() > math.tau else round(math.tau, 4)
+        for factor in space.factors
+        if _ANGLE.search(factor.name)
+        and factor.kind in ("ordinal", "continuous")
+        and factor.period is None
+        and factor.numbers.min() >= 0
+        and 1 < factor.numbers.max() <= _TURN
+    }
+    periods = ", ".join(f"{name}: {period}" for name, period in angles.items())
+    are = "is an angle that returns" if len(angles) == 1 else "are angles that return"
+    text = f"{', '.join(angles)}: if this {are} to its start, add periods: {{{periods}}} to the"
+    return [f"{text} settings of the data set"] if angles else []
+
+
+def of_measured(space: FactorSpace | None) -> dict[str, Any]:
+    """The setting `kinds` of factors that were found to be continuous, so that it is decided."""
+    factors = space.factors if space else ()
+    kinds = {factor.name: factor.kind for factor in factors if factor.kind == "continuous"}
+    return {"kinds": kinds} if kinds else {}
+
+
 def _tried(
     settings: Mapping[str, Any], names: Sequence[str], unread: Mapping[str, str]
-) -> tuple[set[str], list[str], list[str], list[str]]:
+) -> tuple[set[str], list[str], list[str], list[str], FactorSpace | None]:
     """The images that a data set with the settings uses, its errors, warnings, advised factors.
+
+    The last result are its factors, None if it has errors.
 
     `unread` are the errors of images, which are warnings if the data set does not use the images.
     """
     used, faults, advised, few = set(names), list[str](), list[str](), list[str]()
+    space: FactorSpace | None = None
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
@@ -471,6 +506,7 @@ def _tried(
             used = set(dataset.files)
             space = dataset.factors
             few = of_few(space) if settings["table"] or settings.get("factors") else []
+            few += of_angles(space)
             factors = [space[name] for name in space.essential_names]
             serve = [factor.name for factor in factors if not names_images(factor, len(used))]
             advised = serve if len(serve) < len(factors) else []
@@ -483,7 +519,7 @@ def _tried(
         if name in used
     ]
     unused = [error for name, error in unread.items() if name not in used]
-    return used, [*refused, *faults], [*unused, *notes, *few], advised
+    return used, [*refused, *faults], [*unused, *notes, *few], advised, space
 
 
 def _many(names: Sequence[str]) -> str:
