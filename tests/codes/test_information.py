@@ -194,16 +194,20 @@ def test_a_single_bin_has_no_entropy_at_all() -> None:
     ],
 )
 def test_own_latents_by_hand(information: list[list[float]], own: list[int | None]) -> None:
-    least = least_information(torch.zeros(2))
+    least = least_information(torch.zeros(2), torch.zeros(2))
     assert own_latents(torch.tensor(information), least) == own
 
 
 def test_a_latent_carries_a_factor_if_it_knows_a_tenth_of_its_entropy() -> None:
     entropy = torch.tensor([15.0, 2.0]).log()
-    assert least_information(entropy).tolist() == pytest.approx([0.1 * math.log(15), 0.1])
+    none = torch.zeros(2)
+    assert least_information(entropy, none).tolist() == pytest.approx([0.1 * math.log(15), 0.1])
+    assert least_information(entropy, none + 0.2).tolist() == pytest.approx(
+        [0.1 * math.log(15), 0.2]
+    )
     shared = torch.tensor([[0.2, 0.6], [0.0, 0.0]])
-    assert own_latents(shared, least_information(entropy)) == [None, 0]
-    assert own_latents(shared, least_information(torch.zeros(2))) == [None, None]
+    assert own_latents(shared, least_information(entropy, none)) == [None, 0]
+    assert own_latents(shared, least_information(none, none)) == [None, None]
 
 
 def test_latents_that_are_not_in_use_take_nothing_from_the_own_latent_of_a_factor() -> None:

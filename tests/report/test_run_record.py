@@ -372,6 +372,37 @@ def test_the_verdict_ignores_trifles_and_inactive_latents(
     assert verdict(record) == sentence
 
 
+@pytest.mark.parametrize(
+    ("images", "sentence"),
+    [
+        (
+            109,
+            "1 of 3 factors has a latent of its own: z in z1; x, y cannot be told from 109 images.",
+        ),
+        (
+            5000,
+            "1 of 3 factors has a latent of its own: z in z1; y is spread over several latents; "
+            "x is in no latent.",
+        ),
+    ],
+)
+def test_the_verdict_leaves_open_what_few_images_do_not_tell(images: int, sentence: str) -> None:
+    """By chance, tables of 109 images vary by 0.06 nats, and those of 5,000 by 0.009."""
+    record: dict[str, Any] = {
+        "parts": {
+            "mutual_information": [[0.28, 0.33, 0.2], [0.2, 0.33, 1.2]],
+            "mutual_information_by_chance": [[0.2, 0.2, 0.2], [0.2, 0.2, 0.2]],
+        },
+        "data": {"factors": ["x", "y", "z"]},
+        "sample": {"images": images, "factors": {"x": 3, "y": 3, "z": 3}},
+    }
+    assert verdict(record) == sentence
+    parts = record["parts"] | {"mutual_information": [[0.33, 0.33, 0.33], [0.2, 0.2, 0.2]]}
+    shared = "No factor has a latent of its own; x and y and z share z0."
+    unclear = "What latents carry cannot be told from 109 images."
+    assert verdict(record | {"parts": parts}) == (unclear if images == 109 else shared)
+
+
 def test_scores_of_single_factors_and_losses_without_scores_stand_in_tables(tmp_path: Path) -> None:
     record = {
         "scores": {"mig": 0.5},

@@ -27,6 +27,10 @@ MAIN: Final = 0.5
 """Share of the information about a factor above which a latent is its own."""
 
 
+_SURE: Final = 3.0
+"""Standard deviations of estimates by chance above which information counts."""
+
+
 class Carried(NamedTuple):
     """The factor about which a latent carries most information.
 
@@ -91,13 +95,34 @@ def order_by_spread(
     return LatentOrder(latents, spread, dead, carried, information, centre, spread)
 
 
-def least_information(entropy: Float[Tensor, " factor"]) -> Float[Tensor, " factor"]:
+def least_information(
+    entropy: Float[Tensor, " factor"], noise: Float[Tensor, " factor"]
+) -> Float[Tensor, " factor"]:
     """Nats that a latent must know about each factor to carry it: a tenth of the entropy, or 0.1.
+
+    With few images, it must know more than the `noise`.
 
     Args:
         entropy: Entropy of each factor in nats.
+        noise: Result of `chance_noise`.
     """
-    return (LEAST * entropy).clamp(min=LEAST)
+    return (LEAST * entropy).clamp(min=LEAST).maximum(noise)
+
+
+def chance_noise(
+    by_chance: Float[Tensor, "latent factor"], images: int
+) -> Float[Tensor, " factor"]:
+    """Nats by which estimates of no information may differ by chance: three standard deviations.
+
+    The estimate from n images of independent variables is χ² / 2n, so that its variance is its mean
+    over n; in tables of few images a cell the variance is smaller. Two estimates differ, that of
+    the images and that with shuffled factors. With thousands of images the noise is below 0.1.
+
+    Args:
+        by_chance: Mutual information with shuffled factors, in nats.
+        images: Number of images.
+    """
+    return _SURE * (2 * by_chance.amax(0) / max(1, images)).sqrt()
 
 
 def main_latents(
@@ -164,13 +189,14 @@ def _information(
     """Mutual information in nats, minus that with shuffled factors, and the least that counts.
 
     On a few thousand points, codes share some information with any factor by chance, and more with
-    a factor of many values. Non-finite codes count as 0.
+    a factor of many values; on few points, it also varies much. Non-finite codes count as 0.
     """
     codes = codes.where(codes.isfinite(), 0.0)
     shuffled = factors[torch.from_numpy(host_generator(0).permutation(len(factors)))]
     gaps = information_gaps(codes, factors, BINS)
     by_chance = information_gaps(codes, shuffled, BINS).mutual_information
-    return (gaps.mutual_information - by_chance).clamp(min=0.0), least_information(gaps.entropy)
+    least = least_information(gaps.entropy, chance_noise(by_chance, len(codes)))
+    return (gaps.mutual_information - by_chance).clamp(min=0.0), least
 
 
 def nats(amount: float) -> str:

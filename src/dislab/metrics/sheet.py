@@ -105,11 +105,23 @@ def information_of(parts: Mapping[str, Any]) -> npt.NDArray[np.float64] | None:
     Args:
         parts: Parts of scores by name.
     """
+    information, by_chance = first_part(parts, INFORMATION), information_by_chance(parts)
+    if information is None or by_chance is None:
+        return information
+    return np.clip(information - by_chance, 0, None)
+
+
+def information_by_chance(parts: Mapping[str, Any]) -> npt.NDArray[np.float64] | None:
+    """The first mutual information of shuffled codes and factors in nats; None if missing.
+
+    Args:
+        parts: Parts of scores by name.
+    """
     name = next((name for name in parts if name.endswith(INFORMATION)), "")
     information, by_chance = first_part(parts, INFORMATION), first_part(parts, f"{name}{BY_CHANCE}")
     if information is None or by_chance is None or information.shape != by_chance.shape:
-        return information
-    return np.clip(information - by_chance, 0, None)
+        return None
+    return by_chance
 
 
 def _of_means(parts: Mapping[str, Any]) -> bool:

@@ -14,12 +14,13 @@ from dislab.codes.latent_order import (
     ACTIVE,
     LEAST,
     NAMED,
+    chance_noise,
     least_information,
     main_latents,
     own_latents,
 )
 from dislab.metrics.evaluation import INFORMATION
-from dislab.metrics.sheet import first_part, information_of
+from dislab.metrics.sheet import first_part, information_by_chance, information_of
 from dislab.report.figures import scored_factors
 from dislab.runs.records import mapping_in
 
@@ -29,6 +30,10 @@ _LITTLE: Final = 0.1
 """Share of the variance of pixels below which a model draws little more than the mean image."""
 
 
+_MANY: Final = 10**9
+"""Number of images where a record does not say it."""
+
+
 class _Information(NamedTuple):
     """What latents know about the factors that vary.
 
@@ -36,12 +41,16 @@ class _Information(NamedTuple):
         factors: Names of the factors.
         nats: Information of each latent about each factor; 0 for latents that are not in use.
         least: Nats about a factor from which on a latent carries it.
+        noise: Nats about a factor that chance may give a latent.
+        images: Number of images that were scored.
         is_collapsed: Whether no latent is active.
     """
 
     factors: list[str]
     nats: Float[Tensor, "latent factor"]
     least: Float[Tensor, " factor"]
+    noise: Float[Tensor, " factor"]
+    images: int
     is_collapsed: bool
 
 
@@ -60,7 +69,8 @@ def verdict(scored: Mapping[str, Any]) -> str:
     Each sentence is left out where its scores are missing. A factor without a latent of its own
     shares one, if that has more than half of the information about the factor, or is spread, or is
     in no latent, as `own_latents` counts. A latent with a KL of at most 0.1 nats is not in use: it
-    has no factor, and its information does not count.
+    has no factor, and its information does not count. Of few images, information counts only if
+    chance does not give as much; a factor without any cannot be told.
 
     Args:
         scored: The record of the scores of codes.
@@ -97,8 +107,10 @@ def _on_factors(scored: Mapping[str, Any]) -> str:
     if alone:
         verb = "has a latent of its" if len(alone) == 1 else "have a latent of their"
         text = f"{len(alone)} of {len(owners)} factors {verb} own: {', '.join(alone)}"
+    elif (untold := _untold(information)) == list(owners):
+        return f"What latents carry cannot be told from {information.images:,} images."
     else:
-        text = "No factor has a latent of its own"
+        text = f"No factor {'is seen to have' if untold else 'has'} a latent of its own"
     rest = [name for name, latent in owners.items() if latent is None]
     return "; ".join([text, *_without_own(rest, information)]) + "."
 
@@ -127,16 +139,29 @@ def _information(scored: Mapping[str, Any]) -> _Information | None:
     sizes = mapping_in(mapping_in(scored, "sample"), "factors")
     counts = (size if isinstance(size, int) and size > 0 else 1 for size in map(sizes.get, names))
     entropies = torch.tensor([math.log(count) for count in counts], dtype=torch.float64)
-    least = least_information(entropies)
-    return _Information(names, torch.from_numpy(told), least, is_collapsed)
+    by_chance = information_by_chance(parts)
+    by_chance = np.zeros_like(told) if by_chance is None else np.nan_to_num(by_chance[:, varies])
+    images = mapping_in(scored, "sample").get("images")
+    images = images if isinstance(images, int) and images > 0 else _MANY
+    noise = chance_noise(torch.from_numpy(by_chance), images)
+    least = least_information(entropies, noise)
+    return _Information(names, torch.from_numpy(told), least, noise, images, is_collapsed)
+
+
+def _untold(information: _Information) -> list[str]:
+    """The factors about which no latent has more information than chance may give few images."""
+    is_noise = information.nats.amax(0) <= information.noise
+    is_noise &= information.noise >= information.least
+    return list(compress(information.factors, is_noise.tolist()))
 
 
 def _without_own(names: Sequence[str], information: _Information) -> Iterator[str]:
-    """Where the factors without a latent of their own are: shared, spread, or in no latent."""
-    factors, nats, least, _ = information
+    """Where factors without a latent of their own are: shared, spread, in no latent, or unknown."""
+    factors, nats, least = information.factors, information.nats, information.least
     is_there = dict(
         zip(factors, ((nats.amax(0) > LEAST) & (nats.sum(0) > least)).tolist(), strict=True)
     )
+    untold = _untold(information)
     main = dict(zip(factors, main_latents(nats, least), strict=True))
     together: dict[int, list[str]] = {}
     for name in names:
@@ -144,6 +169,9 @@ def _without_own(names: Sequence[str], information: _Information) -> Iterator[st
             together.setdefault(latent, []).append(name)
     yield from (f"{' and '.join(members)} share z{k}" for k, members in together.items())
     rest = [name for name in names if main[name] is None]
+    told = [name for name in rest if name not in untold]
     for ending, wanted in (("spread over several latents", True), ("in no latent", False)):
-        if members := [name for name in rest if is_there[name] is wanted]:
+        if members := [name for name in told if is_there[name] is wanted]:
             yield f"{', '.join(members)} {'is' if len(members) == 1 else 'are'} {ending}"
+    if untold:
+        yield f"{', '.join(untold)} cannot be told from {information.images:,} images"
