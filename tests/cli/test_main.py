@@ -12,9 +12,11 @@ import torch
 
 from dislab import cli
 from dislab.cli import COMMANDS, main
+from dislab.cli.data import ACTIONS
+from dislab.cli.help import OPTION, explained
 from dislab.cli.study import VERBS
 from dislab.errors import InputError
-from dislab.plugins import Plugin, available, commands
+from dislab.plugins import GROUPS, Plugin, available, commands, configurations
 
 
 def without_heavy_imports(*args: str) -> str:
@@ -73,8 +75,7 @@ COMMANDS_AND_VERBS = [
     *([name] for name in COMMANDS),
     *(["study", verb] for verb in VERBS),
     *(["configs", verb] for verb in ("list", "show", "copy", "new")),
-    ["data", "list"],
-    ["data", "check"],
+    *(["data", verb.split()[0]] for verb in ACTIONS),
     ["plugins", "new"],
 ]
 
@@ -131,7 +132,11 @@ def test_the_help_gives_choices_and_defaults(capsys: pytest.CaptureFixture[str])
         ),
         (["configs", "shw"], "VERB is 'shw' (did you mean show?); choose one of list, show, copy"),
         (["--hlep"], "no command is named '--hlep' (did you mean --help?)"),
-        (["help", "fti"], "no command is named 'fti' (did you mean fit?)"),
+        (["help", "fti"], "no command, part or configuration is named 'fti' (did you mean fit?)"),
+        (["help", "MGI"], "no command, part or configuration is named 'MGI' (did you mean MIG?)"),
+        (["score", "--help", "xx"], "no command, part or configuration is named 'xx'; `dislab --h"),
+        (["help", "train"], "no command, part or configuration is named 'train' (did you mean dis"),
+        (["MIG"], "MIG is no command; `dislab help MIG` explains it"),
         (["fit", "--config"], "--config/-c has too few values; write --config CONFIG; see dislab"),
         (["study", "run", "nostudy"], "no file and no study is named 'nostudy'; the studies that"),
         (["study", "run"], "STUDY must be given; write dislab study run STUDY; see dislab study"),
@@ -197,6 +202,54 @@ def test_help_may_stand_before_a_command(
             main(args)
         pages.append(capsys.readouterr().out)
     assert pages[0] == pages[1] != ""
+
+
+def test_each_part_and_each_configuration_has_help_by_its_name() -> None:
+    assert {*OPTION} == {*GROUPS}
+    for group in GROUPS:
+        for plugin in available(group):
+            assert explained(plugin.name) == ["fit", f"--{OPTION[group]}.help", plugin.name]
+    for name in configurations():
+        assert explained(name) == ["configs", "show", name]
+
+
+@pytest.mark.parametrize(
+    ("asked", "answer"),
+    [
+        (["help", "FactorVAE"], ["configs", "show", "factorvae"]),
+        (["help", "VAE"], ["fit", "--model.help", "VAE"]),
+        (["help", "mig"], ["fit", "--evaluate.metrics.help", "MIG"]),
+        (["score", "--help", "MIG"], ["fit", "--evaluate.metrics.help", "MIG"]),
+        (["--help", "locatello_rooms"], ["configs", "show", "studies/locatello_rooms"]),
+        (["help", "encoders"], ["plugins", "encoders"]),
+        (["help", "fit", "model"], ["fit", "--help", "model"]),
+        (["study", "--help", "run"], ["study", "run", "--help"]),
+        (["help", "data", "show"], ["data", "show", "--help"]),
+        (["data", "show", "--help", "Shapes3D"], ["data", "show", "Shapes3D", "--help"]),
+        (["draw", "--help", "curves"], ["draw", "--help"]),
+    ],
+    ids=" ".join,
+)
+def test_help_on_a_name_is_that_of_its_own_command(
+    asked: list[str], answer: list[str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    pages = []
+    for args in (asked, answer):
+        with contextlib.suppress(SystemExit):
+            assert main(args) == 0
+        pages.append(capfd.readouterr().out)
+    assert pages[0] == pages[1] != ""
+
+
+def test_no_verb_is_taken_for_the_name_of_a_part() -> None:
+    assert not [words for words in COMMANDS_AND_VERBS if words[1:] and explained(words[1])]
+
+
+def test_the_help_on_a_verb_names_it_without_torch() -> None:
+    for verb in ("show", "prepare"):
+        text = without_heavy_imports("data", verb, "--help")
+        assert text.startswith(f"usage: dislab data {verb} NAME ")
+    assert "method: FactorVAE" in without_heavy_imports("help", "FactorVAE")
 
 
 @pytest.mark.parametrize("stage", ["validate", "test"])

@@ -114,14 +114,13 @@ START = "no class is named; begin with the configuration of a method and put oth
         ),
         (
             NESTED.format(reason="Expected a dot import path string: MLPEncoder"),
-            "model.regularizers: MLPEncoder is one of the encoders; `dislab fit --config "
-            "betavae --model.encoder.help MLPEncoder` describes it; available regularizers: "
-            f"{REGULARIZERS}",
+            "model.regularizers: MLPEncoder is one of the encoders; `dislab help MLPEncoder` "
+            f"describes it; available regularizers: {REGULARIZERS}",
         ),
         (
             "Expected a dot import path string: TotalCorrelation",
-            "TotalCorrelation is one of the regularizers; `dislab fit --config betavae "
-            "--model.regularizers.help TotalCorrelation` describes it",
+            "TotalCorrelation is one of the regularizers; `dislab help TotalCorrelation` "
+            "describes it",
         ),
         (
             "Expected a dot import path string: Beta-TCVAE",

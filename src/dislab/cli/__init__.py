@@ -46,7 +46,7 @@ COMMANDS: Final = (
 )
 """dislab's own commands in the order of the help; each is an entry point of `dislab.commands`."""
 
-_OTHER_NAMES: Final = {
+OTHER_NAMES: Final = {
     "train": "fit",
     "run": "fit",
     "resume": "fit --resume RUN",
@@ -72,8 +72,10 @@ _REINSTALL: Final = (
     "pip install -e . in its folder"
 )
 
+_HELP: Final = ("help", "-h", "--help")
 _OPTIONS: Final = (
     ("-h, --help", "show this text; `dislab COMMAND --help` explains a command"),
+    ("help NAME", "explain a command, a verb (study run), a part (MIG) or a configuration (quick)"),
     ("--version", "show the version"),
 )
 
@@ -179,9 +181,11 @@ def dispatch(command: str, args: list[str], folder: Path | None = None) -> int:
 
     `folder` is the run folder that a study has chosen for a new run.
     """
-    if command == "help" and args:
-        return dispatch(args[0], [*args[1:], "--help"], folder)
-    if command in ("-h", "--help", "help"):
+    if words := _asked(command, args):
+        from dislab.cli.help import command_line
+
+        command, *args = command_line(words, _declared())
+    if command in _HELP:
         from dislab.cli.arguments import help_page
 
         groups = {"Commands": _rows(), "Options": _OPTIONS}
@@ -200,6 +204,15 @@ def dispatch(command: str, args: list[str], folder: Path | None = None) -> int:
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     run = _function(plugin)
     return (run(args, folder) if command in TRAINING else run(args)) or 0
+
+
+def _asked(command: str, args: Sequence[str]) -> list[str]:
+    """The words that help is asked on by `help NAME` or `COMMAND --help NAME`; none otherwise."""
+    if command in _HELP:
+        return [word for word in args if not word.startswith("-")]
+    if args[:1] and args[0] in _HELP[1:] and args[1:] and not args[1].startswith("-"):
+        return [command, *args[1:]]
+    return []
 
 
 def _declared() -> dict[str, Plugin]:
@@ -233,9 +246,13 @@ def _rows() -> list[tuple[str, str]]:
 
 def _unknown(command: str) -> InputError:
     names = list(_declared())
+    from dislab.cli.help import explained
+
+    if explained(command):
+        return InputError(f"{command} is no command; `dislab help {command}` explains it")
     if install := remedy(command):
         return InputError(f"no command is named {command!r}{install}")
-    equivalent = _OTHER_NAMES.get(command.lower())
+    equivalent = OTHER_NAMES.get(command.lower())
     hint = (
         f" (did you mean dislab {equivalent}?)"
         if equivalent

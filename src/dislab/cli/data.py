@@ -26,6 +26,17 @@ ACTIONS: Final = {
     "show NAME": "draw pictures of its images and factors",
     "check PATH": "look at a folder of your own images",
 }
+_DESCRIPTIONS: Final = {
+    "prepare": "Make or fetch the files of a data set, with the settings that runs will use.",
+    "show": "Draw two pictures of a data set: images at random, and one row for each factor, in "
+    "which it alone changes.",
+}
+_EXAMPLES: Final = {"prepare": "Shapes3D", "show": "Shapes3D --images 20"}
+_IMAGES: Final = 40
+_OF_SHOW: Final = (
+    ("--out FOLDER", "where the pictures go (default: .)"),
+    ("--images N", f"how many images to show (default: {_IMAGES})"),
+)
 _SHOW: Final = "data show"
 
 
@@ -45,16 +56,18 @@ def run(args: list[str]) -> int:
         return _list(arguments)
     if action == "check":
         return _check(arguments)
-    if not arguments:
+    name, *settings = arguments or [""]
+    if name in ("-h", "--help"):  # before or without the name of a data set
+        settings, name = [name], "".join(settings[:1])
+        if not name:
+            print(_help_of(action), end="")
+            return 0
+    if not name:
         raise InputError(
             f"NAME must be given; write dislab data {action} NAME; `dislab data list` has the names"
         )
-    name, *settings = arguments
     if name.startswith("-"):
-        if name not in ("-h", "--help"):
-            raise InputError(f"dislab data {action} takes the name of a data set before {name}")
-        print(_help(), end="")
-        return 0
+        raise InputError(f"dislab data {action} takes the name of a data set before {name}")
     return _prepare(name, settings) if action == "prepare" else _show(name, settings)
 
 
@@ -64,7 +77,22 @@ def _help() -> str:
         "List, prepare and show data sets; check images of your own.",
         {"Verbs": list(ACTIONS.items())},
         "dislab data show Shapes3D --images 20",
-        "`dislab data prepare NAME --help` explains the settings of a data set.",
+        "`dislab data VERB --help` explains a verb, `dislab data prepare NAME --help` the settings "
+        "of a data set.",
+    )
+
+
+def _help_of(action: str) -> str:
+    """The help of a verb that takes the name of a data set."""
+    return help_page(
+        f"dislab data {action} NAME [--SETTING VALUE …]",
+        _DESCRIPTIONS[action],
+        {
+            "Arguments": [("NAME", "a data set of `dislab data list`, such as Shapes3D")],
+            **({"Options": _OF_SHOW} if action == "show" else {}),
+        },
+        f"dislab data {action} {_EXAMPLES[action]}",
+        f"`dislab data {action} NAME --help` lists the settings of a data set.",
     )
 
 
@@ -258,7 +286,7 @@ def _built(action: str, name: str, settings: list[str]) -> "tuple[Dataset, dict[
     settings_of_class = parser.add_class_arguments(cls, None)
     if action == "show":
         parser.add_argument("--out", type=str, default=".", help="folder of the pictures")
-        parser.add_argument("--images", type=int, default=40, help="how many images to show")
+        parser.add_argument("--images", type=int, default=_IMAGES, help="how many images to show")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         options = parser.parse_args(settings).as_dict()

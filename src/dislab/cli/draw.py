@@ -46,7 +46,8 @@ is text in a PDF and outlines in an SVG."""
 
 def run(args: list[str]) -> int:
     """Draw a figure of a finished run for print: traversals, samples, scores, …."""
-    if len(args) > 1 and args[0] in _OPTIONS and not Path(args[0]).exists():
+    begun = args[1:2] not in ([], ["-h"], ["--help"])
+    if begun and args[0] in _OPTIONS and not Path(args[0]).exists():
         raise InputError(f"write the run first: dislab draw {shlex.quote(args[1])} {args[0]}")
     options = _parser().parse_args(args)
     out, kind = Path(options.out), options.kind

@@ -74,15 +74,6 @@ OF_TORCH: Final = {
 }
 """Settings that take a class of torch: what it is, its module and an example."""
 _GROUP_OF: Final = {"model": "objectives", "data": "datamodules"}
-_HELP: Final = {
-    "objectives": "model",
-    "regularizers": "model.regularizers",
-    "encoders": "model.encoder",
-    "decoders": "model.decoder",
-    "datamodules": "data",
-    "datasets": "data.dataset",
-}
-"""Groups of parts, and the option whose help describes them."""
 NAMED_PARTS: Final = ("regularizers", "metrics", "predictors")
 LINKED: Final = ("image_shape", "train_size")
 """Arguments that the data give."""
@@ -379,12 +370,9 @@ def unknown_class(name: str, setting: str) -> str:
 
 def _described_elsewhere(name: str) -> str:
     """Where a part of another group, or a method that is a configuration, is described."""
-    for group, option in _HELP.items():
+    for group in GROUPS:
         if any(plugin.name == name for plugin in available(group)):
-            return (
-                f"{name} is one of the {group}; `dislab fit --config betavae --{option}.help "
-                f"{name}` describes it"
-            )
+            return f"{name} is one of the {group}; `dislab help {name}` describes it"
     wanted = re.sub(r"[^a-z0-9]", "", name.lower())
     if wanted in configurations():
         return (

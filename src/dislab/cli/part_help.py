@@ -15,8 +15,8 @@ from dislab.plugins import available
 SECTION_CLASSES: Final = {"model": "VAE", "data": "SingleData"}
 """Sections that hold the settings of a class, and such a class."""
 
-_PART_HELP: Final = re.compile(r"--((model|data|evaluate)\.[\w.]+)\.help(?:=(.*))?")
-_ANY_HELP: Final = re.compile(r"--(model|data|evaluate)(\.[\w.]+)?\.help(=.*)?")
+_PART_HELP: Final = re.compile(r"--((model|data|evaluate|transfer)\.[\w.]+)\.help(?:=(.*))?")
+_ANY_HELP: Final = re.compile(r"--(model|data|evaluate|transfer)(\.[\w.]+)?\.help(=.*)?")
 _FLAGS: Final = ("--print_config", "--print_shtab")
 """Options with a value that jsonargparse takes behind an equals sign only."""
 _NAMING: Final = ("--config", "-c", "--model", "--data", "--run", "--resume")
