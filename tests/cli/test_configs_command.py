@@ -13,7 +13,7 @@ import pytest
 from PIL import Image
 from tests.test_plugins import package
 
-from dislab.cli import main
+from dislab.cli import configs, main
 from dislab.cli.configs import find_study, resolved
 from dislab.cli.messages import warnings_in_one_line
 from dislab.datamodules import SingleData
@@ -60,7 +60,7 @@ def test_a_file_of_the_user_comes_first() -> None:
 
 
 def test_configurations_are_listed_shown_and_copied(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["configs", "list"]) == 0
+    assert main(["configs", "list", "all"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= 100
     names = [line.split()[0] for line in lines if line[:2] == "  " and line[2:3].strip()]
@@ -92,11 +92,35 @@ def test_the_list_has_headings_and_takes_a_word(capsys: pytest.CaptureFixture[st
     assert "has 'factorvea' in its name or first sentence (did you" in capsys.readouterr().err
 
 
+def test_the_list_without_a_word_fits_two_screens(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for width in ("60", "100"):
+        monkeypatch.setenv("COLUMNS", width)
+        assert main(["configs", "list"]) == 0
+        lines = capsys.readouterr().out.splitlines()
+        assert len(lines) <= 100
+        assert max(map(len, lines)) <= 100
+    assert any(line.startswith("  factorvae ") for line in lines)
+    listed = [line.partition(" files: dislab configs list ") for line in lines if "files: " in line]
+    assert len(listed) == 6
+    for count, _, word in listed:
+        assert main(["configs", "list", word]) == 0
+        group = capsys.readouterr().out.splitlines()
+        assert sum(line[:2] == "  " and line[2:3] != " " for line in group) == int(count)
+
+
+def test_no_two_configurations_have_the_same_sentence() -> None:
+    sentences = [configs._first_sentence(path) for path in CONFIGS.rglob("*.yaml")]
+    assert len({*sentences}) == len(sentences)
+    assert "4,000 steps" in configs._first_sentence(CONFIGS / "quick.yaml")
+
+
 def test_without_an_action_the_help_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(["configs"])
     assert ended.value.code == 0
-    assert "names and first sentences" in capsys.readouterr().out
+    assert "list the methods" in capsys.readouterr().out
 
 
 def test_configurations_of_a_plugin_work_by_name(
@@ -117,7 +141,7 @@ def test_configurations_of_a_plugin_work_by_name(
     assert find_study("wide") == find_study("studies/wide") == wide
     Path("study.yaml").write_text("base: sparse\n")
     assert read_study_file("study.yaml").base == (sparse,)
-    assert main(["configs", "list"]) == 0
+    assert main(["configs", "list", "all"]) == 0
     assert "Sparse codes. (fake-kit)" in capsys.readouterr().out
     assert main(["configs", "show", "sparse"]) == 0
     assert capsys.readouterr().out == sparse.read_text()

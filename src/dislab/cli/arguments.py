@@ -204,7 +204,10 @@ def _rows(action: argparse.Action) -> Rows:
     default = action.default if isinstance(action.default, list) else [action.default]
     shown = " ".join(f"{value:g}" if isinstance(value, float) else str(value) for value in default)
     if shown not in ("", "None", "True", "False"):
-        text += "" if shown in explained.replace(",", "") else f" (default: {shown})"
+        said = re.search(
+            rf"\((?:default: )?{re.escape(shown)}\)|\b{re.escape(shown)} unless", explained
+        )
+        text += "" if said else f" (default: {shown})"
     return [(_named(action), text)]
 
 

@@ -14,7 +14,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any, Final
 
-from dislab.cli.arguments import Existing, Parser
+from dislab.cli.arguments import Existing, Parser, help_width
 from dislab.cli.data import image_options, inspected, no_images, own_images
 from dislab.errors import InputError, one_line, suggestion
 from dislab.plugins import (
@@ -40,9 +40,9 @@ _MODEL: Final = re.compile(r"^model:(\s*\n  class_path:| *\{class_path:| +\w)", 
 _HEADINGS: Final = {
     "model": "methods, in the settings of papers too: --config NAME",
     "": "settings to put on top of a method: --config METHOD --config NAME",
-    "splits": "held-out images, likewise",
-    "correlations": "correlated factors, likewise",
-    "scenarios": "tests of transfer: dislab transfer --scenarios NAME",
+    "splits": "splits, which hold images out, likewise",
+    "correlations": "correlations of factors, likewise",
+    "scenarios": "scenarios of transfer: dislab transfer --scenarios NAME",
     "studies": "studies: dislab study run NAME",
     "studies/parts": "parts of studies",
 }
@@ -86,9 +86,13 @@ def run(args: list[str]) -> int:
         example = f"dislab configs {verb} {example}".rstrip()
         return commands.add_parser(verb, help=text, description=description, example=example)
 
-    listing = add("list", "list the names and first sentences of all", "montero")
+    listing = add("list", "list the methods, or those that have a word", "montero")
     listing.add_argument(
-        "word", nargs="?", default="", help="show those that have this word in name or sentence"
+        "word",
+        nargs="?",
+        default="",
+        help="show those that have this word in name or first sentence, such as montero, or are "
+        "under this heading, such as studies; all shows all",
     )
     show = add("show", "print a configuration", "factorvae")
     show.add_argument("name", help="such as factorvae, or studies/quick")
@@ -106,7 +110,7 @@ def run(args: list[str]) -> int:
         refusal=no_images,
         help="folder of images, their table, or a npy or npz file",
     )
-    new.add_argument("--method", default="factorvae", help="a configuration, such as factorvae")
+    new.add_argument("--method", default="factorvae", help="a configuration, such as betavae")
     new.add_argument(
         "--out", type=Path, metavar="FILE", help="the new file; unless given, DATA_METHOD.yaml"
     )
@@ -225,27 +229,58 @@ def _required(name: str) -> Path:
 
 
 def _table(word: str) -> str:
-    """The names and first sentences of the configurations that have a word, under headings.
+    """The names and first sentences of configurations under headings.
+
+    Args:
+        word: Shows those that have it, or `all`; without it, methods in one line each, and how
+            many others there are.
 
     Raises:
         InputError: None has it.
     """
     groups: dict[str, list[tuple[str, str]]] = {heading: [] for heading in _HEADINGS.values()}
+    headings = [_word_of(heading) for heading in groups]
     for name, files in configurations().items():
         for path, distribution in files:
             sentence = _first_sentence(path)
             sentence += "" if distribution == "dislab" else f" ({distribution})"
-            if word.lower() in f"{name} {sentence}".lower():
-                groups.setdefault(_heading(name, path), []).append((f"  {name}", sentence))
+            heading = _heading(name, path)
+            has_word = word.lower() in f"{name} {sentence}".lower() and word not in headings
+            if word in ("", "all", _word_of(heading)) or has_word:
+                groups.setdefault(heading, []).append((f"  {name}", sentence))
     if not any(groups.values()):
         hint = suggestion(word, configurations())
         raise InputError(f"no configuration has {word!r} in its name or first sentence{hint}")
+    if not word:
+        return _overview(groups)
     rows = iter(text_table(row for group in groups.values() for row in group))
     return "\n\n".join(
         "\n".join([heading, *(next(rows) for _ in group)])
         for heading, group in groups.items()
         if group
     )
+
+
+def _overview(groups: Mapping[str, Sequence[tuple[str, str]]]) -> str:
+    """The methods, each in one line, and the number of the others, with what lists them."""
+    methods, *others = groups.items()
+    heading, rows = methods
+    width, column = help_width(), max(len(name) for name, _ in rows) + 2
+    lines = [heading]
+    for name, sentence in rows:
+        short = (
+            sentence if len(sentence) <= width - column else f"{sentence[: width - column - 1]}…"
+        )
+        lines.append(f"{name:{column}}{short}")
+    for heading, group in others:
+        if group:
+            lines += ["", heading, f"  {len(group)} files: dislab configs list {_word_of(heading)}"]
+    return "\n".join([*lines, "", "dislab configs list all shows all, in whole sentences."])
+
+
+def _word_of(heading: str) -> str:
+    """The first word of a heading, by which `dislab configs list` shows what is under it."""
+    return heading.split()[0].rstrip(",:")
 
 
 def _heading(name: str, path: Path) -> str:
