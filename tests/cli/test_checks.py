@@ -70,6 +70,8 @@ MISTAKES = [
     ("trainer.devices", -1, "which a CPU has no number of"),
     ("trainer.accelerator", "tpu", "this machine has none"),
     ("trainer.accelerator", "cpi", "(did you mean cpu?)"),
+    ("trainer.precision", "16", "choose 32-true, bf16-mixed or"),
+    ("trainer.precision", "bf16", "trainer.precision is bf16; choose 32-true, bf16-mixed or"),
     *(("checkpoint.dirpath", value, FOLDER) for value in ("file", "file/below", "/proc/x")),
     ("checkpoint.dirpath", "a" * 999, FOLDER),
     ("trainer.default_root_dir", "file", FOLDER),

@@ -1,10 +1,12 @@
 """Help on parts and settings, and options that lack their value."""
 
+import re
 from pathlib import Path
 
 import pytest
 
 from dislab.cli import main
+from dislab.cli.lightning_texts import TEXTS
 from dislab.cli.training_options import with_run
 
 BEGUN = ["--config", "betavae"]
@@ -92,6 +94,45 @@ def test_what_is_missing_is_named_by_its_whole_name(
     assert message in capfd.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("args", "shown"),
+    [
+        (
+            ["help", "Shapes3D"],
+            ["Shapes3D: --data.dataset Shapes3D\n", "six factors.\n", "Kim & Mnih (2018)"],
+        ),
+        (["help", "KL"], ["KL: --model.regularizers.NAME KL\n", "Settings:\n  --model.regulariz"]),
+        (["help", "VAE"], ["\n`dislab configs show vae` shows its recipe.\n"]),
+        (["help", "MLP"], ["--transfer.predictors.NAME.layers"]),
+        (["help", "ConceptScores"], ["--trainer.callbacks.concepts"]),
+        (["data", "show", "Shapes3D", "--help"], ["usage: dislab data show Shapes3D", "  --out "]),
+        (["data", "prepare", "Cars3D", "--help"], ["azimuths.\n", "Settings:\n  --side SIDE\n"]),
+    ],
+)
+def test_help_on_a_part_prints_all_that_its_docstring_says(
+    args: list[str], shown: list[str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit, match="0"):
+        main(args)
+    output = capfd.readouterr().out
+    assert all(text in output for text in shown), output
+    assert "Help for" not in output
+    assert not re.search(r"^(?!Settings|Options)\S.*:\n  --", output, re.MULTILINE)
+
+
+def test_help_on_all_settings_is_in_plain_words(capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="0"):
+        main(["fit", "--help", "all"])
+    output = capfd.readouterr().out
+    for raw in ("class_path", "CLASS_PATH", "instantiat", "Disabled by", "Linked arg", "flags:"):
+        assert raw not in output
+    text = " ".join(output.split())
+    missing = [option for option, words in TEXTS.items() if f"{option} " not in text]
+    assert not missing
+    assert all(words in text for words in TEXTS.values())
+    assert "(default: mig: MIG, dci: DCI, factor_vae: FactorVAEScore;" in text
+
+
 def test_a_removed_part_does_not_hinder_help(capfd: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="0"):
         main(["fit", *BEGUN, "--model.regularizers.kl", "null", "--model.encoder.help"])
@@ -105,6 +146,31 @@ def test_settings_in_no_section_have_one_in_the_help(capfd: pytest.CaptureFixtur
     with pytest.raises(SystemExit, match="0"):
         main(["fit", "--help"])
     assert "Sections of the settings: general, trainer, model" in capfd.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{gpus: 1}", "trainer has no setting 'gpus'; write accelerator: gpu and devices: 1\n"),
+        ("{epochs: 1}", "trainer has no setting 'epochs'; use max_epochs\n"),
+        ("{wrong: 1}", "trainer has no setting 'wrong'; `dislab fit --help trainer` lists its set"),
+        (
+            "{max_steps: 1e3}",
+            "trainer.max_steps: expected a whole number, got '1000.0'; write 1000",
+        ),
+    ],
+)
+def test_a_wrong_setting_of_the_trainer_is_named_with_its_file(
+    text: str,
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("mine.yaml").write_text(f"trainer: {text}\n")
+    assert main(["fit", *BEGUN, "--config", "mine.yaml"]) == 2
+    assert f"error: mine.yaml: {message}" in capfd.readouterr().err
 
 
 @pytest.mark.parametrize("more", [[], ["--print_config"]])

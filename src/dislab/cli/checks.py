@@ -260,6 +260,7 @@ def _check_machine(trainer: Mapping[str, Any]) -> None:
     if str(devices).strip() == "0":  # a number, unlike the lists [0] and "0,"
         raise InputError(f"trainer.devices is {devices!r}; {_ALLOWED_DEVICES}")
     on_cpu = kind == "cpu" or (kind == "auto" and not torch.cuda.is_available())
+    _check_precision(trainer.get("precision"), on_cpu and not torch.backends.mps.is_available())
     if kind == "cpu" and (isinstance(devices, list) or "," in str(devices)):
         raise InputError(
             f"trainer.devices is {devices!r}; a CPU has no devices with numbers: choose how many "
@@ -270,6 +271,14 @@ def _check_machine(trainer: Mapping[str, Any]) -> None:
             f"trainer.devices is {devices!r}, all of them, which a CPU has no number of; choose "
             "how many processes share it"
         )
+
+
+def _check_precision(precision: object, on_cpu: bool) -> None:
+    """Rejects a name of which Lightning warns, and float16 on a CPU, which it replaces."""
+    allowed = "32-true, bf16-mixed or 64-true" if on_cpu else "32-true, bf16-mixed or 16-mixed"
+    if str(precision) in ("16", "bf16") or (on_cpu and precision == "16-mixed"):
+        why = ", which a CPU does not compute in" if on_cpu and precision != "bf16" else ""
+        raise InputError(f"trainer.precision is {precision}{why}; choose {allowed}")
 
 
 _ALLOWED_DEVICES: Final = (

@@ -265,7 +265,7 @@ def _built(action: str, name: str, settings: list[str]) -> "tuple[Dataset, dict[
     import jsonargparse  # data sets import torch, which listing must avoid
 
     from dislab.cli.messages import explain
-    from dislab.cli.training_help import without_types
+    from dislab.cli.training_help import class_settings, without_types
     from dislab.cli.yaml_input import check_configurations
     from dislab.naming.parsed import confine_names
 
@@ -280,7 +280,12 @@ def _built(action: str, name: str, settings: list[str]) -> "tuple[Dataset, dict[
             raise InputError(_reworded(message, name, settings_of_class, explain)) from ex
 
         def format_help(self, formatter: Any = None) -> str:
-            return without_types(super().format_help(formatter))
+            full = super().format_help(formatter)
+            own, _, settings = full.partition("\noptions:\n")[2].partition("\n\n")
+            own = without_types(f"{own}\n").partition("exit.\n")[2]
+            usage = f"usage: dislab data {action} {name} [--SETTING VALUE …]"
+            blocks = [usage, class_settings(cls, settings), own and f"Options:\n{own.rstrip()}"]
+            return "\n\n".join(filter(None, blocks)) + "\n"
 
     parser = SettingsParser(prog=f"dislab data {action} {name}", allow_abbrev=False)
     settings_of_class = parser.add_class_arguments(cls, None)

@@ -37,6 +37,7 @@ _UNRECOGNIZED: Final = re.compile(r"unrecognized arguments: --(\S+)")
 _NO_OPTION: Final = re.compile(r"unrecognized arguments: ([^\s=-][^\s=]*)(?:[= ](\S+))?")
 _NO_SETTINGS: Final = re.compile(r'Unable to load config "(.*)"$')
 _WRONG_TYPE: Final = re.compile(r"Expected an? (.+?)\. Got value: ([^\n]*?)(?=\. Got value: |\n|$)")
+_WHOLE: Final = re.compile(r"([+-]?\d+)\.0*")
 _EXPECTED: Final = re.compile(r"Expected an? (.+)")
 _GIVEN_VALUE: Final = re.compile(r"^ *Given value: (.*)$", re.MULTILINE)
 _NESTED: Final = re.compile(r"^NestedArg\(key='[\w.]+', val='?(.*?)'?\)$")
@@ -116,6 +117,11 @@ _ELSEWHERE: Final = {
 }
 """Settings by the names that other programs give them."""
 
+_OF_OTHER_VERSIONS: Final = {"gpus": "; write accelerator: gpu and devices: 1"}
+"""What replaces settings that the trainer had in other versions of Lightning."""
+_MANY: Final = 15
+"""Number of settings above which a message leaves their names to the help."""
+
 
 def explain(
     message: str, top_level: Sequence[str] = (), command: str = "fit", file: str = ""
@@ -165,8 +171,10 @@ def explain(
         value = match[2].strip()
         nearest = suggestion(value.strip("'"), _choices(match[1]))
         kind = _type(match[1])
+        whole = kind == TYPE_NAMES["int"] and _WHOLE.fullmatch(value.strip("'"))
         kind = _number(value) if kind == TYPE_NAMES["float"] else kind
-        return f"{prefix}expected {kind}, got {value!r}{nearest}{_like(setting)}"
+        remedy = f"; write {whole[1]}" if whole else _like(setting)
+        return f"{prefix}expected {kind}, got {value!r}{nearest}{remedy}"
     if match := _NO_VALUE.match(message):
         return f"the configuration sets no value; it says {match[1]!r}"
     if match := _REQUIRED.search(message):
@@ -454,7 +462,12 @@ def _unknown_key(written: str, top_level: Sequence[str]) -> str:
     if inside and setting == "help":
         return f"`dislab fit --help {section}` lists the settings of {section}"
     if inside and setting:
-        hint = suggestion(setting, inside) or f"; it has {', '.join(inside)}"
+        other = _ELSEWHERE.get(setting, "").removeprefix(f"{section}.")
+        hint = _OF_OTHER_VERSIONS.get(setting) or (f"; use {other}" if other in inside else "")
+        hint = hint or suggestion(setting, inside)
+        if not hint:
+            listed = f"`dislab fit --help {section}` lists its settings"
+            hint = f"; {listed if len(inside) > _MANY else 'it has ' + ', '.join(inside)}"
         return f"{section} has no setting {setting!r}{hint}"
     sections = list(dict.fromkeys(key.partition(".")[0] for key in top_level))
     if setting == "help":

@@ -104,7 +104,7 @@ def print_part_help(parse: Callable[[list[str]], Any], setting: str, args: list[
     with redirect_stdout(StringIO()) as printed, suppress(SystemExit):
         parse(args)
     inner = setting.partition(".")[2]
-    text = re.sub(rf"--{re.escape(inner)}(?=\.)", f"--{setting}", printed.getvalue())
+    text = re.sub(rf"--{re.escape(inner)}(?=[. ])", f"--{setting}", printed.getvalue())
     if setting.rpartition(".")[2] in NAMED_PARTS:
         text = _of_named_part(text, setting, args[-1].partition("=")[2])
     print(text, end="")
@@ -117,8 +117,11 @@ def _of_named_part(text: str, setting: str, name: str) -> str:
     for argument in filled_in(name, setting):
         entry = rf"^  {option}{argument}\b.*\n(?: {{3,}}.*\n)*"
         text = re.sub(entry, "", text, flags=re.MULTILINE)
+    text = re.sub(r"\n\nSettings:\n(?=\n|$)", "\n\nIt has no settings.\n", text)
     text = re.sub(r"\n\n\S.*:\n(?=\n|$)", "\n", text)  # headings of nothing
-    return re.sub(rf"{option}(?!help\b)", f"--{setting}.NAME.", text)
+    text = re.sub(rf"(--{re.escape(setting)}) (?=\w)", r"\1. ", text)  # NAME follows
+    text = re.sub(rf"{option}(?!help\b)", f"--{setting}.NAME.", text)
+    return text.replace(f"--{setting}.NAME. ", f"--{setting}.NAME ")
 
 
 def _is_class(name: str, group: str) -> bool:

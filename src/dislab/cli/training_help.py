@@ -1,15 +1,18 @@
 """Help of the training commands: the common options, a section of the settings, or all settings."""
 
+import inspect
 import re
 from collections.abc import Iterable, Sequence
 from textwrap import fill, wrap
-from typing import Final
+from typing import Any, Final
 
 from dislab.cli.arguments import help_page, help_width
+from dislab.cli.lightning_texts import TEXTS, TITLES
 from dislab.cli.messages import LINKED, NAMED_PARTS, TYPE_NAMES
 from dislab.cli.part_help import SECTION_CLASSES
 from dislab.errors import InputError, suggestion
-from dislab.plugins import GROUPS, available
+from dislab.naming.classes import find_object
+from dislab.plugins import GROUPS, available, configurations
 from dislab.storage import text_table
 
 ALL: Final = "all"
@@ -65,10 +68,18 @@ _TYPE: Final = re.compile(
     r"(?:, known subclasses: (?P<classes>.*))?\)$"
 )
 _MARKED: Final = re.compile(r"(?::\w+:)?`+~?(?:lightning\.\w[\w.]*\.)?([^`]+)`+")
+_LISTED: Final = re.compile(r"^( |[-*] )", re.MULTILINE)
+"""Matches a paragraph whose lines stay as they are."""
+_CLASS_PATH: Final = re.compile(r"\{'class_path': '(?:[\w.]+\.)?(\w+)'\}")
 _DEFAULT: Final = re.compile(r" *Default: ``([^`]*)``\.")
 _BASE: Final = re.compile(r"^Help for --(\S+)\.help=dislab\.base\.(\w+)$", re.MULTILINE)
-_LOGGER: Final = " In dislab, true is the logger that --logger names."
-"""What true means for `trainer.logger`, which dislab sets by an option of its own."""
+_CLASS: Final = re.compile(r"^Help for (--\S+)\.help=(\S+)$", re.MULTILINE)
+_LINKS: Final = re.compile(r"^Linked arguments:\n(?:.+\n)*\n?", re.MULTILINE)
+_SETTINGS: Final = "A file with the settings of this section."
+_SUBCLASS: Final = re.compile(r"One or more arguments specifying|Show the help for the given")
+_OTHERS: Final = ("torch", "lightning")
+"""Packages whose docstrings are too long for a terminal."""
+_AFTER_PROSE: Final = re.compile(r"\n\n(?:Args|Raises|Examples?|Returns|Attributes|Warns):\n")
 _GENERAL: Final = ("general", "Settings of every run, in no section")
 """Name and title of the settings that lie in no section."""
 _INDENT: Final = 24
@@ -102,6 +113,7 @@ def help_text(command: str, description: str, full: str, section: str) -> str:
         InputError: No section has the name.
     """
     full = without_types(full).replace("\noptions:\n", "\nOptions:\n")
+    full = _HEADING.sub(lambda match: f"{TITLES.get(match[1], match[1])}:", _LINKS.sub("", full))
     usage = _usage(command)
     if section == ALL:
         lines = wrap(f"usage: {usage}", help_width(), subsequent_indent="  ")
@@ -190,8 +202,39 @@ def settings_text(full: str) -> str:
     if (match := _BASE.search(full)) and (group := f"{match[2].lower()}s") in GROUPS:
         rows = text_table((f"  {plugin.name}", plugin.summary) for plugin in available(group))
         return "\n".join([f"{group}:", *rows, "", f"--{match[1]}.help NAME explains one."]) + "\n"
-    _, heading, settings = full.partition("Help for ")
-    return without_types(f"Help for {settings}" if heading else full)
+    if not (match := _CLASS.search(full)):
+        return without_types(full)
+    option, path = match.groups()
+    cls, name = find_object(path), path.rpartition(".")[2]
+    settings = class_settings(cls, full[match.end() :])
+    recipe = re.sub(r"\W", "", name).lower()
+    end = (
+        f"`dislab configs show {recipe}` shows its recipe.\n" if recipe in configurations() else ""
+    )
+    written = path if path.partition(".")[0] in _OTHERS else name
+    return "\n\n".join(filter(None, [f"{name}: {option} {written}", settings, end])).rstrip() + "\n"
+
+
+def class_settings(cls: Any, full: str) -> str:
+    """What a class says of itself, and help on its settings, under headings.
+
+    Args:
+        cls: The class.
+        full: jsonargparse's help on its settings, which has the first line of its docstring as
+            heading.
+    """
+    text = without_types(full).strip("\n")
+    if cls is None or str(cls.__module__).partition(".")[0] in _OTHERS:
+        return _HEADING.sub(r"\1.", text, count=1)
+    doc = inspect.getdoc(cls) or ""
+    first = doc.partition("\n")[0].rstrip(".")
+    text = re.sub(rf"^{re.escape(first)}:$", "Settings:", text, flags=re.MULTILINE)
+    prose = _AFTER_PROSE.split(f"{doc}\n")[0].strip()
+    paragraphs = [
+        part if _LISTED.search(part) else fill(" ".join(part.split()), help_width())
+        for part in prose.split("\n\n")
+    ]
+    return "\n\n".join([*paragraphs, text or "It has no settings."])
 
 
 def without_types(text: str) -> str:
@@ -202,12 +245,16 @@ def without_types(text: str) -> str:
 def _entry_without_types(entry: str) -> str:
     first, _, continuation = entry.partition("\n")
     option, _, start = first.strip().partition("  ")
-    name = option.split(" ")[0]
+    option = option.partition(", --")[0] if option.startswith("--") else option
+    name = option.removeprefix("-c CONFIG, ").split(" ")[0]
     if (name.endswith(".help") and name.count(".") > 1) or name.rpartition(".")[2] in LINKED:
         return ""
     text = " ".join(f"{start} {continuation}".split())
+    if _SUBCLASS.match(text):
+        option, text = _of_class(name, text)
     if match := _TYPE.search(text):
         text, default = _plain(text[: match.start()], match["default"] or "")
+        text = TEXTS.get(name, text)
         required = "required" if match["required"] else ""
         default = f"default: {default}" if default else ""
         choices = _choices(match["classes"] or "")
@@ -215,8 +262,11 @@ def _entry_without_types(entry: str) -> str:
             choices = f"names of your own, each with {choices}"
         notes = [required, _kind(match["type"]), default, choices]
         summary = "; ".join(filter(None, notes))
-        text += _LOGGER if name == "--trainer.logger" else ""
         text = f"{text} ({summary})" if summary else text
+    elif text == "Path to a configuration file.":
+        text = _SETTINGS
+    else:
+        text = TEXTS.get(name, text)
     indent = " " * _INDENT
     lines = fill(
         text.strip(),
@@ -229,12 +279,23 @@ def _entry_without_types(entry: str) -> str:
     return f"  {option}\n{lines}\n"
 
 
+def _of_class(name: str, text: str) -> tuple[str, str]:
+    """Option and text of a setting that takes a class, or of help on it."""
+    types = _TYPE.search(text)
+    if name.endswith(".help"):
+        return f"{name} [CLASS]", "Explain a class; without its name, list all."
+    explained = f"A class by its name, or a file of settings; its own settings are {name}.SETTING."
+    return f"{name} CLASS", explained + (types[0] if types else "")
+
+
 def _plain(text: str, default: str) -> tuple[str, str]:
     """A docstring without marks of reStructuredText, and the default that it tells for null."""
     described = _DEFAULT.search(text)
     if described and default == "null":
         default = described[1].strip("'\"").replace("None", "null")
     default = default.lower() if default in _BOOLS else default
+    if _CLASS_PATH.search(default):  # parts by name
+        default = _CLASS_PATH.sub(r"\1", default).replace("'", "").strip("{}")
     return _MARKED.sub(r"\1", _DEFAULT.sub("", text)).strip(), default
 
 

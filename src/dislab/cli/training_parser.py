@@ -2,7 +2,7 @@
 
 import inspect
 from argparse import HelpFormatter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from types import FunctionType
 from typing import Any, Final, Literal, NoReturn
@@ -121,6 +121,8 @@ class Parser(LightningArgumentParser):
             for name in settings:
                 if name not in sections:
                     self.error(f"Option {name!r} is not accepted")
+            for fault in _unknown_inside(self, settings):
+                self.error(fault)
             together = _unknown_as_null(self, merged(settings, earlier, self.default_groups))
             for group in list(self.default_groups):
                 section, _, name = group.partition(".")
@@ -209,6 +211,16 @@ class Parser(LightningArgumentParser):
         raise InputError(
             "; ".join(filter(None, (explain(message, keys, command, self._file()), self.origin)))
         ) from ex
+
+
+def _unknown_inside(parser: Parser, settings: Mapping[str, Any]) -> Iterator[str]:
+    """Messages of jsonargparse for unknown settings in sections of a fixed class."""
+    options = {action.dest for action in parser._actions if not action.dest.endswith(".help")}
+    for section, content in settings.items():
+        inside = {option.split(".")[1] for option in options if option.startswith(f"{section}.")}
+        for name in content if inside and isinstance(content, Mapping) else ():
+            if name not in inside:
+                yield f"Group {section!r} does not accept option {str(name)!r}"
 
 
 def _check_sections(config: Namespace) -> None:
