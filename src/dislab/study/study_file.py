@@ -176,7 +176,7 @@ def read_study_file(path: str | Path) -> StudyFile:
     if "axes" not in content and not content.keys().isdisjoint({"model", "data", "trainer"}):
         raise InputError(
             f"{path} is the configuration of a run, not a study: dislab fit --config {path} trains "
-            "it; `dislab configs list` has the studies"
+            "it; `dislab configs list studies` shows the studies"
         )
     if unknown := [str(key) for key in content if key not in _KEYS]:
         listed = ", ".join(f"{key!r}{_meant(key)}" for key in unknown)
@@ -239,7 +239,7 @@ class _Reader:
         raise InputError(
             f"{self._path}: {key} names {file}, which is no file, and {path!r} is no configuration"
             f"{configuration_hint(path, self._path.parent)}; give a path relative to the study "
-            "file, or a name that `dislab configs list` shows"
+            "file, or a name that `dislab configs list all` shows"
         )
 
     def axes(self, value: object) -> dict[str, tuple[Setting, ...]]:
