@@ -147,8 +147,9 @@ class Metric(torchmetrics.Metric, Part, ABC):
                 the result of `compute` unless given.
             ax: Axes to draw on; a new figure unless given.
         """
-        from matplotlib.figure import Figure
         from torchmetrics.utilities.plot import plot_single_or_multi_val
+
+        from dislab.notebook_figure import NotebookFigure
 
         computed = self.compute() if val is None else val
         results = [computed] if isinstance(computed, Tensor | Mapping) else list(computed)
@@ -156,7 +157,7 @@ class Metric(torchmetrics.Metric, Part, ABC):
             result if isinstance(result, Tensor) else result[primary(result)] for result in results
         ]
         name = next((primary(result) for result in results if isinstance(result, Mapping)), None)
-        axes = Figure().subplots() if ax is None else ax
+        axes = NotebookFigure().subplots() if ax is None else ax
         plot_single_or_multi_val(
             scalars[0] if isinstance(computed, Tensor | Mapping) else scalars,
             ax=axes,

@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from dislab.errors import InputError
+from dislab.notebook_figure import NotebookFigure
 
 DPI: Final = 100
 LABEL_SIZE: Final = 8.0
@@ -27,7 +28,9 @@ FAINT: Final = "#d9d9d9"
 
 def panel(width: float, height: float) -> tuple[Figure, Axes]:
     """A white figure of given size in inches, with one panel."""
-    figure = Figure(figsize=(width, height), dpi=DPI, facecolor="white", layout="constrained")
+    figure = NotebookFigure(
+        figsize=(width, height), dpi=DPI, facecolor="white", layout="constrained"
+    )
     axes = figure.subplots()
     # an offset of all ticks, such as −1.784e2, would cover the label of the axis
     axes.ticklabel_format(useOffset=False)

@@ -14,6 +14,7 @@ from matplotlib.textpath import text_to_path
 from matplotlib.transforms import IdentityTransform
 
 from dislab.errors import InputError
+from dislab.notebook_figure import NotebookFigure
 
 DPI: Final = 100
 CELL: Final = 64
@@ -112,7 +113,7 @@ def image_grid(
     across, down = (round(zoom * side) for side in (canvas.shape[1], canvas.shape[0]))
     right = max(offset + across, edge + _extent(title, TITLE_SIZE) if width is None else 0)
     size = right + edge, top + down + edge
-    figure = Figure(figsize=(size[0] / DPI, size[1] / DPI), dpi=DPI, facecolor="white")
+    figure = NotebookFigure(figsize=(size[0] / DPI, size[1] / DPI), dpi=DPI, facecolor="white")
     if width is None:
         figure.images.append(_Exact(figure, canvas, offset))
     else:

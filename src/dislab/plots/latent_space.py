@@ -9,6 +9,7 @@ from matplotlib.collections import EllipseCollection
 from matplotlib.figure import Figure
 
 from dislab.errors import InputError
+from dislab.notebook_figure import NotebookFigure
 from dislab.plots._panels import DPI, INK, LABEL_SIZE, panel
 
 _SIDE: Final = 2.6
@@ -48,7 +49,7 @@ def codes_against_factors(
             f"{len(names)} names for {codes.shape[1]} panels: {', '.join(names)}; "
             "give one for each panel"
         )
-    figure = Figure(
+    figure = NotebookFigure(
         figsize=(_SIDE * len(names), _SIDE), dpi=DPI, facecolor="white", layout="constrained"
     )
     for axes, code, value, name in zip(

@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
 
 from dislab.errors import InputError
+from dislab.notebook_figure import NotebookFigure
 from dislab.plots._panels import (
     COLUMN,
     DPI,
@@ -78,7 +79,7 @@ def score_sheet(
     listed = _ROW * len(values) + 0.7
     total = width + (max(across, 5.0) if heights else 0.0)
     height = max(listed, sum(heights))
-    figure = Figure((total, height + 0.5), dpi=DPI, facecolor="white", layout="constrained")
+    figure = NotebookFigure((total, height + 0.5), dpi=DPI, facecolor="white", layout="constrained")
     if title:
         figure.suptitle(title, x=0.01, ha="left", fontsize=TITLE_SIZE + 1, parse_math=False)
     pages = figure.subfigures(

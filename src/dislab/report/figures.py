@@ -18,6 +18,7 @@ from torch import Tensor
 
 from dislab.errors import InputError
 from dislab.metrics.sheet import parts_of
+from dislab.notebook_figure import NotebookFigure
 from dislab.plots import heat_map, hinton, kl_bars
 from dislab.plots._panels import COLUMN as COLUMN
 from dislab.plots.output import write_figure
@@ -85,7 +86,7 @@ def curves_figure(
     across = min(_ACROSS if width is None else max(1, int(width / _PANEL)), len(plotted))
     down = -(-len(plotted) // across)
     height = 2.3 if width is None else min(2.3, 0.8 * width / across)
-    figure = Figure((width or 3.3 * across, height * down), layout="constrained")
+    figure = NotebookFigure((width or 3.3 * across, height * down), layout="constrained")
     panels = figure.subplots(down, across, squeeze=False).ravel()
     for axes, term in zip(panels, plotted, strict=False):
         for stage, colour in STAGES.items():
