@@ -1,8 +1,10 @@
+import inspect
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from PIL import Image
@@ -11,11 +13,13 @@ from dislab import plots
 from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
 from dislab.errors import InputError
+from dislab.metrics import ConstantFactorWarning, DoubtfulScoresWarning
 from dislab.objectives import VAE, DenoisingAutoencoder, GroundTruthDecoder
 from dislab.plots import _traversals
 from dislab.regularizers import KL
 
 BYTES = np.random.default_rng(0).integers(256, size=(30, 1, 8, 8), dtype=np.uint8)
+FACTORS = np.random.default_rng(0).integers(3, size=(600, 2))
 ENCODER, DECODER = partial(MLPEncoder, hidden=(8,)), partial(MLPDecoder, hidden=(8,))
 
 
@@ -110,14 +114,80 @@ def test_an_animation_goes_there_and_back(tmp_path: Path) -> None:
         ({"steps": 1}, "steps is 1; it must be a whole number of at least 2"),
         ({"span": (1.0, 1.0)}, "span is .*; it must rise"),
         ({"blocks": 31}, "blocks is 31; it must be at most 30"),
-        ({"factors": np.zeros((30, 2), int)}, r"shape \(30, 2\); give .* one column for each of 0"),
-        ({"factors": np.zeros((30, 1)), "names": ["a"]}, "factors are float64"),
+        ({"factors": np.zeros((5, 2), int)}, r"shape \(5, 2\); give .* one row for each of 30"),
+        ({"factors": np.zeros(30, int)}, r"shape \(30,\); give .* one column for each factor"),
+        ({"factors": [[1], [1, 2]]}, "rows do not make an array"),
+        ({"factors": {"a": [1, 2]}}, r"factor a is int64 of shape \(2,\); give value numbers"),
+        ({"factors": FACTORS[:30], "names": ["a"]}, "1 names for 2 factors; give one for each"),
+        ({"factors": np.zeros((30, 1))}, "factor_0 is float64 .* not its values"),
         ({"images": BYTES[:, :, :4]}, r"images have shape \(30, 1, 4, 8\); VAE was made for"),
     ],
 )
 def test_refuses_what_cannot_be_drawn(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         plots.traversals(vae(), **{"images": BYTES, **settings})
+
+
+def carrying() -> tuple[VAE, Any]:
+    """A model whose first latent is in use, and its sign for each of 600 images."""
+    model, images = vae(), np.repeat(BYTES, 20, axis=0)
+    with torch.no_grad():
+        model.encoder.network[-1].weight[0] *= 30  # type: ignore[union-attr, index]
+        first = model.codes(images)[:, 0]  # type: ignore[arg-type]
+    return model, (first > first.median()).long().numpy()
+
+
+@pytest.mark.parametrize(
+    ("form", "name"),
+    [
+        (lambda size: size[:, None], "factor_0"),
+        (lambda size: torch.from_numpy(size)[:, None], "factor_0"),
+        (lambda size: {"size": size}, "size"),
+        (lambda size: {"size": np.where(size, "small", "big")}, "size"),
+        (lambda size: pd.DataFrame({"size": size}), "size"),
+        (lambda size: Codes(size[:, None], ("size",)), "size"),
+    ],
+)
+def test_factors_have_the_names_that_they_come_with(
+    form: Any, name: str, drawn: list[tuple[Any, ...]]
+) -> None:
+    model, size = carrying()
+    plots.traversals(model, np.repeat(BYTES, 20, axis=0), form(size))
+    assert any(label.startswith("z0") and name in label for label in drawn[0][1])
+
+
+class Codes(NamedTuple):
+    """What `run.encode()` returns, as far as it is read."""
+
+    factors: Any
+    names: tuple[str, ...]
+
+
+def test_a_factor_that_does_not_vary_is_named_in_a_warning() -> None:
+    with pytest.warns(ConstantFactorWarning, match="^shape took one value only in 600 images"):
+        plots.traversals(
+            vae(), np.repeat(BYTES, 20, axis=0), {"shape": [1] * 600, "size": [0, 1] * 300}
+        )
+
+
+def test_few_images_name_no_latent(drawn: list[tuple[Any, ...]]) -> None:
+    model, size = carrying()
+    with pytest.warns(DoubtfulScoresWarning, match="as 199 images are too few"):
+        plots.traversals(model, np.repeat(BYTES, 20, axis=0)[:199], {"size": size[:199]})
+    assert not any("size" in label for label in drawn[0][1])
+
+
+@pytest.mark.parametrize("draw", [plots.traversals, plots.traversal_frames, plots.reconstructions])
+def test_mistakes_in_the_order_of_arguments_are_named(draw: Any) -> None:
+    model = vae()
+    with pytest.raises(InputError, match="model is an object of ndarray; it must be an Obj"):
+        draw(BYTES, model)
+    for wrong in (model, "a.png", None):
+        with pytest.raises(InputError, match=f"^images are {type(wrong).__name__}; give an array"):
+            inspect.unwrap(draw)(model, wrong)  # without the checks of the tests' import hook
+    if draw is not plots.reconstructions:
+        with pytest.raises(InputError, match="positions is 'abs'; choose one of shifted, absolute"):
+            draw(model, BYTES, positions="abs")
 
 
 def test_a_method_without_codes_has_no_traversals() -> None:

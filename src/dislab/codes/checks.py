@@ -23,8 +23,12 @@ MOST_BINS: Final = 10_000
 """Largest number of bins of a latent or a factor, so that tables of counts fit into memory."""
 
 
+class DoubtfulScoresWarning(UserWarning):
+    """Scores or labels say little: the codes are constant, or there are very few images."""
+
+
 class ConstantFactorWarning(UserWarning):
-    """A factor has one value in all the scored images and was left out of a score."""
+    """A factor has one value in all images: it is left out of a score, and names no latent."""
 
 
 def check_bins(name: str, bins: object) -> None:

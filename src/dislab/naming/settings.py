@@ -104,7 +104,9 @@ def checks_arguments(function: Callable[P, R]) -> Callable[P, R]:
     def checked(*args: P.args, **kwargs: P.kwargs) -> R:
         for name, value in _bound(signature, function.__name__, args, kwargs).items():
             annotation = annotations().get(name, Any)
-            if hasattr(value, "tolist") and not _fits(value, annotation):
+            # not of images, which are no list of anything
+            is_list = hasattr(value, "tolist") and getattr(value, "ndim", 1) <= 2
+            if is_list and not _fits(value, annotation):
                 value = value.tolist()
             check_kind(name, value, annotation)
         return function(*args, **kwargs)

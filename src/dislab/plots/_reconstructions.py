@@ -10,10 +10,12 @@ from torch import Tensor
 from dislab.base.inference import evaluating
 from dislab.base.objective import Objective
 from dislab.functional.checks import check_count
+from dislab.naming.settings import checks_arguments
 from dislab.plots._traversals import pixels_of
 from dislab.plots.image_grid import image_grid
 
 
+@checks_arguments
 def reconstructions(
     model: Objective,
     images: npt.NDArray[np.floating] | npt.NDArray[np.uint8] | Tensor,

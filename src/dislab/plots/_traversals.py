@@ -1,21 +1,25 @@
 """Latent traversals: images decoded while one latent at a time varies."""
 
-from collections.abc import Callable, Sequence
-from typing import Final, Literal, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from einops import rearrange
-from jaxtyping import Float, UInt8
+from jaxtyping import Float, Int, UInt8
 from lightning.pytorch.plugins import Precision
 from matplotlib.figure import Figure
 from torch import Tensor
 
 from dislab.base.inference import evaluating, lacks
 from dislab.base.objective import Objective
-from dislab.errors import InputError
+from dislab.codes.checks import ConstantFactorWarning, DoubtfulScoresWarning
+from dislab.codes.latent_order import LEAST_IMAGES
+from dislab.errors import InputError, one_line, warn
+from dislab.factors import column_names
 from dislab.functional.checks import check_count
+from dislab.naming.settings import checks_arguments
 from dislab.plots._latent_order import Order, latent_order
 from dislab.plots.image_grid import image_grid
 
@@ -43,10 +47,11 @@ class Moved(NamedTuple):
     heads: list[str]
 
 
+@checks_arguments
 def traversals(
     model: Objective,
     images: npt.NDArray[np.floating] | npt.NDArray[np.uint8] | Tensor,
-    factors: "npt.ArrayLike | None" = None,
+    factors: "npt.ArrayLike | Mapping[str, npt.ArrayLike] | Sequence[Any] | None" = None,
     names: Sequence[str] = (),
     blocks: int = 1,
     steps: int = 9,
@@ -66,8 +71,10 @@ def traversals(
         model: A method with codes and a decoder, such as `load_run` returns.
         images: Images, shape (image, channel, height, width): pixels in [0, 1], or bytes. All of
             them determine the order of the latents, and the first ones are traversed.
-        factors: Value numbers of the images' factors, shape (image, factor).
-        names: Names of the factors.
+        factors: Value numbers of the images' factors, shape (image, factor); a dictionary or table
+            of columns, of value numbers or texts; or the result of `run.encode()` for the images.
+        names: Names of the factors; unless given, those of the columns or of the run, or
+            `factor_0`, `factor_1`, … for an array.
         blocks: Number of images to traverse, one block of columns each.
         steps: Number of positions.
         span: The first and the last position or shift, in standard deviations of the prior, or of
@@ -78,8 +85,13 @@ def traversals(
         title: Title above the figure.
 
     Raises:
-        InputError: A number is invalid, the images or factors do not match, or the method has no
+        InputError: An argument is invalid, the images or factors do not match, or the method has no
             codes or no decoder.
+
+    Warns:
+        ConstantFactorWarning: Some factors take one value only in the images, so that they name no
+            latent, and latents may get the names of others.
+        DoubtfulScoresWarning: Factors of fewer than 200 images are given, which name no latent.
     """
     moves, order = _of_arrays(
         model, images, factors, names, blocks, steps, span, positions, latents, batch_size
@@ -94,6 +106,7 @@ def traversals(
     )
 
 
+@checks_arguments
 def traversal_frames(
     model: Objective,
     images: npt.NDArray[np.floating] | npt.NDArray[np.uint8] | Tensor,
@@ -188,18 +201,28 @@ def moved(
     return Moved(torch.stack([_filled(row, width) for row in rows]), heads)
 
 
-def pixels_of(
-    model: Objective, images: npt.NDArray[np.floating] | npt.NDArray[np.uint8] | Tensor
-) -> Tensor:
-    """Images as a tensor in the precision of a model, bytes divided by 255; on their own device."""
-    pixels = torch.as_tensor(images)
+def pixels_of(model: Objective, images: Any) -> Tensor:
+    """Images as a tensor in the precision of a model, bytes divided by 255; on their own device.
+
+    Raises:
+        InputError: They are no array or tensor of numbers.
+    """
+    if not isinstance(images, Tensor):
+        array = _array(images)
+        if array.dtype.kind not in "biuf":
+            raise InputError(
+                f"images are {type(images).__name__}; give an array or tensor of shape (image, "
+                "channel, height, width)"
+            )
+        images = torch.from_numpy(array)
+    pixels: Tensor = images
     return pixels.float() / 255 if pixels.dtype == torch.uint8 else pixels.to(model.dtype)
 
 
 def _of_arrays(
     model: Objective,
-    images: npt.NDArray[np.floating] | npt.NDArray[np.uint8] | Tensor,
-    factors: npt.ArrayLike | None,
+    images: Any,
+    factors: Any,
     names: Sequence[str],
     blocks: int,
     steps: int,
@@ -214,7 +237,8 @@ def _of_arrays(
         raise InputError(f"{type(model).__name__} has no codes or no decoder to draw traversals by")
     pixels = pixels_of(model, images)
     check_count("blocks", blocks, 1, most=min(100, len(pixels)))
-    table = _table(factors, names, len(pixels))
+    table, names = _table(factors, names, len(pixels))
+    _warn_of_names(table, names)
     with evaluating(model, Precision()):
 
         def over(function: Callable[[Tensor], Tensor]) -> Tensor:
@@ -222,22 +246,81 @@ def _of_arrays(
             batches = (pixels[at : at + batch_size].to(model.device) for at in starts)
             return torch.cat([function(batch).cpu() for batch in batches])
 
-        order = latent_order(model, over, table, list(names))
+        order = latent_order(model, over, table, names)
         first = pixels[:blocks].to(model.device)
         code = model.codes(first) if lacks(model, "encode") else model.encode(first).mean
         places = torch.linspace(*span, steps)
         return moved(model, code, order, order.latents[:latents], places, positions), order
 
 
-def _table(factors: npt.ArrayLike | None, names: Sequence[str], count: int) -> Tensor:
-    """Value numbers of the factors; without columns if there are none."""
-    table = np.zeros((count, 0), dtype=np.int64) if factors is None else np.asarray(factors)
-    if table.dtype.kind not in "iu" or table.shape != (count, len(names)):
+def _table(factors: Any, names: Sequence[str], count: int) -> tuple[Tensor, list[str]]:
+    """Value numbers of the factors, without columns if there are none, and their names."""
+    if hasattr(factors, "factors") and hasattr(factors, "names"):  # codes of a run
+        factors, names = factors.factors, names or factors.names
+    if isinstance(factors, Mapping):
+        columns, names = list(factors.values()), names or [str(name) for name in factors]
+    else:
+        rows = np.zeros((count, 0), dtype=np.int64) if factors is None else _array(factors)
+        if rows.ndim != 2 or len(rows) != count:
+            raise InputError(
+                f"factors are {rows.dtype} of shape {rows.shape}; give value numbers, one row for "
+                f"each of {count} images and one column for each factor"
+            )
+        columns = list(rows.T)
+        names = names or column_names(factors) or [f"factor_{at}" for at in range(len(columns))]
+    if len(names) != len(columns):
         raise InputError(
-            f"factors are {table.dtype} of shape {table.shape}; give whole numbers, one row for "
-            f"each of {count} images and one column for each of {len(names)} names"
+            f"{len(names)} names for {len(columns)} factors; give one for each, or none"
         )
-    return torch.from_numpy(table.astype(np.int64))
+    numbers = [_numbers(name, column, count) for name, column in zip(names, columns, strict=True)]
+    table = np.stack(numbers, axis=1) if numbers else np.zeros((count, 0), dtype=np.int64)
+    return torch.from_numpy(table), list(names)
+
+
+def _numbers(name: str, column: Any, count: int) -> Int[np.ndarray, " image"]:
+    """Value numbers of a factor; texts are numbered in their order."""
+    values = _array(column)
+    if values.dtype.kind == "O":  # of a table with columns of several types
+        values = np.array(values.tolist())
+    if values.shape != (count,) or values.dtype.kind not in "biuUT":
+        remedy = ", such as the factors of run.encode(), not its values"
+        raise InputError(
+            f"factor {name} is {values.dtype} of shape {values.shape}; give value numbers 0, 1, 2, "
+            f"… of {count} images{remedy if values.dtype.kind == 'f' else ''}"
+        )
+    if values.dtype.kind in "UT":
+        values = np.unique(values, return_inverse=True)[1]
+    return values.astype(np.int64)
+
+
+def _array(values: Any) -> npt.NDArray[Any]:
+    """Images or factors as an array, also those of a tensor on a device."""
+    try:
+        return np.asarray(values.detach().cpu() if isinstance(values, Tensor) else values)
+    except ValueError as error:  # rows of different lengths
+        raise InputError(f"rows do not make an array: {one_line(error)}") from error
+
+
+def _warn_of_names(table: Int[Tensor, "image factor"], names: Sequence[str]) -> None:
+    """Warns of factors that name no latent."""
+    if not names:
+        return
+    advice = "give images drawn from all of the data, such as those of run.encode(images=2000)"
+    if len(table) < LEAST_IMAGES:
+        warn(
+            f"no latent is named for a factor, as {len(table)} images are too few to tell them; "
+            f"{advice}",
+            DoubtfulScoresWarning,
+        )
+        return
+    is_constant = (table == table[:1]).all(dim=0).tolist()
+    if any(is_constant):
+        constant = [name for name, same in zip(names, is_constant, strict=True) if same]
+        warn(
+            f"{', '.join(constant)} took one value only in {len(table):,} images, so that latents "
+            f"may get the names of other factors; {advice}",
+            ConstantFactorWarning,
+        )
 
 
 def _places(
