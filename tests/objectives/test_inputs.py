@@ -11,6 +11,7 @@ from tests import cases
 from torch import Tensor, nn
 
 from dislab.base import Objective, Posterior
+from dislab.callbacks import Samples
 from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
 from dislab.errors import InputError
@@ -227,6 +228,38 @@ def test_numbers_of_images_and_steps(method: Any) -> None:
             one.generate(-1, DRAW)
     with pytest.raises(InputError, match="steps is 0; it must be a whole number of at least 1"):
         model.code_values(0)
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        pytest.param(build, id=name)
+        for name in cases.own("objectives")
+        for build in cases.builds("objectives", name)[:1]
+    ],
+)
+def test_what_samples_draws_generate_returns(build: Any, tmp_path: Path) -> None:
+    model = cases.ready(build, tmp_path)().eval()
+    if Samples().missing(model):
+        with pytest.raises(InputError, match=r"has no prior of its own|has no decoder"):
+            model.generate(2)
+        return
+    made = model.generate(2)
+    stream = Stream(0).of("samples")
+    assert made.shape == (2, *SHAPE)
+    assert torch.equal(made, model.generate(2, stream))
+    if type(model).generate is Objective.generate:
+        latents = model.encode(torch.zeros(1, *SHAPE)).mean.shape[1]
+        assert torch.equal(made, model.decode(stream.normal("latents", 2, latents)))
+    with pytest.raises(InputError, match="count is -1; it must be a whole number of at least 0"):
+        model.generate(-1)
+
+
+def test_a_method_that_does_not_know_its_latents_generates_nothing() -> None:
+    model = vae()
+    del model.latent_dim
+    with pytest.raises(InputError, match="VAE has no latent_dim, the number of its latents"):
+        model.generate(2)
 
 
 def test_whole_numbers_and_names() -> None:

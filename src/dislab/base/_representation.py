@@ -17,6 +17,7 @@ from dislab.base._batches import received
 from dislab.base.parts import Posterior, is_vector
 from dislab.base.pixels import check_pixels
 from dislab.errors import InputError
+from dislab.functional.checks import check_count
 from dislab.functional.streams import Stream
 
 
@@ -196,6 +197,11 @@ def _is_in_trainer(model: pl.LightningModule) -> bool:
         return False
 
 
+def samples_stream(model: Any, stream: Stream | None, seed: int = 0) -> Stream:
+    """The stream of samples from the prior: a given one, or that of a seed on a model's device."""
+    return Stream(seed, device=model.device).of("samples") if stream is None else stream
+
+
 class Representation(ABC):
     """Encode images into codes, and decode latents into images.
 
@@ -290,19 +296,31 @@ class Representation(ABC):
         """
         raise InputError(f"{type(self).__name__} does not draw from true factors")
 
-    def generate(self, count: int, stream: Stream) -> Float[Tensor, "batch channel height width"]:
-        """Images of latents drawn from the method's own prior, pixels in [0, 1].
+    def generate(
+        self, count: int, stream: Stream | None = None
+    ) -> Float[Tensor, "batch channel height width"]:
+        """Images of latents drawn from the prior of the method, pixels in [0, 1].
 
-        A method with posteriors and the standard normal prior need not override it.
+        The prior of a method with posteriors and a decoder is standard normal, unless it overrides
+        this method. The numbers do not depend on the device or the number of processes.
 
         Args:
             count: Number of images.
-            stream: Source of the random numbers, on its device.
+            stream: Source of the random numbers, on the device of the model, such as
+                `Stream(seed, device=model.device)`; that of the callback `Samples` unless given.
 
         Raises:
-            InputError: The method has no prior of its own, or the number is negative.
+            InputError: The method has no prior, no decoder or no `latent_dim`, or the number is
+                negative.
         """
-        raise InputError(f"{type(self).__name__} has no prior of its own")
+        check_count("count", count, 0)
+        name = type(self).__name__
+        if type(self).encode is Representation.encode:
+            raise InputError(f"{name} has no prior of its own")
+        latents = getattr(self, "latent_dim", None)
+        if latents is None:
+            raise InputError(f"{name} has no latent_dim, the number of its latents: set it")
+        return self.decode(samples_stream(self, stream).normal("latents", count, latents))
 
     def code_values(self, steps: int) -> list[Float[Tensor, " step"]]:
         """The values of each code in a latent traversal, if the method's codes are bounded.

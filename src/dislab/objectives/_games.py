@@ -8,6 +8,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from dislab.base import Decoder, Draws, Encoder, ImageShape, Objective
+from dislab.base._representation import samples_stream
 from dislab.errors import InputError
 from dislab.functional.checks import MOST_LATENTS, check_at_least, check_count
 from dislab.functional.games import generator_input, read_codes
@@ -89,10 +90,13 @@ class GameObjective(Objective, ABC):
         logits: Tensor = self.generator(inputs)
         return widen(logits).sigmoid()
 
-    def generate(self, count: int, stream: Stream) -> Float[Tensor, "batch channel height width"]:
+    def generate(
+        self, count: int, stream: Stream | None = None
+    ) -> Float[Tensor, "batch channel height width"]:
         """Images of noise and codes drawn from their prior, pixels in [0, 1]."""
         check_count("count", count, 0)
-        return images_of_draws(self.generator, self.draw(count, stream), self.categorical)
+        draws = self.draw(count, samples_stream(self, stream))
+        return images_of_draws(self.generator, draws, self.categorical)
 
     def code_values(self, steps: int) -> list[Float[Tensor, " step"]]:
         """All values of each categorical code, then steps from −1 to 1 for each continuous one."""

@@ -17,6 +17,7 @@ from dislab.base import (
     Terms,
     make_decoder,
 )
+from dislab.base._representation import samples_stream
 from dislab.errors import InputError
 from dislab.functional.checks import check_at_least, check_count
 from dislab.functional.losses import Likelihood, kl_per_latent, linear_ramp, sample
@@ -134,10 +135,12 @@ class BottleneckGenerator(Objective):
         """Mean images of bottleneck outputs, pixels in [0, 1]."""
         return self.pixels.mean(self.decoder(checked_rows(self, "z", z, len(self.names), "factor")))
 
-    def generate(self, count: int, stream: Stream) -> Float[Tensor, "batch channel height width"]:
+    def generate(
+        self, count: int, stream: Stream | None = None
+    ) -> Float[Tensor, "batch channel height width"]:
         """Mean images of standard normal bottleneck outputs, pixels in [0, 1]."""
         check_count("count", count, 0)
-        return self.decode(self.draw(count, stream)["noise"])
+        return self.decode(self.draw(count, samples_stream(self, stream))["noise"])
 
     def render(
         self, factors: Int[Tensor, "batch factor"]

@@ -88,6 +88,11 @@ class Recombinator(Objective):
         """The frozen SCAN."""
         return cast("SCAN", self.scan.model)
 
+    @property
+    def latent_dim(self) -> int:
+        """Number of latents of the frozen SCAN."""
+        return self.concepts.latent_dim
+
     def on_fit_start(self) -> None:
         """Refuses a SCAN without weights."""
         self.scan.check()
@@ -153,7 +158,7 @@ class Recombinator(Objective):
         """
         check_as_many({"first": first.mean, "second": second.mean, "operator": operator})
         for name, posterior in (("first", first), ("second", second)):
-            checked_rows(self, name, posterior.mean, self.concepts.latent_dim, "latent")
+            checked_rows(self, name, posterior.mean, self.latent_dim, "latent")
         check_numbers("operator", operator, OPERATORS)
         outputs: Posterior = self.network(first, second, operator)
         return outputs

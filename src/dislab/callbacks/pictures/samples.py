@@ -6,10 +6,10 @@ from einops import rearrange
 from lightning.pytorch.plugins import Precision
 
 from dislab.base import DataModule, Objective
+from dislab.base._representation import samples_stream
 from dislab.base.inference import evaluating, images_of, lacks
 from dislab.callbacks.pictures._picture import Picture
 from dislab.functional.checks import check_count
-from dislab.functional.streams import Stream
 from dislab.naming.settings import checks_settings
 from dislab.plots.image_grid import ImageGrid
 
@@ -55,7 +55,7 @@ class Samples(Picture):
     def grid(self, data: DataModule, module: Objective, precision: Precision) -> ImageGrid:
         """Rows and columns of images."""
         count = self.rows * self.columns
-        stream = Stream(self.seed, device=module.device).of("samples")
+        stream = samples_stream(module, None, self.seed)
         with evaluating(module, precision):
             if lacks(module, "generate"):
                 first = images_of(data, module, data.indices("all")[:1], precision)
