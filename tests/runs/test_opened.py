@@ -1,7 +1,9 @@
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import lightning.pytorch as pl
 import numpy as np
 import pytest
 import torch
@@ -17,7 +19,7 @@ from dislab.encoders import MLPEncoder
 from dislab.errors import InputError
 from dislab.objectives import VAE
 from dislab.regularizers import KL
-from dislab.runs import OpenRun, open_run, write_scores
+from dislab.runs import OpenRun, load_run, open_run, write_scores
 
 CONFIG = small_config("blob", "{then_test: false, trainer: {max_steps: 2}}")
 
@@ -75,6 +77,27 @@ def test_a_run_is_opened_with_its_data(tmp_path: Path, monkeypatch: pytest.Monke
     (folder / "config.yaml").unlink()
     with pytest.raises(InputError, match=r"is no run: .*open_run\(run, data=…\)"):
         open_run(folder)
+
+
+def test_an_opened_model_is_not_trained_on_and_a_loaded_one_is(tmp_path: Path) -> None:
+    cases.save(VAE((1, 8, 8), 100, 2, MLPEncoder, MLPDecoder, {"kl": KL}), tmp_path)
+    run = open_run(tmp_path, SingleData(GaussianBlob(), batch_size=8, resize=8))
+    trainer = partial(
+        pl.Trainer,
+        max_steps=1,
+        limit_val_batches=0,
+        accelerator="cpu",
+        logger=False,
+        enable_checkpointing=False,
+        enable_progress_bar=False,
+        enable_model_summary=False,
+    )
+    with pytest.raises(InputError, match=r"no weight of VAE takes gradients.* load_run\(FOLDER\)"):
+        trainer().fit(run.model, run.data)
+    loaded = load_run(tmp_path).train()
+    before = loaded.decode(torch.zeros(1, 2)).detach()
+    trainer().fit(loaded, run.data)
+    assert not torch.equal(loaded.decode(torch.zeros(1, 2)), before)
 
 
 def test_data_of_another_shape_than_the_model_takes_are_refused(tmp_path: Path) -> None:

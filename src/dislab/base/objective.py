@@ -251,8 +251,8 @@ class Objective(pl.LightningModule, Representation, Part):
 
         Raises:
             InputError: The method does not accept the data module's batches or images without a
-                value of some factor, the batches are too small for a part, or the weights
-                themselves would be kept in half precision.
+                value of some factor, the batches are too small for a part, no weight takes
+                gradients, or the weights themselves would be kept in half precision.
         """
         self._tried = set()
         data = getattr(self.trainer, "datamodule", None)
@@ -261,6 +261,7 @@ class Objective(pl.LightningModule, Representation, Part):
             check_values(type(self), data)
         check_precision(self.trainer.precision)
         if stage == "fit":
+            self._check_trainable()
             self._check_parts()
             check_registered(self)
             if isinstance(data, DataModule) and (size := data.train_batch()) is not None:
@@ -378,6 +379,14 @@ class Objective(pl.LightningModule, Representation, Part):
             _class_path=f"{type(self).__module__}.{type(self).__qualname__}",
             _instantiator="lightning.pytorch.cli.instantiate_module",
         )
+
+    def _check_trainable(self) -> None:
+        weights = list(self.parameters())
+        if weights and not any(weight.requires_grad for weight in weights):
+            raise InputError(
+                f"no weight of {type(self).__name__} takes gradients, as in a model of open_run, "
+                "which is for encoding; to train on, fit the model of load_run(FOLDER).train()"
+            )
 
     def _check_parts(self) -> None:
         if not self._parts_checked:

@@ -161,7 +161,7 @@ def open_run(run: str | Path, data: DataModule | None = None) -> OpenRun:
     """Loads the model of a finished run together with its data, ready to encode.
 
     The model is in evaluation mode, and its weights need no gradients, so that
-    `run.model.codes(images).numpy()` works; `run.model.requires_grad_(True)` trains on.
+    `run.model.codes(images).numpy()` works; to train on, fit `load_run(run).train()` instead.
 
     Args:
         run: A run folder; with `data` also a checkpoint file.
