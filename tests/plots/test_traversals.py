@@ -116,7 +116,7 @@ def test_an_animation_goes_there_and_back(tmp_path: Path) -> None:
         ({"blocks": 31}, "blocks is 31; it must be at most 30"),
         ({"factors": np.zeros((5, 2), int)}, r"shape \(5, 2\); give .* one row for each of 30"),
         ({"factors": np.zeros(30, int)}, r"shape \(30,\); give .* one column for each factor"),
-        ({"factors": [[1], [1, 2]]}, "rows do not make an array"),
+        ({"factors": [[1], [1, 2]]}, r"^factors: .* give an array of shape \(image, factor\)"),
         ({"factors": {"a": [1, 2]}}, r"factor a is int64 of shape \(2,\); give value numbers"),
         ({"factors": FACTORS[:30], "names": ["a"]}, "1 names for 2 factors; give one for each"),
         ({"factors": np.zeros((30, 1))}, "factor_0 is float64 .* not its values"),

@@ -16,10 +16,11 @@ from dislab.base.inference import evaluating, lacks
 from dislab.base.objective import Objective
 from dislab.codes.checks import ConstantFactorWarning, DoubtfulScoresWarning
 from dislab.codes.latent_order import LEAST_IMAGES
-from dislab.errors import InputError, one_line, warn
+from dislab.errors import InputError, warn
 from dislab.factors import column_names
 from dislab.functional.checks import check_count
 from dislab.naming.settings import checks_arguments
+from dislab.plots._arguments import array
 from dislab.plots._latent_order import Order, latent_order
 from dislab.plots.image_grid import image_grid
 
@@ -208,15 +209,16 @@ def pixels_of(model: Objective, images: Any) -> Tensor:
         InputError: They are no array or tensor of numbers.
     """
     if not isinstance(images, Tensor):
-        array = _array(images)
-        if array.dtype.kind not in "biuf":
+        pixels = array("images", images, "(image, channel, height, width)")
+        if pixels.dtype.kind not in "biuf":
             raise InputError(
                 f"images are {type(images).__name__}; give an array or tensor of shape (image, "
                 "channel, height, width)"
             )
-        images = torch.from_numpy(array)
-    pixels: Tensor = images
-    return pixels.float() / 255 if pixels.dtype == torch.uint8 else pixels.to(model.dtype)
+        images = torch.from_numpy(pixels)
+    is_bytes = images.dtype == torch.uint8
+    converted: Tensor = images.float() / 255 if is_bytes else images.to(model.dtype)
+    return converted
 
 
 def _of_arrays(
@@ -260,14 +262,15 @@ def _table(factors: Any, names: Sequence[str], count: int) -> tuple[Tensor, list
     if isinstance(factors, Mapping):
         columns, names = list(factors.values()), names or [str(name) for name in factors]
     else:
-        rows = np.zeros((count, 0), dtype=np.int64) if factors is None else _array(factors)
+        given = np.zeros((count, 0), dtype=np.int64) if factors is None else factors
+        rows = array("factors", given, "(image, factor)")
         if rows.ndim != 2 or len(rows) != count:
             raise InputError(
                 f"factors are {rows.dtype} of shape {rows.shape}; give value numbers, one row for "
                 f"each of {count} images and one column for each factor"
             )
         columns = list(rows.T)
-        names = names or column_names(factors) or [f"factor_{at}" for at in range(len(columns))]
+        names = names or column_names(given) or [f"factor_{at}" for at in range(len(columns))]
     if len(names) != len(columns):
         raise InputError(
             f"{len(names)} names for {len(columns)} factors; give one for each, or none"
@@ -279,7 +282,7 @@ def _table(factors: Any, names: Sequence[str], count: int) -> tuple[Tensor, list
 
 def _numbers(name: str, column: Any, count: int) -> Int[np.ndarray, " image"]:
     """Value numbers of a factor; texts are numbered in their order."""
-    values = _array(column)
+    values = array(f"factor {name}", column, "(image,)")
     if values.dtype.kind == "O":  # of a table with columns of several types
         values = np.array(values.tolist())
     if values.shape != (count,) or values.dtype.kind not in "biuUT":
@@ -291,14 +294,6 @@ def _numbers(name: str, column: Any, count: int) -> Int[np.ndarray, " image"]:
     if values.dtype.kind in "UT":
         values = np.unique(values, return_inverse=True)[1]
     return values.astype(np.int64)
-
-
-def _array(values: Any) -> npt.NDArray[Any]:
-    """Images or factors as an array, also those of a tensor on a device."""
-    try:
-        return np.asarray(values.detach().cpu() if isinstance(values, Tensor) else values)
-    except ValueError as error:  # rows of different lengths
-        raise InputError(f"rows do not make an array: {one_line(error)}") from error
 
 
 def _warn_of_names(table: Int[Tensor, "image factor"], names: Sequence[str]) -> None:

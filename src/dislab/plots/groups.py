@@ -15,6 +15,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
 from dislab.errors import InputError
+from dislab.plots._arguments import takes_tables
 from dislab.plots._panels import COLUMN, FAINT, LABEL_SIZE, TITLE_SIZE, panel, plain_numbers
 
 _COLOURS: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
@@ -31,6 +32,7 @@ _LEAST_SCORES: Final = 5
 """Minimum number of scores for a violin; fewer are drawn only as points."""
 
 
+@takes_tables
 def violins(
     groups: Mapping[str, Iterable[Any]],
     name: str,
@@ -107,6 +109,7 @@ def _violin_label(group: str, scores: Float[np.ndarray, " run"]) -> str:
     return f"{group} ({missing} missing)" if missing else group
 
 
+@takes_tables
 def scatter(
     first: Iterable[Any],
     second: Iterable[Any],
@@ -187,6 +190,7 @@ def _rho(
     return f"{text}{before_p}p {corrected}, {runs}"
 
 
+@takes_tables
 def sample_efficiency(
     curves: Mapping[str, Float[np.ndarray, "run size"]],
     sizes: Sequence[int],

@@ -6,7 +6,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from jaxtyping import Float, UInt8
+from jaxtyping import Float, Shaped, UInt8
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.image import FigureImage
@@ -15,6 +15,7 @@ from matplotlib.transforms import IdentityTransform
 
 from dislab.errors import InputError
 from dislab.notebook_figure import NotebookFigure
+from dislab.plots._arguments import takes_tables
 
 DPI: Final = 100
 CELL: Final = 64
@@ -73,8 +74,9 @@ class ImageGrid(NamedTuple):
         return image_grid(*self[:-1], width=width)
 
 
+@takes_tables
 def image_grid(
-    images: Float[np.ndarray, "row column channel height width"],
+    images: Shaped[np.ndarray, "row column channel height width"],
     row_labels: Sequence[str] = (),
     column_labels: Sequence[str] = (),
     title: str = "",
@@ -85,8 +87,8 @@ def image_grid(
     """A figure in which every image pixel covers a square of whole screen pixels.
 
     Args:
-        images: Pixels in [0, 1]; one or three channels. Values outside are clipped, and NaN pixels
-            are magenta.
+        images: Pixels in [0, 1], or bytes; one or three channels. Values outside are clipped, and
+            NaN pixels are magenta.
         row_labels: One label per row, or none.
         column_labels: One label per column, or none.
         title: Title above the figure; empty for none.
@@ -100,6 +102,7 @@ def image_grid(
         InputError: The grid is empty, the channels are neither one nor three, labels, blocks or
             faded rows do not match the rows and columns, or the width leaves no room for images.
     """
+    images = images / 255 if images.dtype == np.uint8 else images
     _check(images.shape, row_labels, column_labels, blocks, faded)
     greyed = list(faded) or [False] * len(images)
     scale = max(1, round(CELL / max(images.shape[-2:])))

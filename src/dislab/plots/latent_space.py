@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 
 from dislab.errors import InputError
 from dislab.notebook_figure import NotebookFigure
+from dislab.plots._arguments import takes_tables
 from dislab.plots._panels import DPI, INK, LABEL_SIZE, panel
 
 _SIDE: Final = 2.6
@@ -17,6 +18,7 @@ _SIDE: Final = 2.6
 _DOT: Final = "#9fb6d6"
 
 
+@takes_tables
 def codes_against_factors(
     codes: Float[np.ndarray, "point panel"],
     values: Float[np.ndarray, "_ _"],
@@ -65,6 +67,7 @@ def codes_against_factors(
     return figure
 
 
+@takes_tables
 def posterior_overlap(
     mean: Float[np.ndarray, "image 2"],
     deviation: Float[np.ndarray, "image 2"],

@@ -14,6 +14,7 @@ from matplotlib.patches import Rectangle
 
 from dislab.codes.latent_order import NAMED
 from dislab.errors import InputError
+from dislab.plots._arguments import takes_tables
 from dislab.plots._panels import (
     FAINT,
     INK,
@@ -40,6 +41,7 @@ _UNKNOWN: Final = "#bdbdbd"
 """Grey of cells without a number; the ground of a figure may be transparent."""
 
 
+@takes_tables
 def heat_map(
     matrix: Float[np.ndarray, "latent factor"],
     names: Sequence[str],
@@ -108,6 +110,7 @@ def plot_heat_map(
     scale.outline.set_visible(False)
 
 
+@takes_tables
 def hinton(
     importance: Float[np.ndarray, "latent factor"],
     names: Sequence[str],
@@ -170,6 +173,7 @@ def plot_hinton(
     axes.set_axisbelow(True)
 
 
+@takes_tables
 def correlation_matrix(
     correlations: Float[np.ndarray, "row column"],
     rows: Sequence[str],

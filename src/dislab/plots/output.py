@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from dislab.errors import InputError
+from dislab.plots._arguments import takes_tables
 from dislab.storage import atomic
 
 SUFFIXES: Final = (".png", ".pdf", ".svg")
@@ -30,6 +31,7 @@ _OF_COMMAND: Final = "dislab "
 _BEGINNINGS: Final = (b"\x89PNG", b"%PDF", b"<?xml", b"GIF8")
 
 
+@takes_tables
 def pixels(figure: Figure) -> UInt8[np.ndarray, "height width 3"]:
     """Renders a figure at its own resolution."""
     buffer = BytesIO()
@@ -62,6 +64,7 @@ def is_picture(path: str | Path, command: str) -> bool:
     return content.startswith(_BEGINNINGS) and f"{_OF_COMMAND}{command}".encode() in content
 
 
+@takes_tables
 def save(figure: Figure, path: str | Path, command: str | None = None) -> None:
     """Writes a figure at its own resolution; the file is replaced atomically.
 
@@ -107,6 +110,7 @@ def write_figure(
         )
 
 
+@takes_tables
 def save_animation(
     frames: UInt8[np.ndarray, "frame height width 3"],
     path: str | Path,
@@ -123,10 +127,15 @@ def save_animation(
             `is_picture`.
 
     Raises:
-        InputError: The suffix is not `.gif`, or the file cannot be written.
+        InputError: The suffix is not `.gif`, there are no frames, they are not bytes, or the file
+            cannot be written.
     """
     if Path(path).suffix.lower() != ".gif":
         raise InputError(f"the animation is {path}; its name must end in .gif")
+    if frames.dtype != np.uint8 or not len(frames):
+        raise InputError(
+            f"frames are {len(frames)} of {frames.dtype}; give at least one, of bytes (uint8)"
+        )
     first, *others = [Image.fromarray(frame) for frame in frames]
     with atomic(Path(path)) as temporary:
         first.save(

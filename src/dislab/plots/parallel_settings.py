@@ -11,6 +11,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
 from dislab.errors import InputError
+from dislab.plots._arguments import takes_tables
 from dislab.plots._panels import COLUMN, LABEL_SIZE, TITLE_SIZE, panel, plain_numbers
 
 SCALE: Final = 0.8
@@ -23,6 +24,7 @@ _SPREAD: Final = 0.5
 """Fraction of the distance between two values over which lines through one value are spread."""
 
 
+@takes_tables
 def parallel_settings(
     settings: Mapping[str, Iterable[Any]],
     score: Iterable[Any],

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure, SubFigure
 
 from dislab.errors import InputError
 from dislab.notebook_figure import NotebookFigure
+from dislab.plots._arguments import takes_tables
 from dislab.plots._panels import (
     COLUMN,
     DPI,
@@ -36,6 +37,7 @@ ACTIVE: Final = 0.01
 """Minimum KL, in nats, of a latent that is drawn as active."""
 
 
+@takes_tables
 def score_sheet(
     values: Mapping[str, float],
     intervals: Mapping[str, tuple[float, float]],
@@ -149,6 +151,7 @@ def _text(value: float, ends: tuple[float, float] | None) -> str:
     return f"{value:.3f}" + ("" if ends is None else f"  [{ends[0]:.3f}, {ends[1]:.3f}]")
 
 
+@takes_tables
 def kl_bars(kl: Float[np.ndarray, " latent"]) -> Figure:
     """A figure with one bar per latent.
 
