@@ -17,13 +17,12 @@ from dislab import plugins
 from dislab.base import Metric, Sample
 from dislab.base.metric import reason_against
 from dislab.codes.bank import CodeBank, ConstantFactorWarning
-from dislab.codes.checks import DoubtfulScoresWarning
 from dislab.codes.splits import UnseenValueWarning
 from dislab.errors import InputError
 from dislab.factors import Factor, FactorSpace
 from dislab.metrics import DCI, MIG, FactorVAEScore, evaluate, evaluate_fully
 from dislab.metrics._arrays import tensor
-from dislab.metrics.array_scores import DEFAULT, SkippedScoreWarning
+from dislab.metrics.array_scores import DEFAULT, DoubtfulScoresWarning, SkippedScoreWarning
 from dislab.metrics.score_table import score_table
 from dislab.plugins import available
 from dislab.runs.codes import Encoded

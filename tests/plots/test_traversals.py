@@ -13,7 +13,7 @@ from dislab import plots
 from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
 from dislab.errors import InputError
-from dislab.metrics import ConstantFactorWarning, DoubtfulScoresWarning
+from dislab.metrics import ConstantFactorWarning
 from dislab.objectives import VAE, DenoisingAutoencoder, GroundTruthDecoder
 from dislab.plots import _traversals
 from dislab.regularizers import KL
@@ -168,13 +168,6 @@ def test_a_factor_that_does_not_vary_is_named_in_a_warning() -> None:
         plots.traversals(
             vae(), np.repeat(BYTES, 20, axis=0), {"shape": [1] * 600, "size": [0, 1] * 300}
         )
-
-
-def test_few_images_name_no_latent(drawn: list[tuple[Any, ...]]) -> None:
-    model, size = carrying()
-    with pytest.warns(DoubtfulScoresWarning, match="as 199 images are too few"):
-        plots.traversals(model, np.repeat(BYTES, 20, axis=0)[:199], {"size": size[:199]})
-    assert not any("size" in label for label in drawn[0][1])
 
 
 @pytest.mark.parametrize("draw", [plots.traversals, plots.traversal_frames, plots.reconstructions])

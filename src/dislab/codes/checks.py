@@ -23,10 +23,6 @@ MOST_BINS: Final = 10_000
 """Largest number of bins of a latent or a factor, so that tables of counts fit into memory."""
 
 
-class DoubtfulScoresWarning(UserWarning):
-    """Scores or labels say little: the codes are constant, or there are very few images."""
-
-
 class ConstantFactorWarning(UserWarning):
     """A factor has one value in all images: it is left out of a score, and names no latent."""
 

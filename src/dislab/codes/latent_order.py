@@ -23,9 +23,6 @@ posterior."""
 LEAST: Final = 0.1
 """What a latent must know about a factor to carry it: this share of the factor's entropy, and at
 least as many nats, as estimates of fewer may be chance."""
-LEAST_IMAGES: Final = 200
-"""Fewest images from which a factor is named for a latent. From 100, 2 to 6 % of random latents of
-10 would get the name of a random factor; from 200, of 1,800 none did."""
 MAIN: Final = 0.5
 """Share of the information about a factor above which a latent is its own."""
 
@@ -56,8 +53,7 @@ class LatentOrder(NamedTuple):
         amount: KL divergence in nats for methods with posteriors, else the standard deviation of
             the codes, shape (latent,).
         dead: Whether each latent is inactive.
-        carried: The factor of each latent; None for latents that are not in use, and for all if
-            there are fewer than `LEAST_IMAGES` points.
+        carried: The factor of each latent; None for latents that are not in use.
         information: Mutual information in nats, minus that with shuffled factors, shape (latent,
             factor).
         centre: Origin of each latent's traversal, in the unit of its codes, shape (latent,).
@@ -176,8 +172,6 @@ def _carried(
     if not positions.shape[1]:
         return [None] * codes.shape[1], codes.new_zeros(codes.shape[1], 0)
     information, least = _information(codes, positions)
-    if len(codes) < LEAST_IMAGES:
-        return [None] * codes.shape[1], information
     used = information * in_use[:, None]
     own = own_latents(used, least)
     carried: list[Carried | None] = []

@@ -1,8 +1,9 @@
 """Scores of codes against the factors of the images."""
 
-from dislab.codes.checks import ConstantFactorWarning, DoubtfulScoresWarning
+from dislab.codes.checks import ConstantFactorWarning
 from dislab.factors import ContinuousFactorWarning
 from dislab.metrics.array_scores import (
+    DoubtfulScoresWarning,
     SkippedScoreWarning,
     evaluate,
     evaluate_fully,

@@ -7,7 +7,6 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from dislab import plugins
 from dislab.base import MetricBuilder
 from dislab.codes.bank import CodeBank
-from dislab.codes.checks import DoubtfulScoresWarning
 from dislab.errors import InputError, warn
 from dislab.factors import FactorSpace, PlainKind
 from dislab.functional.checks import check_count
@@ -41,6 +40,10 @@ Choices: TypeAlias = Parts | None
 
 class SkippedScoreWarning(UserWarning):
     """A score of the default set was skipped because it cannot score these codes."""
+
+
+class DoubtfulScoresWarning(UserWarning):
+    """The scores say little: the codes are constant, or there are very few images."""
 
 
 @checks_arguments

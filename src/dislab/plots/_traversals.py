@@ -14,8 +14,7 @@ from torch import Tensor
 
 from dislab.base.inference import evaluating, lacks
 from dislab.base.objective import Objective
-from dislab.codes.checks import ConstantFactorWarning, DoubtfulScoresWarning
-from dislab.codes.latent_order import LEAST_IMAGES
+from dislab.codes.checks import ConstantFactorWarning
 from dislab.errors import InputError, warn
 from dislab.factors import column_names
 from dislab.functional.checks import check_count
@@ -92,7 +91,6 @@ def traversals(
     Warns:
         ConstantFactorWarning: Some factors take one value only in the images, so that they name no
             latent, and latents may get the names of others.
-        DoubtfulScoresWarning: Factors of fewer than 200 images are given, which name no latent.
     """
     moves, order = _of_arrays(
         model, images, factors, names, blocks, steps, span, positions, latents, batch_size
@@ -301,13 +299,6 @@ def _warn_of_names(table: Int[Tensor, "image factor"], names: Sequence[str]) -> 
     if not names:
         return
     advice = "give images drawn from all of the data, such as those of run.encode(images=2000)"
-    if len(table) < LEAST_IMAGES:
-        warn(
-            f"no latent is named for a factor, as {len(table)} images are too few to tell them; "
-            f"{advice}",
-            DoubtfulScoresWarning,
-        )
-        return
     is_constant = (table == table[:1]).all(dim=0).tolist()
     if any(is_constant):
         constant = [name for name, same in zip(names, is_constant, strict=True) if same]

@@ -11,7 +11,6 @@ from matplotlib.figure import Figure
 
 from dislab.base import DataModule, Objective
 from dislab.callbacks import Traversals
-from dislab.codes import latent_order
 from dislab.errors import InputError
 from dislab.functional.losses import kl_per_latent
 from dislab.functional.random import host_generator
@@ -56,7 +55,6 @@ def test_latents_are_ordered_and_labelled_by_what_they_carry(
     informed: Objective,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(latent_order, "LEAST_IMAGES", 32)
     grid = Grid(monkeypatch)
     runner = trainer(callbacks=[Traversals(images=2, steps=5, split="all")])
     runner.validate(informed, datamodule=data, verbose=False)
@@ -89,7 +87,6 @@ def test_a_latent_that_hardly_departs_from_the_prior_names_no_factor(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     informed.encoder.weight.data[1] *= share  # type: ignore[union-attr,operator,index]
-    monkeypatch.setattr(latent_order, "LEAST_IMAGES", 32)
     grid = Grid(monkeypatch)
     runner = trainer(callbacks=[Traversals(split="all")])
     runner.validate(informed, datamodule=data, verbose=False)

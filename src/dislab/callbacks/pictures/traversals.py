@@ -34,8 +34,7 @@ class Traversals(Picture):
     mutual information with its mean, in nats (20 equal-width bins, minus the value for shuffled
     factors). The mean can carry far more information than the samples that the decoder receives,
     whose information is at most the KL. So no factor is named for a latent with a KL of 0.1 nats or
-    less; one with 0.01 nats or less is called dead, and its row is greyed out. No factor is named
-    from fewer than 200 points either, among which names are given by chance.
+    less; one with 0.01 nats or less is called dead, and its row is greyed out.
 
     For a method without posteriors, its codes are traversed instead. Bounded codes, such as a
     generator's, take all values of a categorical code and range from −1 to 1 for a continuous one;
