@@ -7,9 +7,10 @@ python benchmarks/study_claims.py locatello benchmarks/results/runs/locatello_ro
 Writes benchmarks/results/NAME_rooms.json, the scores of each run to benchmarks/results/runs/, and
 docs/results/NAME_rooms.md unless a page shows its claims already; `make docs-tables` fills the page
 with the tables. A verdict follows from a rule on intervals and corrected p-values alone: *yes* if
-every test of the claim supports it, *mostly* if more than half do and *partly* if fewer do, with
-the numbers of tests for it, against it and undecided, *no* if every interval leaves out an effect
-worth its name, else *undecided*. The package `claims` has a module for each paper.
+every test of the claim supports it, *mostly* if more than half do and *partly* if fewer do, *no* if
+every interval leaves out an effect worth its name, else *undecided*. The figures of a claim that
+comes out in a part of its tests begin with the numbers of tests for it, against it and undecided.
+The package `claims` has a module for each paper.
 """
 
 import argparse

@@ -253,8 +253,11 @@ def _two_decimals(cell: str) -> str:
 
 def _tally() -> str:
     """The sentences with the numbers of verdicts of all claims."""
-    count, cells = _counts()["all"], [cell for part in _cells().values() for cell in part]
-    against = sum(bool(re.match(r"(?:mostly|partly):.* [1-9]\d* against", c)) for c in cells)
+    count, rows = _counts()["all"], [row for part in _rows().values() for row in part]
+    against = sum(
+        verdict in {"mostly", "partly"} and bool(re.match(r"[^:]* [1-9]\d* against", here))
+        for _, verdict, _, here in rows
+    )
     return (
         f"**Of {count.total()} claims of papers, {count['yes'] + count[BY_INTERVAL]} come out in "
         f"these small models, {count['mostly']} mostly (in more than half of their tests), "
@@ -266,32 +269,27 @@ def _tally() -> str:
     )
 
 
-def _cells() -> dict[str, list[str]]:
-    """The verdicts of the claims in each part of the page, with what stands beside them."""
+def _rows() -> dict[str, list[list[str]]]:
+    """The rows of claims in each part of the page."""
     page = filled(CLAIMS.read_text(encoding="utf-8"), left_out=["verdicts", "tally"])
     parts = {}
     for part in page.split("\n## ")[1:]:
         head = r"^\| [^|]* \| comes out \|.*\n\|.*\n"
         tables = re.findall(rf"{head}((?:\|.*\n)*)", part, re.MULTILINE)
-        cells = [row.split(" | ")[1] for row in "".join(tables).splitlines()]
-        if cells:
-            parts[part.partition("\n")[0]] = cells
+        rows = [row.strip("| ").split(" | ") for row in "".join(tables).splitlines()]
+        if rows:
+            parts[part.partition("\n")[0]] = rows
     return parts
 
 
 def _counts() -> dict[str, Counter[str]]:
     """The numbers of verdicts in each part of the page."""
-    counts = {part: Counter(map(_verdict, cells)) for part, cells in _cells().items()}
+    counts = {part: Counter(row[1] for row in rows) for part, rows in _rows().items()}
     counts["all"] = sum(counts.values(), Counter())
     unknown = set(counts["all"]) - set(VERDICTS)
     if unknown:
         sys.exit(f"{CLAIMS} has other verdicts than {', '.join(VERDICTS)}: {', '.join(unknown)}")
     return counts
-
-
-def _verdict(cell: str) -> str:
-    """The verdict at the beginning of a cell; a yes by the interval alone is its own."""
-    return BY_INTERVAL if cell.startswith(BY_INTERVAL) else re.split("[:;,]", cell)[0]
 
 
 def _verdicts() -> str:

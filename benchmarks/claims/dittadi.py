@@ -241,8 +241,12 @@ def _transfer(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
     mild = claim(
         "OOD1: and with those of networks", "mild", networks[first], helps[networks[first]]
     )
+    ends_of_last = ", ".join(
+        f"{_shift(name)} {interval(*overall.loc[name, ['rho', 'low', 'high']])}" for name in last
+    )
+    figures = f"ρ {ends_of_last}; by chance below {chance}"
     hardly = claim_of_no_effect(
-        claim("OOD2-B: hardly at all", "minor at best", last, []),
+        Claim("OOD2-B: hardly at all", "minor at best", figures, []),
         -overall["low"][last],
         helps[last],
         RHO_MARGIN,

@@ -28,7 +28,7 @@ from claims.tables import (
     interval,
     jackknife,
     marked,
-    named,
+    named_range,
     rho_by_chance,
     spread,
 )
@@ -129,26 +129,26 @@ def _tasks(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
         right_sign = part["rho"] < 0 if falls else part["rho"] > 0
         supported = list(right_sign & clear[part.index])
         reach = -part["low"] if falls else part["high"]
-        here = f"ρ with {_by_score(part)}; by chance below {chance:.2f}"
+        here = f"ρ {_by_score(part)}; by chance below {chance:.2f}"
         claims.append(Claim(text, there, here, supported, reach=reach, margin=RHO_MARGIN))
     return claims, {"header": ["ρ with", *tasks.values()], "rows": rows}
 
 
 def _by_score(rows: pd.DataFrame) -> str:
-    """ρ behind the name of its score."""
-    return named({SCORES[name]: rho for name, rho in zip(rows["left"], rows["rho"], strict=True)})
+    """The least and the largest ρ, with the names of their scores."""
+    return named_range(zip(rows["left"].map(SCORES), rows["rho"], strict=True))
 
 
 def _predictors(correlations: pd.DataFrame, chance: float) -> Claim:
     """The claim that predictors of factors from disentangled codes need as many labels."""
     part = correlations[correlations["right"].isin(EFFICIENCY)]
     here = "; ".join(
-        f"{title}: {_by_score(part[part['right'] == name])}" for name, title in EFFICIENCY.items()
+        f"{title} {_by_score(part[part['right'] == name])}" for name, title in EFFICIENCY.items()
     )
     claim = Claim(
         "Disentangled codes need no fewer labels for downstream tasks",
         "Locatello et al. (2019), section 5.5",
-        f"ρ with the {here}; by chance below {chance:.2f} (an effect is a ρ above 0: fewer labels)",
+        f"ρ with the {here}; by chance below {chance:.2f}; above 0 it needs fewer",
         [],
     )
     seen = (part["rho"] > 0) & (part["p_holm"] < LEVEL)

@@ -88,36 +88,24 @@ def _shares(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
             for cell, level, more in zip(explaining, chance[row], above[row], strict=True)
         ]
         rows.append([title, *chain(*cells), left_over])
-    spread = []
-    for k, name in enumerate(SHARES[:2]):
-        some = above[:, k]
-        which = "all six scores" if some.all() else f"{some.sum()} of six scores{_names(some)}"
-        spread.append(f"{name} {value_range(value[:, k])}, above chance for {which}")
-    settings = runs.groupby(["method", "strength"]).ngroups
-    noise = (len(runs) - settings) / (len(runs) - 1)
-    spread.append(f"seed {value_range(value[:, 2])}, of pure noise {noise:.2f}")
     # what is left over of a score that may be noise need not be the seed
     explains = above.any(axis=1)
     claims = []
-    for text, figures, more, less, reach in (
+    seed_alone = "The seed alone matters more than the method"
+    for text, more, less, reach in (
         (
             "Strength and seed together matter more than the method",
-            f"shares of variance: {'; '.join(spread)}; ",
             high[:, 3] < 0,
             low[:, 3] > 0,
             -low[:, 3],
         ),
-        (
-            "The seed alone matters more than the method",
-            "",
-            low[:, 4] > 0,
-            high[:, 4] < 0,
-            high[:, 4],
-        ),
+        (seed_alone, low[:, 4] > 0, high[:, 4] < 0, high[:, 4]),
     ):
         more, less = more & explains, less & explains
-        here = f"more for {more.sum()} of six scores{_names(more)}, less for {less.sum()}"
-        here = f"{figures}{here}{_names(less)}, by intervals"
+        here = f"more for {_names(more)}, less for {_names(less)}, by intervals"
+        if text == seed_alone:
+            ranges = (f"{SHARES[k]} {value_range(value[:, k])}" for k in (0, 2))
+            here += f"; shares of the variance: {', '.join(ranges)}"
         claim = Claim(text, "section 5.3", here, list(more), by_interval=True, reach=reach)
         claims.append(claim)
     method, strength, seed = SHARES
@@ -126,9 +114,8 @@ def _shares(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
 
 
 def _names(chosen: Iterable[bool]) -> str:
-    """The chosen ones of the six scores in brackets; nothing for none."""
-    names = ", ".join(compress(SCORES.values(), chosen))
-    return names and f" ({names})"
+    """The chosen ones of the six scores; *none* for none."""
+    return ", ".join(compress(SCORES.values(), chosen)) or "none"
 
 
 def _agreement(runs: pd.DataFrame) -> tuple[list[Claim], Table]:

@@ -188,23 +188,11 @@ def _choices(
 
 
 def claim_without_labels(choices: Sequence[Choice], chance: float) -> Claim:
-    """The claim on one selector, with the scores for which it helps or only ranks runs."""
+    """The claim on one selector, with the scores for which it helps."""
     helps = [choice.helps for choice in choices]
     reach = [choice.high for choice in choices]
     good = [choice.score for choice in choices if choice.helps]
-    here = _figures(choices, chance) + (f" ({', '.join(good)})" if good else "")
-    here += "".join(
-        f"; {choice.score}: ρ {choice.rho:.2f}, but the one run chosen has a regret of "
-        f"{choice.regret:.2f}, at random {choice.at_random:.2f}"
-        for choice in choices
-        if choice.is_ranked and not choice.helps
-    )
-    here += "".join(
-        f"; {choice.score}: ρ {choice.rho:.2f}, but within methods {choice.within:.2f}, which no "
-        "test tells from 0"
-        for choice in choices
-        if choice.p < LEVEL and choice.rho > 0 and not choice.is_ranked_within
-    )
+    here = f"{_figures(choices, chance)}; helps for {', '.join(good) or 'none'}"
     selector = choices[0].selector
     if selector.startswith("UDR"):
         text = f"{selector} selects good models without labels"
@@ -225,8 +213,9 @@ def claim_with_labels(choices: Sequence[Choice], chance: float, among: str = "")
         among: Which models they select among, behind the claim, if others than the paper's.
     """
     bad = [f"{choice.score} by {choice.selector}" for choice in choices if not choice.helps]
-    here = _figures(choices, chance)
-    here += f" (not {', '.join(bad)})" if bad else ""
+    here = f"{_figures(choices, chance)}; helps in every test"
+    if bad:
+        here = f"{_figures(choices, chance)}; does not help for {', '.join(bad)}"
     text, there = "A score on 100 labels selects good models", "Locatello et al. (2020), section 3"
     if among:
         text, there = f"{text} among {among}", f"{there}: among models without labels"
@@ -235,7 +224,7 @@ def claim_with_labels(choices: Sequence[Choice], chance: float, among: str = "")
 
 
 def _figures(choices: Sequence[Choice], chance: float) -> str:
-    """The range of ρ beside chance and within methods, and how often a choice helps."""
+    """The range of ρ beside chance and within methods."""
     parts = [
         f"ρ {named_range((choice.score, choice.rho) for choice in choices)}, by chance below "
         f"{chance:.2f}"
@@ -243,5 +232,4 @@ def _figures(choices: Sequence[Choice], chance: float) -> str:
     within = [(choice.score, choice.within) for choice in choices]
     if not any(np.isnan(rho) for _, rho in within):
         parts.append(f"within methods {named_range(within)}")
-    parts.append(f"helps in {sum(choice.helps for choice in choices)} of {len(choices)} tests")
     return "; ".join(parts)

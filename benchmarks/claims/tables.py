@@ -51,7 +51,8 @@ class Claim(NamedTuple):
         there: Where it stands there, and the figure there.
         here: The figure of this study, with chance beside it.
         supported: Outcome of each test of the claim; none if it was not tried.
-        otherwise: The verdict unless every test supports the claim; by default how many do.
+        otherwise: The verdict unless every test supports the claim, and after a colon what precedes
+            the figure; by default how many tests do.
         by_interval: Whether the tests are intervals over few seeds, without a p-value.
         reach: How far the interval of each test goes in the direction of the claim; without it
             a claim that no test supports is refuted.
@@ -71,20 +72,21 @@ class Claim(NamedTuple):
     against: Sequence[bool] = ()
 
     def cells(self) -> list[str]:
-        """The cells of the row."""
+        """The cells of the row: the claim, the verdict alone, there, and here after the counts."""
         if not self.supported:
             return [self.claim, "not tried", self.there, self.here]
         supported = np.asarray(self.supported, dtype=bool)
         excluded = np.asarray(self.reach, dtype=float) <= self.margin
         yes = "yes, by the interval" if self.by_interval else "yes"
-        unsupported = "no" if excluded.all() else "undecided: neither shown nor excluded"
+        unsupported = "no" if excluded.all() else "undecided"
         if supported.all():
             verdict = yes
         elif self.otherwise or not supported.any():
             verdict = self.otherwise or unsupported
         else:
             verdict = f"{some(supported)}: {ways(supported, self.against or excluded)}"
-        return [self.claim, verdict, self.there, self.here]
+        word, _, counts = verdict.partition(": ")
+        return [self.claim, word, self.there, f"{counts}: {self.here}" if counts else self.here]
 
 
 def some(supported: npt.ArrayLike) -> str:
@@ -113,9 +115,10 @@ def claim_of_no_effect(
     quantity: str = "",
     names: Sequence[str] = (),
 ) -> Claim:
-    """A claim that something has no effect: *yes* if every interval ends within the margin.
+    """A claim of no effect, which a test supports if its interval ends within the margin.
 
-    *No* means that some test finds an effect and no interval ends within the margin.
+    *No* means that some test finds an effect and no interval ends within the margin; *undecided*
+    that none finds one, and no interval ends there.
 
     Args:
         claim: The claim, whose tests are replaced.
@@ -129,7 +132,7 @@ def claim_of_no_effect(
     within = ~effect & (far <= margin)
     up_to = f", up to {quantity.format(far.max())}" if quantity else ""
     otherwise = f"undecided: no effect seen{up_to}"
-    if effect.any():
+    if within.any() or effect.any():
         otherwise = f"{some(within) if within.any() else 'no'}: {ways(within, effect, names)}"
     return claim._replace(supported=list(within), otherwise=otherwise)
 
