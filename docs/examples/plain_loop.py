@@ -7,11 +7,12 @@ the loss of a batch from them. Every method trains in this loop; batches differ 
 from functools import partial
 from itertools import chain, islice, repeat
 
+import numpy as np
 import torch
 from torch.utils.data import DataLoader
 
 from dislab.base import ImageBatch
-from dislab.datasets import GaussianBlob
+from dislab.datasets import ArrayDataset
 from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
 from dislab.functional.streams import Stream
@@ -20,39 +21,38 @@ from dislab.objectives import VAE
 from dislab.regularizers import KL, TotalCorrelation
 
 
-def main(steps: int = 1000) -> None:
-    """Train on images of a blob at 16 × 16 positions, and score the codes.
-
-    Args:
-        steps: Optimiser steps.
-    """
+def main(steps: int = 1500) -> None:
+    """Train on a large and a small square of any brightness, and score the codes."""
     torch.manual_seed(0)
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    blobs = GaussianBlob(places=16).as_torch()  # items: an image in [0, 1], and its posX and posY
-    loader = DataLoader(blobs, batch_size=64, shuffle=True)
+    levels = np.indices((16, 16)).reshape(2, 256).T  # of brightness, the factors
+    pixels = np.zeros((256, 32, 32), dtype=np.float32)
+    pixels[:, 4:20, 2:18], pixels[:, 20:28, 20:28] = levels.T[..., None, None] / 15
+    items = ArrayDataset(pixels, levels, names=["large", "small"]).as_torch()
+    loader = DataLoader(items, batch_size=64, shuffle=True)
     model = VAE(
-        image_shape=(1, 64, 64),
-        train_size=len(blobs),
-        latent_dim=4,
+        image_shape=(1, 32, 32),
+        train_size=len(items),
+        latent_dim=6,
         encoder=partial(MLPEncoder, hidden=(128,)),
         decoder=partial(MLPDecoder, hidden=(128,)),
         regularizers={"kl": KL, "tc": partial(TotalCorrelation, gamma=10.0, width=100)},
     ).to(device)
     # The discriminator has a learning rate of its own.
-    optimizer = torch.optim.Adam(model.parameter_groups(), lr=1e-3)
-    batches = islice(chain.from_iterable(repeat(loader)), steps)
-    for step, (images, factors) in enumerate(batches):
+    optimizer = torch.optim.Adam(model.parameter_groups(), lr=3e-3)
+    batches = chain.from_iterable(repeat(loader))
+    for step, (images, factors) in enumerate(islice(batches, steps)):
         batch = ImageBatch(images.to(device), factors.to(device))
         draws = model.draw(len(images), Stream(seed=0, step=step, device=device))
         terms = model.losses(batch, draws, torch.tensor(step, device=device))
         optimizer.zero_grad()
         terms.loss.backward()
         optimizer.step()
-        if step % 100 == 0:
+        if step % 300 == 0:
             print(step, {name: round(term.item(), 2) for name, term in terms.log.items()})
-    images, factors = next(iter(DataLoader(blobs, batch_size=len(blobs))))
+    images, factors = next(iter(DataLoader(items, batch_size=len(items))))
     codes = model.eval().requires_grad_(False).codes(images.to(device))
-    scored = evaluate_fully(codes, factors, ["MIG"], names=blobs.factors.names)
+    scored = evaluate_fully(codes, factors, ["MIG"], names=items.factors.names)
     print(f"MIG {scored.values['mig']:.2f}, by chance {scored.chance['mig']:.2f}")
 
 
