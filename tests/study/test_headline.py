@@ -130,7 +130,7 @@ def test_a_verdict_has_the_range_over_conditions_that_all_methods_share() -> Non
 @pytest.mark.parametrize(
     ("slope", "trend"),
     [
-        (0.1, r"rises with strength \(ρ 0\.9\d \[.*\], p 0\.\d+\)\.$"),
+        (0.1, r"rises with strength \(ρ 0\.9\d \[.*\], p \(Holm\) 0\.\d+\)\.$"),
         (-0.1, "falls with strength"),
         (0.0, "has no supported trend with strength"),
     ],

@@ -182,7 +182,7 @@ def test_columns_of_one_value_are_a_sentence_above_their_table(make: Make, tmp_p
     sections = dict(re.findall(r'<section id="([\w]+)">(.*?)</section>', page, re.DOTALL))
     for name, sentence in {
         "means": "In every row: runs 3.",
-        "comparisons_model_a": "In every row: seeds 3, p 0.250.",
+        "comparisons_model_a": "In every row: seeds 3, p (uncorrected) 0.250, p (Holm) 0.750.",
         "rank_correlations": "",  # a table of one row keeps its columns
         "variance_shares": "In every row: runs 9.",
         "model_selection": "In every row: best 0.900, runs 9.",
@@ -252,7 +252,10 @@ def test_comparisons_of_the_target_stand_open(make: Make, tmp_path: Path, seeds:
     assert (least in page) == (seeds == 2)
     assert "A difference is supported if p (Holm) is below 0.05" in page
     assert ("0.05; an uncorrected interval may exclude 0 without that" in page) == (seeds == 8)
-    assert (">p (Holm)</th>" in page.partition('id="variance_shares"')[0]) == (seeds == 8)
+    comparisons = page.partition('id="comparisons_method"')[2].partition("</table>")[0]
+    assert ">p (uncorrected)</th>" in comparisons
+    assert ">p (Holm)</th>" in comparisons
+    assert ">p</th>" not in page
     assert ("without intervals, which take three seeds: here are 2;" in page) == (seeds == 2)
     assert (">seeds to detect 0.05</th>" in page) == (seeds == 8)
     assert "by Holm for the 1 row of MIG." in page

@@ -383,7 +383,7 @@ def _trends(runs: pd.DataFrame, axes: list[str], target: str) -> str:
         direction = "rises" if row["rho"] > 0 else "falls"
         trend = direction if row["p_holm"] < LEVEL else "has no supported trend"
         rho, low, high = (f"{row[end]:.2f}".replace("-", "−") for end in ("rho", "low", "high"))
-        figures = f"ρ {rho} [{low}, {high}], p {row['p_holm']:.2g}"
+        figures = f"ρ {rho} [{low}, {high}], p (Holm) {row['p_holm']:.2g}"
         subject = f"Over {row['runs']} runs {label(target)}"
         sentences.append(f" {subject} {trend} with {label(row['right'])} ({figures}).")
     return "".join(sentences)

@@ -45,10 +45,13 @@ from dislab.study.statistics.text import texts
 from dislab.study.status import RunStatus, mixed_versions, versions_of
 from dislab.study.study import Study, StudyWarning
 from dislab.study.summary import (
+    LEAST_P,
     LEVEL,
     NEED,
+    P_HOLM,
     NamedTable,
     NothingToCompareError,
+    P,
     StudySummary,
     label,
     labels,
@@ -81,9 +84,10 @@ _NOT_SHOWN: Final = ("seed_everything", "name", "report")
 _OF_SCORES: Final = ("score", "left", "right", "target", "selector")
 """Columns of complete tables that hold names of scores."""
 _HEADS: Final = {
-    "p_holm": "p (Holm)",
+    "p": P,
+    "p_holm": P_HOLM,
     "rho": "ρ",
-    "least_p": "least possible p",
+    "least_p": LEAST_P,
     "seeds_needed": NEED,
 }
 _PLAIN: Final = str.maketrans("", "", "`*")

@@ -58,7 +58,10 @@ LEVEL: Final = 0.05
 _DETECT: Final = 0.05
 """Mean difference that the number of seeds in tables of comparisons is for."""
 NEED: Final = f"seeds to detect {_DETECT}"
-"""Head of the column `seeds_needed` of `comparisons`."""
+P: Final = "p (uncorrected)"
+P_HOLM: Final = "p (Holm)"
+LEAST_P: Final = "least possible p (uncorrected)"
+"""Heads of the columns `seeds_needed`, `p`, `p_holm` and `least_p` of `comparisons`."""
 _OF_NEED: Final = (
     f" *{NEED[0].upper()}{NEED[1:]}* is the number of seeds with which a paired t test would "
     f"detect a true difference of {_DETECT}, not the difference of the row, in 80 % of all studies "
@@ -427,17 +430,18 @@ def _compared(
     excerpt["mean [interval]"] = [_with_interval(row) for row in part.to_dict("records")]
     for name, column in {
         "seeds": "seeds",
-        "p": "p",
-        "p (Holm)": "p_holm",
-        "least possible p": "least_p",
+        P: "p",
+        P_HOLM: "p_holm",
+        LEAST_P: "least_p",
         NEED: "seeds_needed",
     }.items():
         if part[column].notna().any():
             excerpt[name] = part[column]
     few = _of_few_seeds(part)
-    if few:  # the sentence says what these columns would
-        excerpt = excerpt.drop(columns=["p (Holm)", "least possible p"])
-    excerpt, same = _without_constants(excerpt, ["seeds", "p", "p (Holm)", "least possible p"])
+    if few:  # the sentence says what this column would
+        excerpt = excerpt.drop(columns=LEAST_P)
+    both = [P, P_HOLM] if part["p"].nunique() == 1 else []  # neither without the other
+    excerpt, same = _without_constants(excerpt, ["seeds", *both, LEAST_P])
     others = [name for name in axes if name not in (axis, *outer)]
     averaged = f", averaged over {' and '.join(map(label, others))}" if others else ""
     intervals = "with uncorrected 95 % intervals, each of one difference alone"
@@ -447,13 +451,14 @@ def _compared(
         intervals = f"without intervals, which take three seeds: here are {part['seeds'].max()}"
     family = f"the {len(part)} row{'s' * (len(part) != 1)} of {label(target)}"
     every = (
-        f"; in the complete table for all {len(differences)} rows, those of {len(scores)} scores"
+        f"; in the complete table for all {len(differences)} rows, those of {len(scores)} scores, "
+        "so that its p (Holm) and numbers of seeds can be larger"
     )
     return NamedTable(
         f"Comparisons of {label(axis)}",
-        f"Differences paired by seed{averaged}, {intervals}; p by permutation, corrected by Holm "
-        f"for {family}{every * (len(scores) > 1)}. A difference is supported if p (Holm) is below "
-        f"{LEVEL}{apart}.{few}{same}"
+        f"Differences paired by seed{averaged}, {intervals}; p by permutation, uncorrected and "
+        f"corrected by Holm for {family}{every * (len(scores) > 1)}. A difference is "
+        f"supported if p (Holm) is below {LEVEL}{apart}.{few}{same}"
         f"{_OF_NEED * bool(part['seeds_needed'].notna().any())}",
         differences,
         (excerpt,),
@@ -510,12 +515,12 @@ def _correlated(
             "group": of_target["group"],
             f"{label(target)} with": partner.map(label),
             "ρ [interval]": [_with_interval(row, "rho") for row in of_target.to_dict("records")],
-            "p (Holm)": of_target["p_holm"],
+            P_HOLM: of_target["p_holm"],
             "runs": of_target["runs"],
         }
     )
     overall = excerpt[excerpt["group"] == "all"].drop(columns="group")
-    overall, same = _without_constants(overall, ["p (Holm)", "runs"])
+    overall, same = _without_constants(overall, [P_HOLM, "runs"])
     names_of = labels(map(str, matrix.columns)) | labels(map(str, matrix.index))
     matrix = matrix.rename(index=names_of, columns=names_of).rename_axis("ρ")
     matrix = matrix.map("{:.2f}".format, na_action="ignore")
@@ -603,7 +608,7 @@ def _selected(
     order = [*few, *agreement, *measures, RANDOM]
     tests = int(selections.loc[selections["target"] == target, "p"].count())
     excerpt, regret = _selected_overall(selections, target, order)
-    excerpt, same = _without_constants(excerpt, ["p (Holm)", "best", "runs"])
+    excerpt, same = _without_constants(excerpt, [P_HOLM, "best", "runs"])
     return NamedTable(
         "Model selection",
         f"First: runs selected for {label(target)} by another score, over all runs. ρ is positive "
@@ -634,7 +639,7 @@ def _selected_overall(
         {
             "selector": of_target["selector"].map(label),
             "ρ [interval]": [_with_interval(row, "rho") for row in of_target.to_dict("records")],
-            "p (Holm)": of_target["p_holm"],
+            P_HOLM: of_target["p_holm"],
             "selected": of_target["selected"],
             "best": of_target["best"],
             "regret": of_target["regret"],
