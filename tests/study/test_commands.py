@@ -183,8 +183,12 @@ def test_a_study_ends_with_means_a_verdict_and_the_next_commands(
     assert "no mean is marked, as no difference from the best is supported (p (Holm) below" in means
     assert main([*command, "--means", "--by", "model.b"]) == 0
     assert capsys.readouterr().out == means
+    assert main([*command, "--means", "--target", "sap"]) == 0
+    assert capsys.readouterr().out.split()[:4] == ["model.b", "runs", "SAP", "MIG"]
     for options, message in (
         (["--by", "model.b"], "--by is for the rows of --means; give both"),
+        (["--target", "mig"], "--target is for the best runs of --means; give both"),
+        (["--means", "--target", "migs"], "'migs' is no measure of"),
         (
             ["--means", "--by", "model.c"],
             "--by is 'model.c' (did you mean model.b?); choose one of model.b",

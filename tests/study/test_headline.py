@@ -11,6 +11,7 @@ from dislab.study.headline import (
     headline_table,
     latex_means,
     legend,
+    mixture,
     narrow_table,
     text,
     verdict,
@@ -201,6 +202,20 @@ def test_means_that_are_not_told_apart_from_the_best_are_marked_with_it(
     assert latex_means(means).startswith("% bold: the best" if marked else "% no mean is marked")
     if marked:
         assert "; supported" in verdict(table, axes, measures)
+
+
+def test_rows_are_in_the_order_of_numbers_and_never_mix_methods_unsaid() -> None:
+    table, axes = runs(2, 2, 0.3), ["method", "strength"]
+    table["strength"] = [8, 8, 10, 10, 1, 1, 9, 9]
+    means = headline_table(table, axes, SCORES, by=["strength"])
+    assert list(means.index) == ["1", "8", "9", "10", "chance"]
+    both = headline_table(table, axes, SCORES, by=axes)
+    assert list(both.index) == ["m0, 8", "m0, 10", "m1, 1", "m1, 9", "chance"]
+    assert mixture(table, axes, ["strength"]).startswith("each method has values of strength of")
+    assert mixture(table, axes, ["strength"]).endswith("--by method strength has a row for each")
+    assert not mixture(table, axes, axes)
+    assert not mixture(table, axes, ["method"])
+    assert not mixture(table.assign(strength=[1, 1, 2, 2] * 2), axes, ["strength"])
 
 
 def test_runs_without_a_setting_have_a_row_too() -> None:

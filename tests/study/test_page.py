@@ -205,6 +205,8 @@ def test_intervals_of_scores_end_with_their_range(
     page = study_page_of(study, tmp_path)
     assert "1.000]" in page
     assert "1.055]" not in page
+    names = ("mig", "mig_train", "sampled/mig", "sampled/mig_train")
+    assert study.score_ranges() == {f"score.{name}": (0.0, 1.0) for name in names}
 
 
 def test_complete_tables_name_scores_in_words_and_repeat_no_other(

@@ -276,10 +276,18 @@ def _table(parser: Parser, args: list[str]) -> int:
         metavar="AXIS",
         help="with --means: a row for each combination of these axes, such as method strength",
     )
+    parser.add_argument(
+        "--target",
+        metavar="COLUMN",
+        help="with --means: the first score, by which the best run goes, such as score.mig; a DCI "
+        "disentanglement unless given, as on the page of the study",
+    )
     options = parser.parse_args(args)
     check_table_options(options)
     if options.by and not options.means:
         raise InputError("--by is for the rows of --means; give both")
+    if options.target and not options.means:
+        raise InputError("--target is for the best runs of --means; give both")
     study = Study(options.study, options.folder)
     table = study.table()
     if options.means:
@@ -292,16 +300,17 @@ def _table(parser: Parser, args: list[str]) -> int:
 
 def _put_means(study: Study, table: "pd.DataFrame", options: argparse.Namespace) -> None:
     """Prints or writes the means of the main scores."""
-    from dislab.study.headline import headline_table, latex_means, legend, text
-    from dislab.study.summary import measures_of
+    from dislab.study.headline import headline_table, latex_means, legend, mixture, text
+    from dislab.study.summary import chosen_target, measures_of
 
-    measures = measures_of(table, study.primary_scores())
-    if not measures:
-        raise InputError(f"{study.schedule.name}: no finished run has a score that varies")
     axes = study.schedule.axes
     for axis in options.by:
         check_choice("--by", axis, tuple(axes))
-    means = headline_table(study.titled(table), axes, measures, by=options.by)
+    measures = measures_of(table, study.primary_scores())
+    target = chosen_target(options.target, study.schedule.name, measures)
+    means = headline_table(study.titled(table), axes, measures, target, options.by)
+    if mixed := mixture(table, axes, options.by):
+        print_warning(mixed)
     form = chosen_format(options)
     if form is None:
         print("\n".join([*text(means), "", _LEGEND, *filter(None, [legend(means)])]))

@@ -4,6 +4,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from dislab.errors import InputError
@@ -64,9 +66,10 @@ def headline_table(
 ) -> pd.DataFrame:
     """Mean ± standard deviation of the headline measures for each value of the first axis.
 
-    One row for each value, with the number of scored runs and the best run by the first measure,
-    and one for the chance level where scores have one. `*` marks the best mean and each mean that
-    is not told apart from it, as `legend` says; counts, such as that of latents, have no mark.
+    One row for each value, those of numbers in their order, with the number of scored runs and the
+    best run by the first measure, and one for the chance level where scores have one. `*` marks the
+    best mean and each mean that is not told apart from it, as `legend` says; counts, such as that
+    of latents, have no mark.
 
     Args:
         runs: Result of `Study.table`.
@@ -82,7 +85,7 @@ def headline_table(
     by = list(by) or _varying(scored, axes)[:1]
     groups = {"all": scored}
     if by:
-        parts = scored.groupby(by, sort=False, dropna=False)  # a run may lack an axis
+        parts = scored.iloc[_order(scored, by)].groupby(by, sort=False, dropna=False)
         groups = {", ".join(map(_setting_text, values)): part for values, part in parts}
     rows = pd.concat([pd.Series(name, part.index) for name, part in groups.items()])
     rowed = scored.assign(**{_ROW: rows})
@@ -107,6 +110,41 @@ def headline_table(
     if chance:
         table.loc["chance"] = [chance.get(name, "") for name in table.columns]
     return table
+
+
+def _order(runs: pd.DataFrame, axes: Sequence[str]) -> npt.NDArray[np.int64]:
+    """Positions of runs by the values of axes: numbers by size, others as they first appear.
+
+    A run that lacks an axis comes first.
+    """
+    ranks = []
+    for _, values in keyed(runs, axes).items():
+        numbers = pd.to_numeric(values, errors="coerce")
+        is_graded = numbers.notna().equals(values.notna())
+        ranks.append(numbers.rank().fillna(-1) if is_graded else pd.factorize(values)[0])
+    return np.lexsort(ranks[::-1])
+
+
+def mixture(runs: pd.DataFrame, axes: Sequence[str], by: Sequence[str]) -> str:
+    """Says which rows of a `headline_table` are of settings that cannot be compared; else empty.
+
+    These are rows of an axis whose values belong to the values of an earlier axis, such as a
+    strength of each method, unless that axis makes rows, too.
+
+    Args:
+        runs: Result of `Study.table`.
+        axes: Names of the columns that are axes.
+        by: Those whose combinations of values make the rows.
+    """
+    for axis in by:
+        earlier = [name for name in axes[: axes.index(axis)] if name not in by]
+        outer = [name for name in earlier if nested(runs, axis, name)]
+        if outer:
+            return (
+                f"each {label(outer[0])} has values of {label(axis)} of its own, and a row mixes "
+                f"those that are equal; --by {' '.join([*outer, *by])} has a row for each"
+            )
+    return ""
 
 
 def _not_worse_than_the_best(

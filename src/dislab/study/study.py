@@ -267,10 +267,17 @@ class Study:
     def score_ranges(self) -> dict[str, tuple[float | None, float | None]]:
         """The least and the largest possible value of each score of `primary_scores`.
 
-        None is an end that the score lacks; scores whose record has no range are left out.
+        They hold for the score on training images and of sampled codes, too. None is an end that
+        the score lacks; scores whose record has no range are left out.
         """
         ends = {name: metric.get("bounds") for name, metric in self._metrics().items()}
-        return {name: (of[0], of[1]) for name, of in ends.items() if of and len(of) == 2}
+        return {
+            f"score.{codes}{name.removeprefix('score.')}{images}": (of[0], of[1])
+            for name, of in ends.items()
+            if of and len(of) == 2
+            for codes in ("", "sampled/")
+            for images in ("", "_train")
+        }
 
     def _metrics(self) -> dict[str, Mapping[str, Any]]:
         """The record of each metric by the column of its primary score."""
