@@ -49,7 +49,8 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "base.yaml").write_text("model: {class_path: VAE}\n")
     plan = planned(folder, TEXT)
     scores = [number * 37 % 238 / 238 for number in range(RUNS - 2)]
-    scored(study, plan, {"mig": [*scores, None, None], HOSTILE: [*scores[::-1], None, None]})
+    results = {"mig": scores, "mig/chance": [0.02] * len(scores), HOSTILE: scores[::-1]}
+    scored(study, plan, {name: [*values, None, None] for name, values in results.items()})
     run = plan.runs[-1]
     digest = run.group.stages["train"].digest
     study.write_failed(run, "train", Failed(digest, "exception", f"ValueError: {HOSTILE}"))
@@ -231,6 +232,10 @@ def test_a_row_unfolds_its_settings_scores_and_page(browser: Browser, page: Path
     unfolded = browser.find_element(By.CSS_SELECTOR, ".unfolded")
     assert "optimizer\n1" in unfolded.text
     assert f"{HOSTILE}\n1" in unfolded.text
+    titles = [one.text for one in unfolded.find_elements(By.TAG_NAME, "h4")]
+    assert titles[:3] == ["Settings", "Run", "Scores"]
+    assert "(chance 0.02" in unfolded.text  # in the line of its score
+    assert "/chance" not in unfolded.text
     unfolded.find_element(By.LINK_TEXT, "page of the run").click()
     settle(browser)
     assert browser.title == "own"

@@ -178,20 +178,49 @@
     return element("div", {}, element("h4", { textContent: title }), ...children);
   }
 
+  const GROUPS = [
+    [/^score\.sampled\//, "Scores of sampled codes"],
+    [/^score\.(elbo|reconstruction|kl|explained_variance)_.*(train|validation|test)$/, "Likelihoods"],
+    [/^score\./, "Scores"],
+    [/^agreement\./, "Agreement with other seeds"],
+    [/^labelled\./, "Scores on few labels"],
+  ];
+  const CHANCE = "/chance";
+
+  function groupOf(name) {
+    const prefix = name.split(".")[0];
+    return GROUPS.find(([pattern]) => pattern.test(name))?.[1] ?? prefix[0].toUpperCase() + prefix.slice(1);
+  }
+
+  /* The results of a run by group, each with its level of chance. */
+  function resultsOf(number) {
+    const cell = (i) => (i < 0 || rows[number][i] === null ? null : text(rows[number][i], columns[i]));
+    const groups = new Map();
+    columns.forEach((column, i) => {
+      if (column.kind !== "result" || column.name.endsWith(CHANCE) || cell(i) === null) return;
+      const chance = cell(columns.findIndex((other) => other.name === column.name + CHANCE));
+      const title = groupOf(column.name);
+      groups.set(title, [...(groups.get(title) ?? []), [column.label, chance === null ? cell(i) : `${cell(i)} (chance ${chance})`]]);
+    });
+    return groups;
+  }
+
   function unfolded(number, width) {
     const run = runs[number];
     const values = (kind) => columns.flatMap((column, i) =>
       column.kind === kind && rows[number][i] !== null ? [[column.label, text(rows[number][i], column)]] : []);
-    const results = values("result");
+    const groups = resultsOf(number);
     const settings = Object.entries(study.settings[run.settings]);
     const links = run.links.map(([name, address]) => element("a", { href: address, textContent: name }));
     const parts = [
       part("Settings", pairs([...values("setting"), ...values("seed"), ...settings])),
-      part("Scores", results.length ? pairs(results) : element("p", { textContent: "The run has no scores." })),
       part("Run", pairs(run.facts), ...links.map((link) => element("p", {}, link))),
     ];
+    const scores = groups.size ? [...groups].map(([title, entries]) => part(title, pairs(entries)))
+      : [element("p", { textContent: "The run has no scores." })];
     return element("tr", { className: "unfolded" },
-      element("td", { colSpan: width }, element("div", { className: "parts" }, ...parts)));
+      element("td", { colSpan: width }, element("div", { className: "parts" }, ...parts),
+        element("div", { className: "results" }, ...scores)));
   }
 
   function draw() {
