@@ -15,8 +15,9 @@ from dislab.callbacks.pictures import (
     Traversals,
 )
 from dislab.cli import main
+from dislab.cli.draw import _scores
 from dislab.plots import save
-from dislab.plots._traversals import SPANS
+from dislab.plots._traversals import SPANS, Positions
 from dislab.runs import open_run
 
 TRAINED = Path(__file__).parents[1] / "data" / "old_run"
@@ -74,6 +75,27 @@ def test_a_picture_of_an_opened_run_is_that_of_the_command(picture: Picture, run
     assert picture.figure(opened).get_figwidth() == pytest.approx(6.75, abs=0.02)
 
 
+@pytest.mark.parametrize("positions", ["shifted", "absolute"])
+def test_a_printed_traversal_says_what_its_positions_are(positions: Positions, run: Path) -> None:
+    opened, axis = open_run(run), {"shifted": "shift from the code of the image"}
+    picture = Traversals(images=1, positions=positions)
+    texts = [text.get_text() for text in picture.figure(opened, WIDTH).texts]
+    assert axis.get(positions, "position of the latent") in texts
+    grid = picture.grid(opened.data, opened.model, opened.precision)  # of training, with a title
+    assert grid.axis not in [text.get_text() for text in grid.figure().texts]
+
+
+@pytest.mark.parametrize(("chance", "words"), [(0.1, ["chance"]), (None, [])])
+def test_red_bars_of_scores_are_explained(
+    chance: float | None, words: list[str], tmp_path: Path
+) -> None:
+    record = {"scores": {"mig": 0.5}} | ({} if chance is None else {"chance": {"mig": chance}})
+    run = write_run(tmp_path / "run", scores={"test": record})
+    (axes,) = _scores(run, None, WIDTH).axes
+    legend = axes.get_legend()
+    assert [text.get_text() for text in (legend.get_texts() if legend else [])] == words
+
+
 @pytest.mark.parametrize("kind", ["scores", "curves"])
 @pytest.mark.parametrize("suffix", [".pdf", ".svg", ".png"])
 def test_numbers_are_drawn_at_the_width_of_print(kind: str, suffix: str, tmp_path: Path) -> None:
@@ -126,7 +148,8 @@ def test_an_animation_shows_the_chosen_latents(run: Path) -> None:
         ("samples", "a.pdf", ["--latents", "0"], "--latents does not go with samples"),
         ("scores", "a.pdf", ["--labels=none"], "--labels does not go with scores"),
         ("scores", "a.pdf", [], "has no scores yet; dislab test --run"),
-        ("curves", "a.pdf", ["--show", "lost"], "--show names 'lost'"),
+        ("curves", "a.pdf", [], "No curves: the run folder has no metrics.csv with logged values"),
+        ("curves", "a.pdf", ["--show", "lost"], "No curves: the run folder has no metrics.csv"),
         ("traversals", "a.pdf", ["--latents", "99"], "latent 99 does not exist"),
         ("traversals", "a.pdf", ["--span", "2", "1"], "span"),
         ("traversals", "a.pdf", ["--steps=100", "--images=9"], "show fewer columns"),

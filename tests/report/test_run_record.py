@@ -19,7 +19,7 @@ FACTS = {
     "method": "small",
     "objective": "VAE",
     "regularizers": "KL (beta 4.0)",
-    "decoder": "MLPDecoder",
+    "decoder": "MLPDecoder (hidden [8])",
     "latents": "3",
     "likelihood": "bernoulli",
     "data set": "GaussianBlob",
@@ -78,6 +78,29 @@ def test_a_data_set_is_called_a_part_and_a_look_alike_and_has_changed_settings()
     dataset["class_path"] = "gone.Blob"  # of a package that is not installed
     arguments.pop("include")
     assert facts_of({"data": data}, {})["data set"] == "Blob (sigma 4.0, places 8)"
+
+
+def test_facts_have_the_hyperparameters_with_short_lists() -> None:
+    encoder = {"class_path": "MLPEncoder", "init_args": {"hidden": [256, 128], "names": []}}
+    tc = {"class_path": "TotalCorrelation", "init_args": {"gamma": 10.0, "betas": [0.5, 0.9]}}
+    adam = {"class_path": "torch.optim.Adam", "init_args": {"lr": 0.002, "fused": True}}
+    arguments: dict[str, Any] = {"encoder": encoder, "regularizers": {"tc": tc}, "optimizer": adam}
+    settings = {
+        "model": {"class_path": "VAE", "init_args": arguments},
+        "data": {"class_path": "SingleData", "init_args": {"batch_size": 64}},
+    }
+    facts = facts_of(settings, {})
+    assert facts["encoder"] == "MLPEncoder (hidden [256, 128])"
+    assert facts["regularizers"] == "TotalCorrelation (gamma 10.0, betas [0.5, 0.9])"
+    assert facts["optimizer"] == "Adam (lr 0.002)"
+    assert facts["batch size"] == "64"
+    encoder["init_args"] = {"hidden": list(range(9))}
+    arguments["optimizer"] = None  # as in objectives
+    facts = facts_of(settings, {})
+    assert facts["encoder"] == "MLPEncoder"
+    assert facts["optimizer"] == "Adam (lr 0.0001)"
+    del arguments["optimizer"]
+    assert "optimizer" not in facts_of(settings, {})
 
 
 def test_a_run_says_when_how_long_and_on_what_it_was_trained(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
 from types import FrameType
-from typing import Any, ClassVar, Literal, NamedTuple, cast
+from typing import Any, ClassVar, Final, Literal, NamedTuple, cast
 
 import lightning.pytorch as pl
 import torch
@@ -45,6 +45,8 @@ from dislab.naming.rebuilding import build, check_checkpoint, warn_of_replaced
 from dislab.naming.settings import Part
 
 Stage = Literal["train", "validation", "test"]
+LEARNING_RATE: Final = 1e-4
+"""Of Adam, where no optimiser is set."""
 
 
 class Terms(NamedTuple):
@@ -104,7 +106,7 @@ class Objective(pl.LightningModule, Representation, Part):
         scheduler: LRSchedulerCallable | None = None,
     ) -> None:
         super().__init__()
-        self._make_optimizer = optimizer or partial(torch.optim.Adam, lr=1e-4)
+        self._make_optimizer = optimizer or partial(torch.optim.Adam, lr=LEARNING_RATE)
         self._make_scheduler = scheduler
         self._seed = 0
         self._watch = Watch()

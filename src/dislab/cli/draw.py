@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from dislab.cli.arguments import Existing, Parser, add_checkpoint, chosen
 from dislab.errors import InputError, suggestion
@@ -37,6 +37,12 @@ _OPTIONS: Final[Mapping[str, Sequence[str]]] = {
     "curves": ("show",),
 }
 """Options that each kind takes, besides `--out` and `--width`."""
+_PLAIN_LEGEND: Final[Mapping[str, Any]] = {
+    "frameon": False,
+    "fontsize": 8,
+    "borderpad": 0.2,
+    "handletextpad": 0.2,
+}
 _WIDTH: Final = 6.75  # as of `Picture.figure`, whose module imports torch
 _NARROWEST: Final = 2.5
 _DESCRIPTION: Final = """\
@@ -225,8 +231,11 @@ def _picture(options: argparse.Namespace) -> "Picture":
 
 def _scores(run: Path, names: Sequence[str] | None, width: float) -> "Figure":
     """The scores of a run with intervals, and chance as red bars."""
+    from matplotlib.lines import Line2D
+
     from dislab.metrics.score_table import is_detail, label
     from dislab.plots import score_sheet
+    from dislab.plots.score_sheet import CHANCE
     from dislab.report.run_record import scored_record
     from dislab.runs import SCORES, read_scores
 
@@ -246,8 +255,14 @@ def _scores(run: Path, names: Sequence[str] | None, width: float) -> "Figure":
         chance={label(name): chance[name] for name in plotted if name in chance},
         width=width,
     )
+    mark = Line2D([], [], color=CHANCE, marker="|", linestyle="", markeredgewidth=2)
     for axes in figure.axes:  # the title is wider than a column
         axes.set_title("", loc="left")
+        axes.set_xticks(axes.get_xticks(), ["0", "", "0.5", "", "1"])
+        if any(0 <= chance.get(name, -1) <= 1 for name in plotted):
+            axes.legend(
+                [mark], ["chance"], loc="lower left", bbox_to_anchor=(0, 1), **_PLAIN_LEGEND
+            )
     return figure
 
 
@@ -268,13 +283,16 @@ def _numbers(values: object) -> dict[str, float]:
 def _curves(run: Path, names: Sequence[str] | None, width: float) -> "Figure":
     """The curves of the terms of the loss."""
     from dislab.report.figures import curves_figure, loss_terms
+    from dislab.report.run_record import without_curves
     from dislab.runs.curves import CURVES, read_curves, term_name
+    from dislab.yaml_files import read_config
 
     rows = read_curves(run / CURVES).rows
-    terms = _chosen("terms", names, loss_terms(rows), term_name)
+    available = loss_terms(rows)
+    terms = _chosen("terms", names, available, term_name) if available else []
     figure = curves_figure(rows, terms or None, width)
     if figure is None:
-        raise InputError(f"{run} has no curves: nothing that changed was logged in training")
+        raise InputError(f"{run}: {without_curves(run, read_config(run)).removesuffix('.')}")
     return figure
 
 
@@ -292,6 +310,6 @@ def _chosen(
             hint = suggestion(name, list(available))
             raise InputError(
                 f"--show names {name!r}, which is not among the run's {section}{hint}; they are "
-                f"{', '.join(available) or 'none, as nothing that changed was logged'}"
+                f"{', '.join(available)}"
             )
     return list(dict.fromkeys(names))

@@ -52,6 +52,7 @@ class ImageGrid(NamedTuple):
         blocks: Number of equal blocks of columns.
         faded: For each row, whether it is greyed out; or empty.
         short_labels: Shorter labels of the rows, for narrow figures; or empty.
+        axis: The quantity of the columns, written below a figure of a given width; or empty.
     """
 
     images: Float[np.ndarray, "row column channel height width"]
@@ -61,6 +62,7 @@ class ImageGrid(NamedTuple):
     blocks: int = 1
     faded: Sequence[bool] = ()
     short_labels: Sequence[str] = ()
+    axis: str = ""
 
     def figure(self, width: float | None = None) -> Figure:
         """The figure, at a size that gives every image whole screen pixels.
@@ -71,7 +73,7 @@ class ImageGrid(NamedTuple):
         Raises:
             InputError: As for `image_grid`.
         """
-        return image_grid(*self[:-1], width=width)
+        return image_grid(*self[:6], width=width, axis="" if width is None else self.axis)
 
 
 @takes_tables
@@ -83,6 +85,7 @@ def image_grid(
     blocks: int = 1,
     faded: Sequence[bool] = (),
     width: float | None = None,
+    axis: str = "",
 ) -> Figure:
     """A figure in which every image pixel covers a square of whole screen pixels.
 
@@ -97,6 +100,7 @@ def image_grid(
         width: Total width in inches, for print: images are scaled, labels keep their size, and
             only as many columns are labelled as there is room for. By default, images determine
             the width.
+        axis: The quantity of the columns, below the images; empty for none.
 
     Raises:
         InputError: The grid is empty, the channels are neither one nor three, labels, blocks or
@@ -115,12 +119,13 @@ def image_grid(
     zoom = 1.0 if width is None else _zoom(width, offset + edge, canvas.shape[1], len(lefts))
     across, down = (round(zoom * side) for side in (canvas.shape[1], canvas.shape[0]))
     right = max(offset + across, edge + _extent(title, TITLE_SIZE) if width is None else 0)
-    size = right + edge, top + down + edge
+    bottom = edge + (18 if axis else 0)
+    size = right + edge, top + down + bottom
     figure = NotebookFigure(figsize=(size[0] / DPI, size[1] / DPI), dpi=DPI, facecolor="white")
     if width is None:
-        figure.images.append(_Exact(figure, canvas, offset))
+        figure.images.append(_Exact(figure, canvas, offset, bottom))
     else:
-        _add_pixels(figure, canvas, (offset / size[0], edge / size[1]), (across, down), size)
+        _add_pixels(figure, canvas, (offset / size[0], bottom / size[1]), (across, down), size)
         column_labels = _thinned(column_labels, zoom * (lefts[-1] + 2 * middle_x) / len(lefts))
     for y, label, grey in zip(tops, row_labels, greyed, strict=False):
         point = offset - 8, top + zoom * (y + middle_y)
@@ -134,6 +139,8 @@ def image_grid(
         point = middle, top - 6
         _write(figure, size, point, label, LABEL_SIZE, "center", "bottom")
     _write(figure, size, (edge, edge), title, TITLE_SIZE, "left", "top")
+    start = max(edge, min(offset, size[0] - edge - _extent(axis, LABEL_SIZE)))
+    _write(figure, size, (start, size[1] - edge), axis, LABEL_SIZE, "left", "bottom")
     return figure
 
 
@@ -174,8 +181,10 @@ class _Exact(FigureImage):
     Resampling, which matplotlib applies to every image, takes half the time of the picture.
     """
 
-    def __init__(self, figure: Figure, canvas: UInt8[np.ndarray, "y x 3"], offset: int) -> None:
-        super().__init__(figure, offsetx=offset, offsety=MARGIN, origin="upper")
+    def __init__(
+        self, figure: Figure, canvas: UInt8[np.ndarray, "y x 3"], left: int, bottom: int
+    ) -> None:
+        super().__init__(figure, offsetx=left, offsety=bottom, origin="upper")
         self.set_data(canvas)
 
     def make_image(self, renderer: Any, magnification: float = 1.0, unsampled: bool = False) -> Any:

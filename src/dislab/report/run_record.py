@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from dislab.base import Dataset
+from dislab.base.objective import LEARNING_RATE
 from dislab.errors import InputError
 from dislab.metrics.score_table import (
     abbreviations,
@@ -43,7 +44,7 @@ RECONSTRUCTIONS: Final = "reconstructions"
 TRAVERSALS: Final = "traversals"
 PICTURES: Final = {
     RECONSTRUCTIONS: "Test images in the first row, their reconstructions below",
-    TRAVERSALS: "Each row moves one latent",
+    TRAVERSALS: "Each row moves one latent; positions with σ are shifts from the image's code",
 }
 """Pictures of the run folder that a page shows, with their captions."""
 
@@ -201,7 +202,7 @@ def read_run(folder: Path, draw: bool = True) -> RunRecord:
         ],
         _scores(scored, are_details=True),
         curves,
-        "" if curves or not draw else _without_curves(folder, settings),
+        "" if curves or not draw else without_curves(folder, settings),
         [PagePicture(n, drawing(f), about) for n, about, f in part_figures(scored)] if draw else [],
         list(_pictures(folder)) if draw else [],
         yaml_text(settings),
@@ -244,6 +245,9 @@ def facts_of(settings: Mapping[str, Any], scored: Mapping[str, Any]) -> dict[str
         "decoder": _described(arguments.get("decoder") or arguments.get("generator")),
         "latents": _text(arguments.get("latent_dim")),
         "likelihood": _text(arguments.get("likelihood")),
+        "optimizer": _optimizer(arguments),
+        "scheduler": _described(arguments.get("scheduler")),
+        "batch size": _text(mapping_in(data, "init_args").get("batch_size")),
         "data set": _dataset_of(mapping_in(data, "init_args"), mapping_in(scored, "data")),
         "included": _included(mapping_in(mapping_in(data, "init_args"), "include")),
         "resized to": f"{size}×{size} pixels" if size else "",
@@ -284,12 +288,19 @@ def _text(value: Any) -> str:
 
 
 def _described(part: Any) -> str:
-    """The class name of a part with its settings that are numbers, strings or booleans."""
+    """The class name of a part with its settings that are numbers, strings or short lists."""
     if not class_name(part):
         return ""
     arguments = mapping_in(part, "init_args") if isinstance(part, Mapping) else {}
     settings = [f"{name} {value}" for name, value in arguments.items() if _is_plain(value)]
     return f"{class_name(part)} ({', '.join(settings)})" if settings else class_name(part)
+
+
+def _optimizer(arguments: Mapping[str, Any]) -> str:
+    """The optimiser of an objective with its learning rate; empty for one that takes none."""
+    if "optimizer" in arguments and arguments["optimizer"] is None:
+        return f"Adam (lr {LEARNING_RATE})"
+    return _described(arguments.get("optimizer"))
 
 
 def _dataset_of(arguments: Mapping[str, Any], recorded: Mapping[str, Any]) -> str:
@@ -328,6 +339,13 @@ def _without_defaults(dataset: Any) -> Any:
 
 
 def _is_plain(value: Any) -> bool:
+    """Whether a setting is a number, a text or a short list of these."""
+    if isinstance(value, list):
+        return (
+            0 < len(value) <= _FEW
+            and not any(isinstance(item, list) for item in value)
+            and all(map(_is_plain, value))
+        )
     return isinstance(value, int | float | str) and not isinstance(value, bool)
 
 
@@ -507,8 +525,13 @@ def _curves(folder: Path) -> Iterator[PagePicture]:
         yield PagePicture(term_name(term), drawing(figure), "over the steps of training")
 
 
-def _without_curves(folder: Path, settings: Mapping[str, Any]) -> str:
-    """Why a run has no curves, and what to set so that the next one has."""
+def without_curves(folder: Path, settings: Mapping[str, Any]) -> str:
+    """Why a run has no curves, and what to set so that the next one has.
+
+    Args:
+        folder: The run folder.
+        settings: Its configuration.
+    """
     rows = read_curves(folder / CURVES).rows
     logged = len({row["step"] for row in rows if any(name.startswith("train/") for name in row)})
     if not rows:

@@ -79,7 +79,7 @@ class Picture(pl.Callback, ABC):
         self.check(run.model, run.folder)
         grid = self.grid(run.data, run.model, run.precision)
         if labels == "none":
-            grid = grid._replace(row_labels=(), column_labels=())
+            grid = grid._replace(row_labels=(), column_labels=(), axis="")
         elif labels == "short" and grid.short_labels:
             grid = grid._replace(row_labels=grid.short_labels)
         return grid._replace(title=title).figure(width)

@@ -1,7 +1,7 @@
 """Pictures of the effect of each latent."""
 
-from collections.abc import Callable, Sequence
-from typing import ClassVar, final
+from collections.abc import Callable, Mapping, Sequence
+from typing import ClassVar, Final, final
 
 import numpy as np
 import torch
@@ -18,6 +18,11 @@ from dislab.naming.settings import checks_settings
 from dislab.plots._latent_order import Order, latent_order
 from dislab.plots._traversals import SPANS, Moved, Positions, check_traversal, moved
 from dislab.plots.image_grid import ImageGrid
+
+_AXES: Final[Mapping[Positions, str]] = {
+    "shifted": "shift from the code of the image",
+    "absolute": "position of the latent",
+}
 
 
 @checks_settings
@@ -118,6 +123,7 @@ class Traversals(Picture):
             blocks=images,
             faded=order.dead,
             short_labels=order.names,
+            axis=_AXES[self.positions] if moves.heads else "",
         )
 
     def moves(
