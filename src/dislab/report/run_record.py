@@ -44,7 +44,7 @@ RECONSTRUCTIONS: Final = "reconstructions"
 TRAVERSALS: Final = "traversals"
 PICTURES: Final = {
     RECONSTRUCTIONS: "Test images in the first row, their reconstructions below",
-    TRAVERSALS: "Each row moves one latent; positions with σ are shifts from the image's code",
+    TRAVERSALS: "Each row moves one latent",
 }
 """Pictures of the run folder that a page shows, with their captions."""
 
