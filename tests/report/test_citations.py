@@ -66,7 +66,9 @@ def test_the_command_prints_entries_of_runs_once(
     text = capsys.readouterr().out
     assert text.startswith("@software{dislab,")
     assert text.count("@inproceedings{kingma2014vae,") == 1
-    assert main(["cite", str(tmp_path)]) == 2
+    assert main(["cite", str(tmp_path)]) == 0  # a folder of runs
+    assert capsys.readouterr().out == text
+    assert main(["cite", str(tmp_path / "c")]) == 2
     assert "is no run" in capsys.readouterr().err
 
 

@@ -1,6 +1,7 @@
 """`dislab report` and `cite`: the page of runs or of a study, and BibTeX of what they use."""
 
 import argparse
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -22,6 +23,7 @@ tables and pictures, and the best, the median and the worst model. The file open
 no request, and has the same bytes whenever it is written from the same folders."""
 
 
+_TITLE: Final = re.compile(r"<title>.*?</title>", re.DOTALL)
 _EXPLORER: Final = 'class="explorer"'
 """Text that a page has once for each of its explorers."""
 
@@ -114,10 +116,11 @@ def _study(path: Path, folder: str | None, out: Path | None, target: str | None)
 
 
 def _put(text: str, page: Path, is_whole: bool) -> None:
-    """Writes a page, unless one with more explorers is there and a model or data were not found."""
+    """Writes a page; keeps one of the same runs with more explorers if models or data are gone."""
     if not is_whole and page.is_file():
         there = page.read_text(encoding="utf-8", errors="replace")
-        if text.count(_EXPLORER) < there.count(_EXPLORER):
+        is_same = _TITLE.findall(there)[:1] == _TITLE.findall(text)[:1]
+        if is_same and text.count(_EXPLORER) < there.count(_EXPLORER):
             raise InputError(
                 f"{page} is kept: it has an explorer that the new page would lack, for the reason "
                 "above; name another file by --out, or remove that one first"
