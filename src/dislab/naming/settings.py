@@ -337,6 +337,8 @@ def _fits(value: Any, annotation: Any) -> bool:
         )
     if isinstance(origin, type) and issubclass(origin, Sequence):
         return _fits_sequence(value, origin, arguments)
+    if isinstance(origin, type):
+        return _is_instance(value, origin) and not isinstance(value, str)
     return not isinstance(annotation, type) or _is_instance(value, annotation)
 
 

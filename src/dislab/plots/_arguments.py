@@ -2,16 +2,16 @@
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from numbers import Real
 from types import NoneType, UnionType
 from typing import Any, ParamSpec, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
 import numpy.typing as npt
-from matplotlib.figure import Figure
 
 from dislab.errors import InputError, one_line
+from dislab.naming.settings import check_kind, is_number
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -54,45 +54,29 @@ def array(name: str, values: Any, shape: str) -> npt.NDArray[Any]:
 
 
 def _fitting(name: str, value: Any, hint: Any) -> Any:
-    origin = get_origin(hint)
-    kinds = get_args(hint) if origin is UnionType else (hint,)
+    """An argument, converted if it is an array; refused if it does not fit the annotation."""
+    kinds = get_args(hint) if get_origin(hint) is UnionType else (hint,)
     if value is None and NoneType in kinds:
         return None
     tables = [kind for kind in kinds if hasattr(kind, "dim_str")]
     if tables:
         return _table(name, value, tables[0])
-    if origin is Mapping:
-        if not isinstance(value, Mapping):
-            raise _refusal(name, value, "a dictionary, by names")
-        inner = get_args(hint)[1]
-        if inner is float or hasattr(inner, "dim_str"):
-            return {key: _fitting(key, one, inner) for key, one in value.items()}
-    if origin is Sequence:
-        value = value.tolist() if hasattr(value, "tolist") else value
-        if isinstance(value, str) or not isinstance(value, Sequence):
-            raise _refusal(name, value, "a list")
-    if origin is Iterable and (isinstance(value, str) or not isinstance(value, Iterable)):
-        raise _refusal(name, value, "a list")
-    if origin is tuple and (
-        not isinstance(value, tuple | list) or len(value) != len(get_args(hint))
-    ):
-        raise _refusal(name, value, f"a list of {len(get_args(hint))}")
-    for kind, words in ((str, "text"), (float, "a number"), (Figure, "a figure")):
-        if hint is kind and not isinstance(value, Real if kind is float else kind):
-            raise _refusal(name, value, words)
+    if get_origin(hint) is Sequence and hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, Mapping) and get_origin(hint) is Mapping:
+        of_entry = get_args(hint)[1]
+        return {key: _fitting(str(key), entry, of_entry) for key, entry in value.items()}
+    if not (hint is float and is_number(value, Real)):  # NaN is drawn as missing
+        check_kind(name, value, hint)
     return value
 
 
 def _table(name: str, value: Any, table: Any) -> npt.NDArray[Any]:
     axes = table.dim_str.split()
     shape = f"({', '.join(axes)}{',' * (len(axes) == 1)})".replace("_", "…")
-    found = array(name, value, shape)
-    if found.ndim != len(axes) or found.dtype.kind not in "biuf":
-        given = f"has shape {found.shape}, type {found.dtype}"
-        given = given if found.ndim else f"is {type(value).__name__}"
-        raise InputError(f"{name} {given}; give an array of numbers of shape {shape}")
-    return found
-
-
-def _refusal(name: str, value: object, wanted: str) -> InputError:
-    return InputError(f"{name} is {type(value).__name__}; it must be {wanted}")
+    rows = array(name, value, shape)
+    if rows.ndim != len(axes) or rows.dtype.kind not in "biuf":
+        fault = f"has shape {rows.shape}, type {rows.dtype}"
+        fault = fault if rows.ndim else f"is {type(value).__name__}"
+        raise InputError(f"{name} {fault}; give an array of numbers of shape {shape}")
+    return rows
