@@ -1,5 +1,6 @@
 """Wrong inputs to a trained method in Python end with a message."""
 
+import inspect
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -11,6 +12,7 @@ from tests import cases
 from torch import Tensor, nn
 
 from dislab.base import Objective, Posterior
+from dislab.base._representation import samples_stream
 from dislab.callbacks import Samples
 from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
@@ -248,11 +250,19 @@ def test_what_samples_draws_generate_returns(build: Any, tmp_path: Path) -> None
     stream = Stream(0).of("samples")
     assert made.shape == (2, *SHAPE)
     assert torch.equal(made, model.generate(2, stream))
+    assert torch.equal(made, model.generate(2, 0))
+    assert not torch.equal(made, model.generate(2, 1))
     if type(model).generate is Objective.generate:
         latents = model.encode(torch.zeros(1, *SHAPE)).mean.shape[1]
         assert torch.equal(made, model.decode(stream.normal("latents", 2, latents)))
     with pytest.raises(InputError, match="count is -1; it must be a whole number of at least 0"):
         model.generate(-1)
+
+
+def test_samples_are_drawn_from_a_seed_or_a_stream() -> None:
+    draw: Any = inspect.unwrap(samples_stream)  # without the checks of the tests' import hook
+    with pytest.raises(InputError, match="stream is an object of Generator; give a seed such as 1"):
+        draw(vae(), torch.Generator())
 
 
 def test_a_method_that_does_not_know_its_latents_generates_nothing() -> None:

@@ -3,6 +3,7 @@
 import functools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from numbers import Integral
 from typing import Any, ClassVar, Final
 
 import lightning.pytorch as pl
@@ -19,6 +20,7 @@ from dislab.base.pixels import check_pixels
 from dislab.errors import InputError
 from dislab.functional.checks import check_count
 from dislab.functional.streams import Stream
+from dislab.naming.settings import is_number
 
 
 def takes_arrays(cls: type) -> None:
@@ -197,9 +199,16 @@ def _is_in_trainer(model: pl.LightningModule) -> bool:
         return False
 
 
-def samples_stream(model: Any, stream: Stream | None, seed: int = 0) -> Stream:
+def samples_stream(model: Any, stream: Stream | int | None, seed: int = 0) -> Stream:
     """The stream of samples from the prior: a given one, or that of a seed on a model's device."""
-    return Stream(seed, device=model.device).of("samples") if stream is None else stream
+    if isinstance(stream, Stream):
+        return stream
+    if stream is not None and not is_number(stream, Integral):
+        raise InputError(
+            f"stream is an object of {type(stream).__name__}; give a seed such as 1, or a "
+            "dislab.functional.streams.Stream"
+        )
+    return Stream(seed if stream is None else stream, device=model.device).of("samples")
 
 
 class Representation(ABC):
@@ -297,7 +306,7 @@ class Representation(ABC):
         raise InputError(f"{type(self).__name__} does not draw from true factors")
 
     def generate(
-        self, count: int, stream: Stream | None = None
+        self, count: int, stream: Stream | int | None = None
     ) -> Float[Tensor, "batch channel height width"]:
         """Images of latents drawn from the prior of the method, pixels in [0, 1].
 
@@ -306,8 +315,8 @@ class Representation(ABC):
 
         Args:
             count: Number of images.
-            stream: Source of the random numbers, on the device of the model, such as
-                `Stream(seed, device=model.device)`; that of the callback `Samples` unless given.
+            stream: A seed, or a source of the random numbers on the device of the model; the
+                seed 0, that of the callback `Samples`, unless given.
 
         Raises:
             InputError: The method has no prior, no decoder or no `latent_dim`, or the number is

@@ -91,7 +91,7 @@ class GameObjective(Objective, ABC):
         return widen(logits).sigmoid()
 
     def generate(
-        self, count: int, stream: Stream | None = None
+        self, count: int, stream: Stream | int | None = None
     ) -> Float[Tensor, "batch channel height width"]:
         """Images of noise and codes drawn from their prior, pixels in [0, 1]."""
         check_count("count", count, 0)

@@ -136,7 +136,7 @@ class BottleneckGenerator(Objective):
         return self.pixels.mean(self.decoder(checked_rows(self, "z", z, len(self.names), "factor")))
 
     def generate(
-        self, count: int, stream: Stream | None = None
+        self, count: int, stream: Stream | int | None = None
     ) -> Float[Tensor, "batch channel height width"]:
         """Mean images of standard normal bottleneck outputs, pixels in [0, 1]."""
         check_count("count", count, 0)

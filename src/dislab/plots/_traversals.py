@@ -35,6 +35,10 @@ SPANS: Final[dict[Positions, tuple[float, float]]] = {
 _GAP: Final = 2
 
 
+_MANY: Final = 2000
+"""Number of images in which a factor that does not vary does not vary in the data either."""
+
+
 class Moved(NamedTuple):
     """Images of moved latents.
 
@@ -298,13 +302,13 @@ def _warn_of_names(table: Int[Tensor, "image factor"], names: Sequence[str]) -> 
     """Warns of factors that name no latent."""
     if not names:
         return
-    advice = "give images drawn from all of the data, such as those of run.encode(images=2000)"
+    advice = "; give images drawn from all of the data, such as those of run.encode(images=2000)"
     is_constant = (table == table[:1]).all(dim=0).tolist()
     if any(is_constant):
         constant = [name for name, same in zip(names, is_constant, strict=True) if same]
         warn(
             f"{', '.join(constant)} took one value only in {len(table):,} images, so that latents "
-            f"may get the names of other factors; {advice}",
+            f"may get the names of other factors{advice if len(table) < _MANY else ''}",
             ConstantFactorWarning,
         )
 

@@ -258,6 +258,7 @@ def test_subfolders_of_splits_part_the_images_and_are_not_scored(pets: Path, tab
     factors = [*columns, "folder_1", "folder_2"]
     (note,) = [note for note in inspect(pets).notes if "mixed" in note]
     assert f"--factors {' '.join(factors)} keeps them apart by hold_out: {{folder_1: test}}" in note
+    assert inspect(pets).advised == factors  # what `data check` says to do next
     chosen = inspect(pets, factors=factors)
     assert any("folder_1 is not scored" in note for note in chosen.notes)
     dataset = usable(chosen)
@@ -300,6 +301,14 @@ def test_factors_of_which_one_or_none_varies_get_a_note(
     notes = [note for note in inspect(folder / "sub").notes if "varies" in note]
     assert len(notes) == warned
     assert all(("only the factor kind" in note) == ("b" in values) for note in notes)
+
+
+def test_a_second_table_is_named(folder: Path) -> None:
+    write(folder, "file,x,y", "grey.png,1,1", "sub/0.png,2,1", "sub/1.png,1,2", "sub/2.png,1,1")
+    write(folder, "file,x", "grey.png,1", "sub/0.png,9", name="other.csv")
+    notes = inspect(folder).notes
+    assert "labels.csv is the table; other.csv names images, too: --table chooses another" in notes
+    assert not any("is the table" in note for note in inspect(folder, "other.csv").notes)
 
 
 def test_a_table_stands_for_the_folder_that_its_names_are_relative_to(folder: Path) -> None:

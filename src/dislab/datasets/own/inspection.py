@@ -68,7 +68,8 @@ class Inspection(NamedTuple):
         notes: Warnings of the data set with these settings.
         largest: Height or width of the largest image in pixels, before any conversion.
         size: Height and width in pixels that all images have with the settings.
-        advised: The factors without columns that only name images; empty if there are none.
+        advised: The factors to choose: those without columns that only name images, and with
+            subfolders of splits; empty if all may stay.
         is_labelled: Whether the images have factors.
         offered: Factors that were not asked for: subfolders, or files beside the images.
         dataset: Class of the data set.
@@ -126,6 +127,7 @@ def inspect(
         raise InputError(
             f"{folder} has no CSV or Parquet table; --table names one that lies elsewhere"
         )
+    further = [other.table for other in matches if other.images and other is not match]
     sizes, modes = _formats(folder, names)
     columns = list[str]()
     if by_folder:
@@ -139,6 +141,9 @@ def inspect(
     report += _subfolders(levels, offered, chosen_factors)
     splits = _splits(levels)
     doubts += [_of_split(name, levels[name], chosen_factors, offered) for name in splits]
+    if further:
+        them = f"{' and '.join(further)} {'name' if len(further) > 1 else 'names'} images, too"
+        doubts.append(f"{match.table} is the table; {them}: --table chooses another")
     settings = {"folder": str(folder), "table": None, **chosen}
     fit = fit or ("pad" if settings["table"] else "crop")
     settings |= _conversion(sizes, modes, side, fit)
@@ -163,6 +168,8 @@ def inspect(
         images.append(("other files", listing(foreign)))
     used, faults, notes, advised, space = _tried(settings, names, unread)
     settings |= of_measured(space)
+    if mixed := [name for name in splits if name not in chosen_factors]:
+        advised = [*(advised or chosen_factors), *sorted([*offered, *mixed])]
     notes += doubts
     if not faults and len(used) < len(names):
         lost = f"{len(names) - len(used):,} of {len(names):,} images"
