@@ -84,7 +84,7 @@ def test_images_without_factors_train_and_are_drawn_and_not_scored(
 def test_a_default_score_that_cannot_be_taken_is_skipped(dislab: Dislab, tmp_path: Path) -> None:
     status, out, err = dislab(UNLABELLED.replace("table: null", "table: ../table.csv"), latents=1)
     assert status == 0, err
-    assert (out + err).count("Evaluate: dci will not be taken: disentanglement and") == 1
+    assert (out + err).count("Evaluate: dci will not be taken: the score") == 1
     assert ", so few that scores are rough, by MIG …" in out + err
     record = json.loads((tmp_path / "runs/small/version_0/scores.json").read_text())["test"]
     assert list(record["skipped"]) == ["dci", "factor_vae"]
