@@ -194,3 +194,21 @@ def test_a_callback_that_refuses_its_settings_is_named_with_its_reason(
         "dislab: error: EarlyStopping cannot be made with monitor='train/loss', mode='down': "
         "MisconfigurationException: `mode` can be min, max, got down"
     )
+
+
+@pytest.mark.parametrize("precision", ["16", "bf16", "16-mixed"])
+@pytest.mark.filterwarnings("ignore:.*precision=")
+def test_a_run_of_before_or_of_a_card_keeps_its_precision(
+    precision: str, small_run: Callable[..., Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = small_run(CONFIG)
+    config = run / "config.yaml"
+    text = config.read_text()
+    assert text.count("precision: null") == 1
+    config.write_text(text.replace("precision: null", f"precision: {precision!r}"))
+    assert main(["validate", "--run", str(run)]) == 0
+    resumed = ["--trainer.max_steps=10", "--then_test=false"]
+    assert main(["fit", "--resume", str(run), *resumed]) == 0
+    capsys.readouterr()
+    assert main(["fit", "--config", str(config)]) == 2
+    assert f"trainer.precision is {precision}" in capsys.readouterr().err

@@ -61,8 +61,8 @@ def test_a_fit_ends_with_its_page(folder: Path, capsys: pytest.CaptureFixture[st
         assert main(["report", RUN, *options]) == 2
         error = capsys.readouterr().err
         assert "version_0 gets no explorer: " in error
-        assert "html is kept: it has an explorer that the new page would lack, for the " in error
-        assert "name another file by --out, or remove that one first" in error
+        assert "html is kept: it has an explorer that the new page would lack, as a " in error
+        assert "name another file (--out), or remove that one first" in error
     assert Path(RUN, PAGE).read_bytes() == Path("again.html").read_bytes() == page
     Path(RUN, PAGE).unlink()
     for _ in range(2):

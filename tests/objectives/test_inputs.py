@@ -12,7 +12,6 @@ from tests import cases
 from torch import Tensor, nn
 
 from dislab.base import Objective, Posterior
-from dislab.base._representation import samples_stream
 from dislab.callbacks import Samples
 from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
@@ -260,7 +259,7 @@ def test_what_samples_draws_generate_returns(build: Any, tmp_path: Path) -> None
 
 
 def test_samples_are_drawn_from_a_seed_or_a_stream() -> None:
-    draw: Any = inspect.unwrap(samples_stream)  # without the checks of the tests' import hook
+    draw: Any = inspect.unwrap(Objective.prior_stream)  # without the tests' import hook
     with pytest.raises(InputError, match="stream is an object of Generator; give a seed such as 1"):
         draw(vae(), torch.Generator())
 

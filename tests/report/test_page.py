@@ -111,6 +111,21 @@ def test_without_model_or_data_the_page_says_so(small: ReportedRun) -> None:
         assert "No explorer: the checkpoint or the data could not be read" in text
 
 
+def test_a_page_with_an_explorer_is_kept_from_one_of_the_same_run_without(
+    small: ReportedRun, tmp_path: Path
+) -> None:
+    page = tmp_path / "page.html"
+    write_page([small], page)
+    before = page.read_bytes()
+    for run in (small._replace(module=None), small._replace(data=None)):
+        with pytest.raises(InputError, match="is kept: it has an explorer that the new page would"):
+            write_page([run], page)
+        assert page.read_bytes() == before
+    other = small._replace(folder=write_run(tmp_path / "b", {**SETTINGS, "name": "other"}))
+    write_page([other._replace(module=None)], page)  # the page of another run
+    assert page.read_bytes() != before
+
+
 def explorers(run: ReportedRun) -> Any:
     return json.loads(within("script", page_of([run]))[0])
 

@@ -4,7 +4,7 @@ import functools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from numbers import Integral
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, cast
 
 import lightning.pytorch as pl
 import numpy as np
@@ -199,18 +199,6 @@ def _is_in_trainer(model: pl.LightningModule) -> bool:
         return False
 
 
-def samples_stream(model: Any, stream: Stream | int | None, seed: int = 0) -> Stream:
-    """The stream of samples from the prior: a given one, or that of a seed on a model's device."""
-    if isinstance(stream, Stream):
-        return stream
-    if stream is not None and not is_number(stream, Integral):
-        raise InputError(
-            f"stream is an object of {type(stream).__name__}; give a seed such as 1, or a "
-            "dislab.functional.streams.Stream"
-        )
-    return Stream(seed if stream is None else stream, device=model.device).of("samples")
-
-
 class Representation(ABC):
     """Encode images into codes, and decode latents into images.
 
@@ -305,6 +293,24 @@ class Representation(ABC):
         """
         raise InputError(f"{type(self).__name__} does not draw from true factors")
 
+    def prior_stream(self, stream: Stream | int | None) -> Stream:
+        """The source of random numbers of `generate`, on the device of the model.
+
+        Args:
+            stream: A seed, None for 0, or a stream, which is returned itself.
+
+        Raises:
+            InputError: It is something else.
+        """
+        if isinstance(stream, Stream):
+            return stream
+        if stream is not None and not is_number(stream, Integral):
+            raise InputError(
+                f"stream is an object of {type(stream).__name__}; give a seed such as 1, or a "
+                "dislab.functional.streams.Stream"
+            )
+        return Stream(stream or 0, device=cast("pl.LightningModule", self).device).of("samples")
+
     def generate(
         self, count: int, stream: Stream | int | None = None
     ) -> Float[Tensor, "batch channel height width"]:
@@ -329,7 +335,7 @@ class Representation(ABC):
         latents = getattr(self, "latent_dim", None)
         if latents is None:
             raise InputError(f"{name} has no latent_dim, the number of its latents: set it")
-        return self.decode(samples_stream(self, stream).normal("latents", count, latents))
+        return self.decode(self.prior_stream(stream).normal("latents", count, latents))
 
     def code_values(self, steps: int) -> list[Float[Tensor, " step"]]:
         """The values of each code in a latent traversal, if the method's codes are bounded.

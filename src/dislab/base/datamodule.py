@@ -316,12 +316,14 @@ def state_numbers(space: FactorSpace, states: States) -> Indices:
     return numbers.astype(np.int64)
 
 
-def drawable(data: DataModule, split: Split) -> Indices:
+def drawable(data: DataModule, split: Split, with_gaps: bool = False) -> Indices:
     """State numbers of a split that have a value of every factor, to be scored or shown.
 
-    They come from all states if the data module lacks the split.
+    They come from all states if the data module lacks the split; `with_gaps` keeps states without
+    a value of some factor.
     """
-    return data.factors.complete(data.indices(split_with_states(data, split)))
+    states = data.indices(split_with_states(data, split))
+    return states if with_gaps else data.factors.complete(states)
 
 
 def draw_states(
@@ -329,11 +331,9 @@ def draw_states(
 ) -> Indices:
     """State numbers of a split in random order, without replacement; all if fewer than `points`.
 
-    If the data module lacks the split, the draw is from all states. States without a value of some
-    factor are left out unless `with_gaps`.
+    They are those of `drawable`.
     """
-    indices = data.indices(split_with_states(data, split))
-    states = indices if with_gaps else data.factors.complete(indices)
+    states = drawable(data, split, with_gaps)
     return host_generator(seed).choice(states, size=min(points, len(states)), replace=False)
 
 

@@ -2,9 +2,9 @@
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence, ValuesView
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, ClassVar, Final, NamedTuple, TypeVar
+from typing import Any, ClassVar, Final, NamedTuple, TypeVar, cast
 
 from jaxtyping import Float, Int
 from torch import Tensor, nn
@@ -270,16 +270,7 @@ def check_registered(module: nn.Module) -> None:
         for name, value in vars(inner).items():
             if name in _OF_MODULES:
                 continue
-            elements = value.values() if isinstance(value, Mapping) else value
-            if not isinstance(elements, list | tuple | set | ValuesView):
-                continue
-            trainable = [
-                parameter
-                for element in elements
-                for parameter in _parameters_of(element)
-                if parameter.requires_grad and id(parameter) not in registered
-            ]
-            if trainable:
+            if any(p.requires_grad and id(p) not in registered for p in _parameters_in(value)):
                 kind = type(value).__name__
                 better = "ModuleDict" if isinstance(value, Mapping) else "ModuleList or Sequential"
                 raise InputError(
@@ -288,10 +279,18 @@ def check_registered(module: nn.Module) -> None:
                 )
 
 
-def _parameters_of(element: object) -> Iterable[nn.Parameter]:
-    if isinstance(element, nn.Module):
-        return element.parameters()
-    return [element] if isinstance(element, nn.Parameter) else []
+def _parameters_in(container: object) -> Iterator[nn.Parameter]:
+    """The parameters in a list or dictionary, and in those inside it."""
+    elements = container.values() if isinstance(container, Mapping) else container
+    if not isinstance(container, Mapping | list | tuple | set):
+        return
+    for element in cast("Iterable[object]", elements):
+        if isinstance(element, nn.Module):
+            yield from element.parameters()
+        elif isinstance(element, nn.Parameter):
+            yield element
+        else:
+            yield from _parameters_in(element)
 
 
 def check_derived(cls: type, base: type) -> None:

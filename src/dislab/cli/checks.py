@@ -73,10 +73,16 @@ def check_method(method: str | None) -> None:
         )
 
 
-def check_trainer_settings(trainer: Mapping[str, Any], checkpoint: Mapping[str, Any]) -> None:
+def check_trainer_settings(
+    trainer: Mapping[str, Any], checkpoint: Mapping[str, Any], is_new: bool
+) -> None:
     """Rejects settings that would make Lightning fail or hang, or that it would silently ignore.
 
-    `trainer` and `checkpoint` hold the settings of the trainer and of `ModelCheckpoint` by name.
+    Args:
+        trainer: Settings of the trainer by name.
+        checkpoint: Settings of `ModelCheckpoint` by name.
+        is_new: Whether they are of a new run; one of an earlier version, or of a machine with a
+            card, keeps its precision, in whose place Lightning takes another one.
 
     Raises:
         InputError: A setting is out of range or cannot work on this machine; the message names it.
@@ -108,6 +114,8 @@ def check_trainer_settings(trainer: Mapping[str, Any], checkpoint: Mapping[str, 
             "null or 0 clips nothing"
         )
     _check_machine(trainer)
+    if is_new:
+        _check_precision(trainer)
     _check_folder("trainer.default_root_dir", trainer.get("default_root_dir"))
     _check_folder("checkpoint.dirpath", checkpoint.get("dirpath"))
 
@@ -259,22 +267,28 @@ def _check_machine(trainer: Mapping[str, Any]) -> None:
             raise InputError(f"trainer.devices is {devices!r}; {_ALLOWED_DEVICES}")
     if str(devices).strip() == "0":  # a number, unlike the lists [0] and "0,"
         raise InputError(f"trainer.devices is {devices!r}; {_ALLOWED_DEVICES}")
-    on_cpu = kind == "cpu" or (kind == "auto" and not torch.cuda.is_available())
-    _check_precision(trainer.get("precision"), on_cpu and not torch.backends.mps.is_available())
     if kind == "cpu" and (isinstance(devices, list) or "," in str(devices)):
         raise InputError(
             f"trainer.devices is {devices!r}; a CPU has no devices with numbers: choose how many "
             "processes share it"
         )
-    if on_cpu and _numbers(devices)[:1] == [-1] and not torch.backends.mps.is_available():
+    if _is_on_cpu(trainer) and _numbers(devices)[:1] == [-1]:
         raise InputError(
             f"trainer.devices is {devices!r}, all of them, which a CPU has no number of; choose "
             "how many processes share it"
         )
 
 
-def _check_precision(precision: object, on_cpu: bool) -> None:
+def _is_on_cpu(trainer: Mapping[str, Any]) -> bool:
+    """Whether the settings of the trainer choose the processor of this machine."""
+    kind = trainer.get("accelerator", "auto")
+    has_card = torch.cuda.is_available() or torch.backends.mps.is_available()
+    return kind == "cpu" or (kind == "auto" and not has_card)
+
+
+def _check_precision(trainer: Mapping[str, Any]) -> None:
     """Rejects a name of which Lightning warns, and float16 on a CPU, which it replaces."""
+    precision, on_cpu = trainer.get("precision"), _is_on_cpu(trainer)
     allowed = "32-true, bf16-mixed or 64-true" if on_cpu else "32-true, bf16-mixed or 16-mixed"
     if str(precision) in ("16", "bf16") or (on_cpu and precision == "16-mixed"):
         why = ", which a CPU does not compute in" if on_cpu and precision != "bf16" else ""

@@ -59,7 +59,7 @@ def encode(
     import numpy as np
 
     from dislab import plugins
-    from dislab.base.datamodule import draw_states, split_with_states
+    from dislab.base.datamodule import draw_states, drawable
     from dislab.cli.messages import explain_data
     from dislab.runs import load_run
     from dislab.runs.codes import CODES, write_codes
@@ -82,13 +82,13 @@ def encode(
     kl = np.full(encoding.codes.shape[1], np.nan) if encoding.kl is None else encoding.kl
     write_codes(path, data, encoding.states, encoding.codes, source, kl=kl)
     count, latents = encoding.codes.shape
-    available = opened.data.indices(split_with_states(opened.data, split))
-    lacking = len(available) - len(opened.data.factors.complete(available))
+    available = len(drawable(opened.data, split, with_gaps=True))
+    lacking = available - len(drawable(opened.data, split))
     gaps = f" ({lacking:,} without a value of some factor are left out; --with_gaps encodes them)"
     if not lacking or with_gaps:
         gaps = ""
     part = "all splits" if split == "all" else f"the {split} split"
-    print(f"{path}: {count:,} of {len(available):,} images of {part}{gaps}, {latents} latents")
+    print(f"{path}: {count:,} of {available:,} images of {part}{gaps}, {latents} latents")
 
 
 def _is_own(path: Path, folder: Path) -> bool:

@@ -1,16 +1,14 @@
 """`dislab report` and `cite`: the page of runs or of a study, and BibTeX of what they use."""
 
 import argparse
-import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from dislab.cli.arguments import Existing, Parser, add_checkpoint, chosen, runs_of
 from dislab.cli.configs import find_study
 from dislab.cli.messages import print_warning
 from dislab.errors import InputError
-from dislab.storage import atomic
 from dislab.yaml_files import CONFIG, is_yaml
 
 if TYPE_CHECKING:
@@ -21,11 +19,6 @@ Write one HTML file that shows finished runs: scores and what each cannot see, c
 settings, and a latent explorer in which the decoder itself runs. Of a study it shows every run, its
 tables and pictures, and the best, the median and the worst model. The file opens from disk, makes
 no request, and has the same bytes whenever it is written from the same folders."""
-
-
-_TITLE: Final = re.compile(r"<title>.*?</title>", re.DOTALL)
-_EXPLORER: Final = 'class="explorer"'
-"""Text that a page has once for each of its explorers."""
 
 
 def run(args: list[str]) -> int:
@@ -70,9 +63,8 @@ def _runs(
     folders: list[Path], out: Path | None, explorer_only: bool, checkpoint: str | None
 ) -> int:
     from dislab import plugins
-    from dislab.report import EXPLORER, PAGE
+    from dislab.report import EXPLORER, PAGE, write_page
     from dislab.report.document import is_page
-    from dislab.report.page import page_of
     from dislab.runs.opened import run_config
     from dislab.storage import check_output
 
@@ -83,12 +75,10 @@ def _runs(
         run_config(folder)
     check_output("--out", page, is_page if out else None, [".html"])
     plugins.load_all(plugins.PARTS)
-    runs = [_reported(folder, checkpoint) for folder in folders]
-    _put(
-        page_of(runs, explorer_only=explorer_only),
-        page,
-        all(run.module is not None for run in runs),
+    write_page(
+        [_reported(folder, checkpoint) for folder in folders], page, explorer_only=explorer_only
     )
+    print(page)
     return 0
 
 
@@ -98,36 +88,15 @@ def _study(path: Path, folder: str | None, out: Path | None, target: str | None)
     from dislab.report.document import is_page
     from dislab.storage import check_output
     from dislab.study import Study
-    from dislab.study.page import study_page_of
+    from dislab.study.page import write_study_page
 
     study = Study(path, folder)
     page = study.path / PAGE if out is None else out
     check_output("--out", page, is_page if out else None, [".html"])
     plugins.load_all(plugins.PARTS)
-    runs: list[ReportedRun] = []
-
-    def load(folder: Path) -> "ReportedRun":
-        runs.append(_reported(folder))
-        return runs[-1]
-
-    text = study_page_of(study, page.parent, target, load)
-    _put(text, page, all(run.module is not None for run in runs))
-    return 0
-
-
-def _put(text: str, page: Path, is_whole: bool) -> None:
-    """Writes a page; keeps one of the same runs with more explorers if models or data are gone."""
-    if not is_whole and page.is_file():
-        there = page.read_text(encoding="utf-8", errors="replace")
-        is_same = _TITLE.findall(there)[:1] == _TITLE.findall(text)[:1]
-        if is_same and text.count(_EXPLORER) < there.count(_EXPLORER):
-            raise InputError(
-                f"{page} is kept: it has an explorer that the new page would lack, for the reason "
-                "above; name another file by --out, or remove that one first"
-            )
-    with atomic(page) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+    write_study_page(study, page, target, _reported)
     print(page)
+    return 0
 
 
 def _parser() -> argparse.ArgumentParser:

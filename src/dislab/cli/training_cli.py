@@ -580,5 +580,6 @@ def check_settings(config: Namespace) -> None:
     check_parsed(config)
     check_method(config["method"])
     check_offers(config)
-    check_trainer_settings(config["trainer"].as_dict(), config["checkpoint"].as_dict())
+    is_new = not (config["run"] or config["resume"])
+    check_trainer_settings(config["trainer"].as_dict(), config["checkpoint"].as_dict(), is_new)
     check_monitors(config.as_dict())

@@ -136,11 +136,12 @@ def _without_texts(
     if isinstance(factors, Tensor) or _no_table(factors):
         return factors, {}
     try:
-        kind = np.asarray(factors).dtype.kind
+        if np.asarray(factors).dtype.kind not in "OUT":
+            return factors, {}
         table = np.asarray(factors, dtype=object)
     except ValueError:  # rows of different lengths
         return factors, {}
-    if kind not in "OUT" or table.ndim not in (1, 2):
+    if table.ndim not in (1, 2):
         return factors, {}
     columns, classes = [], {}
     for index, column in enumerate(table.reshape(len(table), -1).T):

@@ -8,7 +8,6 @@ from jaxtyping import Float
 from torch import Tensor
 
 from dislab.base import Decoder, Draws, Encoder, ImageShape, Objective
-from dislab.base._representation import samples_stream
 from dislab.errors import InputError
 from dislab.functional.checks import MOST_LATENTS, check_at_least, check_count
 from dislab.functional.games import generator_input, read_codes
@@ -95,7 +94,7 @@ class GameObjective(Objective, ABC):
     ) -> Float[Tensor, "batch channel height width"]:
         """Images of noise and codes drawn from their prior, pixels in [0, 1]."""
         check_count("count", count, 0)
-        draws = self.draw(count, samples_stream(self, stream))
+        draws = self.draw(count, self.prior_stream(stream))
         return images_of_draws(self.generator, draws, self.categorical)
 
     def code_values(self, steps: int) -> list[Float[Tensor, " step"]]:

@@ -17,7 +17,6 @@ from dislab.base import (
     Terms,
     make_decoder,
 )
-from dislab.base._representation import samples_stream
 from dislab.errors import InputError
 from dislab.functional.checks import check_at_least, check_count
 from dislab.functional.losses import Likelihood, kl_per_latent, linear_ramp, sample
@@ -140,7 +139,7 @@ class BottleneckGenerator(Objective):
     ) -> Float[Tensor, "batch channel height width"]:
         """Mean images of standard normal bottleneck outputs, pixels in [0, 1]."""
         check_count("count", count, 0)
-        return self.decode(self.draw(count, samples_stream(self, stream))["noise"])
+        return self.decode(self.draw(count, self.prior_stream(stream))["noise"])
 
     def render(
         self, factors: Int[Tensor, "batch factor"]

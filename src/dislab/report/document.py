@@ -11,9 +11,15 @@ from typing import Any, Final
 
 import jinja2
 
+from dislab.errors import InputError
+from dislab.storage import atomic
+
 EXPLORER_SCRIPTS: Final = ("elements.js", "decoder.js", "explorer.js")
 """Scripts of the latent explorer; they read the data `explorers`."""
 _MARK: Final = b'<meta name="generator" content="dislab report">'
+_TITLE: Final = re.compile(r"<title>.*?</title>", re.DOTALL)
+_EXPLORER: Final = 'class="explorer"'
+"""Text that a page has once for each of its explorers."""
 _HEAD: Final = 200
 """Bytes at the start of a page in which its mark stands."""
 _ASSETS: Final = files("dislab.report") / "assets"
@@ -47,6 +53,29 @@ def document(
         script=script,
         style=style,
     )
+
+
+def write_document(text: str, path: Path, is_whole: bool) -> None:
+    """Writes a page; keeps one of the same title with more explorers if the new one is not whole.
+
+    Args:
+        text: Result of `document`.
+        path: The HTML file, which is replaced atomically.
+        is_whole: Whether the models and data of all explorers were found.
+
+    Raises:
+        InputError: The page is kept, or the file cannot be written.
+    """
+    if not is_whole and path.is_file():
+        before = path.read_text(encoding="utf-8", errors="replace")
+        is_same = _TITLE.findall(before)[:1] == _TITLE.findall(text)[:1]
+        if is_same and text.count(_EXPLORER) < before.count(_EXPLORER):
+            raise InputError(
+                f"{path} is kept: it has an explorer that the new page would lack, as a model or "
+                "its data were not found; name another file (--out), or remove that one first"
+            )
+    with atomic(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
 
 
 def _with_minus(text: str) -> str:

@@ -9,7 +9,7 @@ from dislab.base import DataModule, Objective, is_vector
 from dislab.base.inference import lacks
 from dislab.errors import InputError
 from dislab.naming.settings import checks_arguments
-from dislab.report.document import EXPLORER_SCRIPTS, document
+from dislab.report.document import EXPLORER_SCRIPTS, document, write_document
 from dislab.report.explorer import (
     explorer_of,
     reconstruction_figure,
@@ -26,7 +26,6 @@ from dislab.report.run_record import (
     Table,
     read_run,
 )
-from dislab.storage import atomic
 
 PAGE: Final = "report.html"
 """Name of the page in a run folder."""
@@ -48,6 +47,11 @@ class ReportedRun(NamedTuple):
     folder: Path
     module: Objective | None
     data: DataModule | None
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether model and data are there, which an explorer needs."""
+        return self.module is not None and self.data is not None
 
 
 class _Shown(NamedTuple):
@@ -71,12 +75,11 @@ def write_page(
         explorer_only: Whether the page contains only the latent explorers.
 
     Raises:
-        InputError: A folder is no run, a run has no explorer with `explorer_only`, or the file
-            cannot be written.
+        InputError: A folder is no run, a run has no explorer with `explorer_only`, the file cannot
+            be written, or it has explorers that a run without its model would lose.
     """
     text = page_of(runs, explorer_only=explorer_only)
-    with atomic(Path(path)) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+    write_document(text, Path(path), all(run.is_whole for run in runs))
 
 
 @checks_arguments

@@ -30,10 +30,6 @@ _LITTLE: Final = 0.1
 """Share of the variance of pixels below which a model draws little more than the mean image."""
 
 
-_MANY: Final = 10**9
-"""Number of images where a record does not say it."""
-
-
 class _Information(NamedTuple):
     """What latents know about the factors that vary.
 
@@ -42,7 +38,7 @@ class _Information(NamedTuple):
         nats: Information of each latent about each factor; 0 for latents that are not in use.
         least: Nats about a factor from which on a latent carries it.
         noise: Nats about a factor that chance may give a latent.
-        images: Number of images that were scored.
+        images: Number of images that were scored; 0 if the record does not say it.
         is_collapsed: Whether no latent is active.
     """
 
@@ -139,11 +135,11 @@ def _information(scored: Mapping[str, Any]) -> _Information | None:
     sizes = mapping_in(mapping_in(scored, "sample"), "factors")
     counts = (size if isinstance(size, int) and size > 0 else 1 for size in map(sizes.get, names))
     entropies = torch.tensor([math.log(count) for count in counts], dtype=torch.float64)
-    by_chance = information_by_chance(parts)
-    by_chance = np.zeros_like(told) if by_chance is None else np.nan_to_num(by_chance[:, varies])
-    images = mapping_in(scored, "sample").get("images")
-    images = images if isinstance(images, int) and images > 0 else _MANY
-    noise = chance_noise(torch.from_numpy(by_chance), images)
+    by_chance, images = information_by_chance(parts), mapping_in(scored, "sample").get("images")
+    images = images if isinstance(images, int) else 0
+    noise = torch.zeros_like(entropies)
+    if by_chance is not None and images > 0:
+        noise = chance_noise(torch.from_numpy(np.nan_to_num(by_chance[:, varies])), images)
     least = least_information(entropies, noise)
     return _Information(names, torch.from_numpy(told), least, noise, images, is_collapsed)
 
@@ -169,9 +165,9 @@ def _without_own(names: Sequence[str], information: _Information) -> Iterator[st
             together.setdefault(latent, []).append(name)
     yield from (f"{' and '.join(members)} share z{k}" for k, members in together.items())
     rest = [name for name in names if main[name] is None]
-    told = [name for name in rest if name not in untold]
+    rest = [name for name in rest if name not in untold]
     for ending, wanted in (("spread over several latents", True), ("in no latent", False)):
-        if members := [name for name in told if is_there[name] is wanted]:
+        if members := [name for name in rest if is_there[name] is wanted]:
             yield f"{', '.join(members)} {'is' if len(members) == 1 else 'are'} {ending}"
     if untold:
         yield f"{', '.join(untold)} cannot be told from {information.images:,} images"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from statistics import median
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 from urllib.parse import quote
 
 import numpy as np
@@ -16,7 +16,7 @@ import pandas as pd
 from dislab.errors import InputError
 from dislab.metrics.score_table import abbreviations
 from dislab.report import PAGE, ReportedRun
-from dislab.report.document import EXPLORER_SCRIPTS, document
+from dislab.report.document import EXPLORER_SCRIPTS, document, write_document
 from dislab.report.explorer import explorer_of
 from dislab.report.figures import drawing
 from dislab.report.run_record import (
@@ -29,7 +29,7 @@ from dislab.report.run_record import (
 from dislab.report.verdict import owners_in
 from dislab.runs import CONFIG, SCORES, read_scores
 from dislab.runs.published import is_published, published, without_paths
-from dislab.storage import atomic, duration
+from dislab.storage import duration
 from dislab.study.comparison import flat_settings
 from dislab.study.headline import (
     headline_measures,
@@ -127,11 +127,17 @@ def write_study_page(
     `summarize`. `load` loads the models of these runs; without it the page has no explorers.
 
     Raises:
-        InputError: The study has no such score, or the file cannot be written.
+        InputError: The study has no such score, the file cannot be written, or it has explorers of
+            models that were not found now.
     """
-    text = study_page_of(study, path.parent, target, load)
-    with atomic(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+    runs: list[ReportedRun] = []
+
+    def loaded(folder: Path) -> ReportedRun:
+        runs.append(cast("Load", load)(folder))
+        return runs[-1]
+
+    text = study_page_of(study, path.parent, target, loaded if load else None)
+    write_document(text, path, all(run.is_whole for run in runs))
 
 
 def study_page_of(

@@ -6,7 +6,6 @@ from einops import rearrange
 from lightning.pytorch.plugins import Precision
 
 from dislab.base import DataModule, Objective
-from dislab.base._representation import samples_stream
 from dislab.base.inference import evaluating, images_of, lacks
 from dislab.callbacks.pictures._picture import Picture
 from dislab.functional.checks import check_count
@@ -55,7 +54,7 @@ class Samples(Picture):
     def grid(self, data: DataModule, module: Objective, precision: Precision) -> ImageGrid:
         """Rows and columns of images."""
         count = self.rows * self.columns
-        stream = samples_stream(module, None, self.seed)
+        stream = module.prior_stream(self.seed)
         with evaluating(module, precision):
             if lacks(module, "generate"):
                 first = images_of(data, module, data.indices("all")[:1], precision)
