@@ -1,18 +1,12 @@
 """Everything about a NumPy file of images at once, and the settings that fit."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from dislab.datasets.own.inspection import (
-    Inspection,
-    Rows,
-    described,
-    of_angles,
-    of_few,
-    of_measured,
-)
+from dislab.datasets.own._factor_notes import described, of_angles, of_few, of_measured
+from dislab.datasets.own.inspection import Inspection, Rows
 from dislab.datasets.own.numpy_dataset import NumpyDataset, other_arrays
 from dislab.errors import InputError
 
@@ -41,13 +35,16 @@ def inspect_arrays(
     settings: dict[str, Any] = {"file": str(path)}
     if images is not None:
         settings["images"] = images
-    others = other_arrays(NumpyDataset(**settings))
+    plain = NumpyDataset(**settings)
+    others = other_arrays(plain)
     fitting = [name for name, reason in others.items() if not reason]
-    beside = fitting if path.suffix == ".npy" and factors is None else []
-    names = ([] if beside else fitting) if factors is None else list(factors)
+    reasons = {name: text for name, text in others.items() if text and plain.is_archive}
+    names, offered = list(factors or ()), list[str]()
+    if factors is None:  # files beside a npy file may be of anything
+        names, offered = (fitting, []) if plain.is_archive else ([], fitting)
     if names:
         settings["factors"] = names[0] if len(names) == 1 else names
-    channels, height, width = NumpyDataset(**settings).image_shape
+    channels, height, width = plain.image_shape
     dataset, faults, notes = _tried(settings)
     if faults and keep and names:  # perhaps of images without a value
         keeping = _tried({**settings, "gaps": "keep"})
@@ -60,17 +57,7 @@ def inspect_arrays(
         ("modes", "L" if channels == 1 else "RGB"),
         ("pixels", dataset.pixel_type),
     ]
-    table: Rows = [("factors", "none: the images train, and without factors they are not scored")]
-    if names:
-        table = [("factors", ", ".join(names))]
-    if beside:
-        them = "it" if len(beside) == 1 else "them"
-        text = f"{', '.join(beside)}; --factors {' '.join(beside)} takes {them} as factors"
-        table.append(("arrays beside", text))
-    reasons = {} if path.suffix == ".npy" else {n: reason for n, reason in others.items() if reason}
-    if reasons:
-        unused = ", ".join(f"{name} ({reason})" for name, reason in reasons.items())
-        table.append(("other arrays", unused))
+    table = _array_rows(names, offered, reasons)
     notes += [
         f"{name} has {reason}, and is left out"
         for name, reason in reasons.items()
@@ -91,9 +78,23 @@ def inspect_arrays(
         size=(height, width),
         advised=[],
         is_labelled=bool(names),
-        offered=beside,
+        offered=offered,
         dataset="NumpyDataset",
     )
+
+
+def _array_rows(names: Sequence[str], offered: Sequence[str], reasons: Mapping[str, str]) -> Rows:
+    """Lines on the arrays of factors, on files that may hold some, and on the other arrays."""
+    none = "none: the images train, and without factors they are not scored"
+    rows = [("factors", ", ".join(names) or none)]
+    if offered:
+        them = "it" if len(offered) == 1 else "them"
+        text = f"{', '.join(offered)}; --factors {' '.join(offered)} takes {them} as factors"
+        rows.append(("arrays beside", text))
+    if reasons:
+        unused = ", ".join(f"{name} ({reason})" for name, reason in reasons.items())
+        rows.append(("other arrays", unused))
+    return rows
 
 
 def _tried(settings: dict[str, Any]) -> tuple[NumpyDataset, list[str], list[str]]:

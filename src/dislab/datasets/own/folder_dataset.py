@@ -2,10 +2,10 @@
 
 import hashlib
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any, ClassVar, Final, Literal, NamedTuple, final, get_args
 
 import numpy as np
@@ -22,19 +22,12 @@ from dislab.datasets.files.image_files import (
 )
 from dislab.datasets.own import _factor_table as table_files
 from dislab.datasets.own._columns import Gapped, Traits, labelled, listing, unlabelled
+from dislab.datasets.own._subfolders import are_splits, folder_levels, tested_split
 from dislab.errors import InputError, missing, warn
 from dislab.factors import FactorSpace, GapWarning, Indices, Kind
 from dislab.functional.checks import check_choice
 
 _KEEP: Final = ", or to keep to train on images without values"
-
-FOLDER: Final = "folder"
-"""Name of the factor whose values are the subfolders of the images; `folder_1` is the first level.
-"""
-
-_TESTED: Final = ("test", "testing", "val", "valid", "validation")
-_SPLITS: Final = frozenset(("train", "training", *_TESTED))
-"""Names of subfolders, in lower case, that part the images and say nothing of them."""
 
 FolderGaps = Literal["refuse", "drop", "keep"]
 """What happens to rows without a value or an image, and to images without a row."""
@@ -282,32 +275,6 @@ class FolderDataset(BankedDataset):
         shape = self.image_shape
         rows = partial(read_rows, folder, files, shape, self.side, self.colour, self.fit)
         return Pictures(name, len(files), origin, rows)
-
-
-def folder_levels(images: Sequence[str]) -> dict[str, list[str]]:
-    """The subfolder of each image as `folder`, and its levels as `folder_1`, … if all have several.
-
-    Args:
-        images: Names of the images, relative to their folder.
-    """
-    parents = [PurePosixPath(name).parent for name in images]
-    subfolders = {FOLDER: list(map(str, parents))}
-    depths = {len(parent.parts) for parent in parents}
-    if len(depths) == 1 and max(depths) > 1:
-        levels = zip(*(parent.parts for parent in parents), strict=True)
-        subfolders |= {f"{FOLDER}_{number}": list(level) for number, level in enumerate(levels, 1)}
-    return subfolders
-
-
-def are_splits(names: Iterable[str]) -> bool:
-    """Whether subfolders have names of splits only, such as `train` and `test`."""
-    return {name.lower() for name in names} <= _SPLITS
-
-
-def tested_split(names: Iterable[str]) -> str | None:
-    """The name of the test split among subfolders, else of the validation split, else None."""
-    by_lower = {name.lower(): name for name in names}
-    return next((by_lower[name] for name in _TESTED if name in by_lower), None)
 
 
 def _real(path: Path) -> str:

@@ -1,9 +1,7 @@
 """Everything about a folder of images and its table at once, and the settings that fit."""
 
 import hashlib
-import math
 import os
-import re
 import warnings
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,15 +21,11 @@ from dislab.datasets.files.image_files import (
 )
 from dislab.datasets.own import _factor_table as table_files
 from dislab.datasets.own._columns import Traits, labelled, listing, names_images
-from dislab.datasets.own.folder_dataset import (
-    FOLDER,
-    FolderDataset,
-    are_splits,
-    folder_levels,
-    tested_split,
-)
+from dislab.datasets.own._factor_notes import described, of_angles, of_few, of_measured
+from dislab.datasets.own._subfolders import Subfolders, folder_levels
+from dislab.datasets.own.folder_dataset import FolderDataset
 from dislab.errors import InputError
-from dislab.factors import Factor, FactorSpace
+from dislab.factors import FactorSpace
 
 _SIDE: Final = 64
 """Height and width in pixels that most networks of dislab take."""
@@ -44,11 +38,6 @@ _FITS: Final[dict[str, str]] = {
     "crop": "cuts off the ends",
     "squash": "changes the proportions",
 }
-_ANGLE: Final = re.compile(
-    r"angle|hue|azimuth|orientation|degree|rotation|heading|yaw|bearing|longitude", re.IGNORECASE
-)
-"""Matches names of factors that may be angles."""
-_TURN: Final = 360
 _GREY: Final = frozenset(("1", "L", "LA"))
 _ORIENTATION: Final = 274
 """EXIF tag; from 5 on, width and height are exchanged."""
@@ -119,32 +108,10 @@ def inspect(
     tables = [name for name in others if Path(name).suffix.lower() in _TABLES]
     candidates = tables if table is None else [table]
     matches = [_match(folder, name, names, file) for name in candidates]
-    match = max(matches, key=lambda each: each.images, default=_Match("", "file", 0))
-    levels = folder_levels(names)
-    by_folder = bool(factors) and not match.images and levels.keys() >= set(factors or ())
-    asked = not by_folder and (table, file, factors) != (None, None, None)
-    if asked and not match.table:
-        raise InputError(
-            f"{folder} has no CSV or Parquet table; --table names one that lies elsewhere"
-        )
-    further = [other.table for other in matches if other.images and other is not match]
+    asked = (table, file, factors) != (None, None, None)
+    source, subfolders = _source(folder, names, matches, factors, asked)
     sizes, modes = _formats(folder, names)
-    columns = list[str]()
-    if by_folder:
-        report, chosen, doubts = _of_levels(levels, factors or ())
-    else:
-        report, chosen, doubts, columns = _table(folder, names, match, levels, factors, asked)
-    levels = {name: level for name, level in levels.items() if name not in columns}
-    chosen_factors = list(factors or columns)
-    offered = [name for name in _advised_levels(levels) if name not in chosen_factors]
-    offered = [] if by_folder else offered
-    report += _subfolders(levels, offered, chosen_factors)
-    splits = _splits(levels)
-    doubts += [_of_split(name, levels[name], chosen_factors, offered) for name in splits]
-    if further:
-        them = f"{' and '.join(further)} {'name' if len(further) > 1 else 'names'} images, too"
-        doubts.append(f"{match.table} is the table; {them}: --table chooses another")
-    settings = {"folder": str(folder), "table": None, **chosen}
+    settings = {"folder": str(folder), "table": None, **source.settings}
     fit = fit or ("pad" if settings["table"] else "crop")
     settings |= _conversion(sizes, modes, side, fit)
     if settings["table"] is None and others:
@@ -157,6 +124,18 @@ def inspect(
         if not keep or (unread and _tried(dropping, names, unread)[0] == readable):
             settings = dropping
     copies = _copies(folder, [name for name in names if name not in unread])
+    used, faults, notes, advised, space = _tried(settings, names, unread)
+    settings |= of_measured(space)
+    if subfolders.advised:
+        advised = [*(advised or subfolders.chosen), *subfolders.advised]
+    notes += source.doubts
+    if not faults and len(used) < len(names):
+        lost = f"{len(names) - len(used):,} of {len(names):,} images"
+        notes.append(f"gaps: drop leaves out {lost}, which have no row or lack a value")
+    if copies:
+        notes.append("equal files may fall into training and test; remove all copies but one")
+    if "fit" in settings:
+        notes.append(_of_fit(fit, sizes))
     images = [
         ("images", f"{len(names):,}"),
         ("sizes", _counts(f"{width}×{height}" for width, height in sizes.values())),
@@ -166,31 +145,68 @@ def inspect(
     ]
     if foreign := [name for name in others if name not in tables]:
         images.append(("other files", listing(foreign)))
-    used, faults, notes, advised, space = _tried(settings, names, unread)
-    settings |= of_measured(space)
-    if mixed := [name for name in splits if name not in chosen_factors]:
-        advised = [*(advised or chosen_factors), *sorted([*offered, *mixed])]
-    notes += doubts
-    if not faults and len(used) < len(names):
-        lost = f"{len(names) - len(used):,} of {len(names):,} images"
-        notes.append(f"gaps: drop leaves out {lost}, which have no row or lack a value")
-    if copies:
-        notes.append("equal files may fall into training and test; remove all copies but one")
-    if "fit" in settings:
-        notes.append(_of_fit(fit, sizes))
     return Inspection(
         images=images,
-        table=report,
+        table=[*source.report, *subfolders.rows()],
         settings=settings,
         faults=faults,
         notes=notes,
         largest=max((max(size) for size in sizes.values()), default=side),
         size=(side, side),
         advised=advised,
-        is_labelled=bool(set(chosen_factors) - set(splits)),
-        offered=offered,
+        is_labelled=bool(set(subfolders.chosen) - set(subfolders.splits)),
+        offered=subfolders.offered,
         dataset="FolderDataset",
     )
+
+
+class _Source(NamedTuple):
+    """Where factors come from: a table, subfolders, both, or nothing.
+
+    Attributes:
+        report: Lines on the table and the factors.
+        settings: Settings of a data set that takes them.
+        doubts: Notes on them.
+        columns: All columns of the table but that of the files.
+    """
+
+    report: Rows
+    settings: dict[str, Any]
+    doubts: list[str]
+    columns: list[str]
+
+
+def _source(
+    folder: Path,
+    names: Sequence[str],
+    matches: Sequence["_Match"],
+    factors: Sequence[str] | None,
+    asked: bool,
+) -> tuple[_Source, Subfolders]:
+    """The source of the factors, and what subfolders add to it.
+
+    Raises:
+        InputError: A table was asked for and there is none, or it has no such factor.
+    """
+    match = max(matches, key=lambda each: each.images, default=_Match("", "file", 0))
+    levels = folder_levels(names)
+    if factors and not match.images and levels.keys() >= set(factors):
+        report = [("table", "none"), *_level_rows(levels, factors)]
+        source = _Source(report, {"factors": list(factors)}, [], [])
+        subfolders = Subfolders(levels, list(factors), offers=False)
+    elif asked and not match.table:
+        raise InputError(
+            f"{folder} has no CSV or Parquet table; --table names one that lies elsewhere"
+        )
+    else:
+        source = _table(folder, names, match, levels, factors, asked)
+        levels = {name: level for name, level in levels.items() if name not in source.columns}
+        subfolders = Subfolders(levels, list(factors or source.columns), offers=True)
+    doubts = [*source.doubts, *subfolders.notes()]
+    if further := [other.table for other in matches if other.images and other is not match]:
+        them = f"{' and '.join(further)} {'name' if len(further) > 1 else 'names'} images, too"
+        doubts.append(f"{match.table} is the table; {them}: --table chooses another")
+    return source._replace(doubts=doubts), subfolders
 
 
 def _listed(path: Path, table: str | None) -> tuple[Path, list[str], list[str], str | None]:
@@ -213,13 +229,6 @@ def _listed(path: Path, table: str | None) -> tuple[Path, list[str], list[str], 
     if table is not None and not (path / table).is_file() and Path(table).is_file():
         table = os.path.relpath(os.path.realpath(table), os.path.realpath(path))
     return path, names, others, table
-
-
-def _of_levels(
-    levels: Mapping[str, list[str]], factors: Sequence[str]
-) -> tuple[Rows, dict[str, Any], list[str]]:
-    """Report on subfolders as factors, the settings for them, and no doubts."""
-    return [("table", "none"), *_level_rows(levels, factors)], {"factors": list(factors)}, []
 
 
 def _level_rows(levels: Mapping[str, list[str]], names: Sequence[str]) -> Rows:
@@ -322,15 +331,15 @@ def _table(
     levels: Mapping[str, list[str]],
     factors: Sequence[str] | None,
     asked: bool,
-) -> tuple[Rows, dict[str, Any], list[str], list[str]]:
-    """Report on the table that names most images, settings for it, doubts about it, its columns.
+) -> _Source:
+    """The table that names most images as the source of factors.
 
     Raises:
         InputError: The table or its column was asked for and names no images.
     """
     if not best.table:
         text = "none: the images train, and without factors they are not scored"
-        return [("table", text)], {}, [], []
+        return _Source([("table", text)], {}, [], [])
     settings: dict[str, Any] = {"table": best.table}
     if best.file != "file":
         settings["file"] = best.file
@@ -341,14 +350,14 @@ def _table(
             fault += f"; its first row has {cell}"
     except InputError as error:
         if best.images:  # the data set refuses it, too: a fault to be mended
-            return [("table", f"{best.table} cannot be read")], settings, [], []
+            return _Source([("table", f"{best.table} cannot be read")], settings, [], [])
         fault = str(error)
     if not best.images and asked:
         table = os.path.normpath(folder / best.table)
         said = fault.replace(str(folder / best.table), table)
         raise InputError(said if table in said else f"{table} cannot be used: {said}")
     if not best.images:
-        return [("table", f"{best.table} is left out: {fault}")], {}, [], []
+        return _Source([("table", f"{best.table} is left out: {fault}")], {}, [], [])
     report = [
         ("table", f"{best.table}: {len(rows):,} rows, whose column {best.file!r} names the images")
     ]
@@ -374,53 +383,7 @@ def _table(
     doubts = list[str]()
     if _MANY * len(absent) > len(rows):
         doubts.append(f"{len(absent):,} of {len(rows):,} rows name no image of {folder}")
-    return report, settings, doubts, list(rows[0].cells)
-
-
-def _subfolders(
-    levels: Mapping[str, list[str]], offered: Sequence[str], used: Sequence[str]
-) -> Rows:
-    """A line on the subfolders that are offered as factors, besides those in use."""
-    if not offered:
-        return []
-    counts = Counter(levels[FOLDER] if FOLDER in levels else levels[offered[0]]).most_common()
-    listed = listing([f"{name} ({count:,})" for name, count in counts])
-    makes = "makes them a factor" if offered == [FOLDER] else "takes their levels as factors"
-    beside = " beside the columns" if used else ""
-    return [("subfolders", f"{listed}; --factors {' '.join([*used, *offered])} {makes}{beside}")]
-
-
-def _advised_levels(levels: Mapping[str, list[str]]) -> list[str]:
-    """The subfolders, or each of their levels, that could be factors; levels of splits are none."""
-    several, splits = _several(levels), _splits(levels)
-    advised = [name for name in several if name != FOLDER and name not in splits]
-    return advised or [FOLDER] * (FOLDER in several and not splits)
-
-
-def _splits(levels: Mapping[str, list[str]]) -> list[str]:
-    """The levels of subfolders whose names are all those of splits, such as train and test."""
-    return [name for name in _several(levels) if are_splits(levels[name])]
-
-
-def _several(levels: Mapping[str, list[str]]) -> list[str]:
-    """The levels of more than one subfolder."""
-    return [name for name, level in levels.items() if len(set(level)) > 1]
-
-
-def _of_split(name: str, level: Sequence[str], used: Sequence[str], offered: Sequence[str]) -> str:
-    """A note on a level of splits: how its images train and test apart."""
-    held_out = f"hold_out: {{{name}: {tested_split(level)}}}"
-    parts = f"subfolders {' and '.join(sorted(set(level)))}"
-    if name in used:
-        return (
-            f"{parts}: {name} is not scored; {held_out} in the data, which `dislab configs new` "
-            "writes, keeps them apart"
-        )
-    factors = " ".join([*used, *sorted([*offered, name])])
-    return (
-        f"{parts} are mixed, and training and test drawn from both; --factors {factors} keeps them "
-        f"apart by {held_out}, and does not score {name}"
-    )
+    return _Source(report, settings, doubts, list(rows[0].cells))
 
 
 def _named(row: table_files.Row) -> str:
@@ -451,48 +414,6 @@ def _columns(rows: list[table_files.Row], file: str, factors: Sequence[str]) -> 
         missing = f"; no value in {_many(list(lacking))}" if lacking else ""
         report.append((f"column {name}", text + missing))
     return report, gaps
-
-
-def described(factor: Factor) -> str:
-    """Kind and values of a factor in a few words."""
-    first, last = factor.values[0], factor.values[-1]
-    if len(factor) == 1:
-        return f"only the value {first}, so scores leave it out"
-    return f"{factor.kind}, {len(factor):,} values from {first} to {last}"
-
-
-def of_few(space: FactorSpace) -> list[str]:
-    """A note on the scores that factors allow, if fewer than two of them vary."""
-    varied = [name for name in space.essential_names if len(space[name]) > 1]
-    if len(varied) > 1 or not space.essential_names:
-        return []
-    factors = f"only the factor {varied[0]} varies" if varied else "no factor varies"
-    left = "scores that tell factors apart, such as DCI and the FactorVAE score, are left out"
-    return [f"{factors}: {left if varied else 'there are no scores'}"]
-
-
-def of_angles(space: FactorSpace) -> list[str]:
-    """A note on factors whose names and numbers are those of angles, if they have no period."""
-    angles = {
-        factor.name: _TURN if factor.numbers.max() > math.tau else round(math.tau, 4)
-        for factor in space.factors
-        if _ANGLE.search(factor.name)
-        and factor.kind in ("ordinal", "continuous")
-        and factor.period is None
-        and factor.numbers.min() >= 0
-        and 1 < factor.numbers.max() <= _TURN
-    }
-    periods = ", ".join(f"{name}: {period}" for name, period in angles.items())
-    are = "is an angle that returns" if len(angles) == 1 else "are angles that return"
-    text = f"{', '.join(angles)}: if this {are} to its start, add periods: {{{periods}}} to the"
-    return [f"{text} settings of the data set"] if angles else []
-
-
-def of_measured(space: FactorSpace | None) -> dict[str, Any]:
-    """The setting `kinds` of factors that were found to be continuous, so that it is decided."""
-    factors = space.factors if space else ()
-    kinds = {factor.name: factor.kind for factor in factors if factor.kind == "continuous"}
-    return {"kinds": kinds} if kinds else {}
 
 
 def _tried(

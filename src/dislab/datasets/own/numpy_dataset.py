@@ -182,8 +182,12 @@ class NumpyDataset(Dataset):
         return path
 
     @cached_property
-    def _is_archive(self) -> bool:
-        """Whether the file is an npz file, whatever its suffix."""
+    def is_archive(self) -> bool:
+        """Whether the file is an npz file, whatever its suffix.
+
+        Raises:
+            InputError: The file cannot be read.
+        """
         try:
             with self._path.open("rb") as file:
                 return file.read(2) == b"PK"
@@ -192,7 +196,7 @@ class NumpyDataset(Dataset):
 
     @cached_property
     def _stored(self) -> "_Stored":
-        if self._is_archive:
+        if self.is_archive:
             return _member(self._path, self.images_name)
         array = _npy(self._path)
         if self.images_name is not None:
@@ -236,7 +240,7 @@ class NumpyDataset(Dataset):
         return labelled(columns(stems, None, count, self.traits.kinds, self.gaps), self.traits)
 
     def _values(self, name: str) -> npt.NDArray[Any]:
-        if not self._is_archive:
+        if not self.is_archive:
             path = self._path.parent / Path(name).expanduser()
             if not path.is_file():
                 beside = [file.name for file in path.parent.glob("*.npy") if file != self._path]
@@ -346,7 +350,7 @@ def other_arrays(dataset: NumpyDataset) -> dict[str, str]:
         InputError: The file cannot be read, or it has no images.
     """
     reasons = {}
-    if not dataset._is_archive:
+    if not dataset.is_archive:
         for path in sorted(dataset._path.parent.glob("*.npy")):
             with suppress(InputError):
                 array = _npy(path)
