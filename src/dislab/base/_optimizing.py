@@ -35,10 +35,10 @@ def optimizer_of(make: OptimizerCallable, groups: list[dict[str, Any]]) -> Optim
         optimizer = make(groups)
     except (ValueError, TypeError, RuntimeError) as error:
         settings = getattr(make, "keywords", {})
-        given = ", ".join(f"{name}={value!r:.40}" for name, value in settings.items())
+        shown = ", ".join(f"{name}={value!r:.40}" for name, value in settings.items())
         raise InputError(
             f"the optimizer refuses its settings: {one_line(error)}; change them"
-            + (f" ({given})" if given else "")
+            + (f" ({shown})" if shown else "")
         ) from error
     unknown = {key for group in groups for key in group} - {"params", *optimizer.defaults}
     if unknown:

@@ -281,10 +281,14 @@ def _built(action: str, name: str, settings: list[str]) -> "tuple[Dataset, dict[
 
         def format_help(self, formatter: Any = None) -> str:
             full = super().format_help(formatter)
-            own, _, settings = full.partition("\noptions:\n")[2].partition("\n\n")
-            own = without_types(f"{own}\n").partition("exit.\n")[2]
+            options, _, settings = full.partition("\noptions:\n")[2].partition("\n\n")
+            options = without_types(f"{options}\n").partition("exit.\n")[2]
             usage = f"usage: dislab data {action} {name} [--SETTING VALUE …]"
-            blocks = [usage, class_settings(cls, settings), own and f"Options:\n{own.rstrip()}"]
+            blocks = [
+                usage,
+                class_settings(cls, settings),
+                options and f"Options:\n{options.rstrip()}",
+            ]
             return "\n\n".join(filter(None, blocks)) + "\n"
 
     parser = SettingsParser(prog=f"dislab data {action} {name}", allow_abbrev=False)

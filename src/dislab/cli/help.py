@@ -64,7 +64,7 @@ def explained(name: str) -> list[str] | None:
     names = _names()
     if name in names:
         return names[name]
-    return {_letters(known): line for known, line in reversed(names.items())}.get(_letters(name))
+    return {_letters(other): line for other, line in reversed(names.items())}.get(_letters(name))
 
 
 def _names() -> dict[str, list[str]]:

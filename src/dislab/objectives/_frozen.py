@@ -62,11 +62,16 @@ def _loaded(source: Source, what: str) -> Objective:
             return load_run(source)
         return from_settings(_settings(source))
     except InputError as error:
-        method = Path(source).parent.name if isinstance(source, str) else ""
-        first = ""
-        if isinstance(source, str) and not Path(source).exists() and configuration(method):
-            first = f"; train it first: dislab fit --config {method}"
-        raise InputError(f"the {what} run cannot be used: {error}{first}") from error
+        remedy = _training(source) if isinstance(source, str) else ""
+        raise InputError(f"the {what} run cannot be used: {error}{remedy}") from error
+
+
+def _training(run: str) -> str:
+    """The command that trains a missing run, as the end of a message; empty if there is none."""
+    method = Path(run).parent.name
+    if Path(run).exists() or configuration(method) is None:
+        return ""
+    return f"; train it first: dislab fit --config {method}"
 
 
 def _settings(source: dict[str, str]) -> dict[str, Any]:

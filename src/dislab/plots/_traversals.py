@@ -264,15 +264,15 @@ def _table(factors: Any, names: Sequence[str], count: int) -> tuple[Tensor, list
     if isinstance(factors, Mapping):
         columns, names = list(factors.values()), names or [str(name) for name in factors]
     else:
-        given = np.zeros((count, 0), dtype=np.int64) if factors is None else factors
-        rows = array("factors", given, "(image, factor)")
+        table = np.zeros((count, 0), dtype=np.int64) if factors is None else factors
+        rows = array("factors", table, "(image, factor)")
         if rows.ndim != 2 or len(rows) != count:
             raise InputError(
                 f"factors are {rows.dtype} of shape {rows.shape}; give value numbers, one row for "
                 f"each of {count} images and one column for each factor"
             )
         columns = list(rows.T)
-        names = names or column_names(given) or [f"factor_{at}" for at in range(len(columns))]
+        names = names or column_names(table) or [f"factor_{at}" for at in range(len(columns))]
     if len(names) != len(columns):
         raise InputError(
             f"{len(names)} names for {len(columns)} factors; give one for each, or none"

@@ -86,19 +86,19 @@ def must_have(value: Tensor, shape: tuple[int, ...], what: str) -> None:
     must(tuple(value.shape) == shape, f"{what} shape {shape}, not {tuple(value.shape)}")
 
 
-def must_equal(found: Tensor, expected: Tensor, claim: str, exact: bool = True) -> None:
+def must_equal(value: Tensor, expected: Tensor, claim: str, exact: bool = True) -> None:
     """Raises an AssertionError unless tensors are equal; it says by how much they differ.
 
     Args:
-        found: A tensor.
+        value: A tensor.
         expected: The same, of another call or by another way.
         claim: Why they are equal.
         exact: Whether rounding counts as a difference.
     """
-    must_have(found, tuple(expected.shape), f"{claim}, of")
+    must_have(value, tuple(expected.shape), f"{claim}, of")
     equal = torch.equal if exact else partial(torch.allclose, rtol=1e-5, atol=1e-5)
-    if not equal(found, expected):
-        largest = (found.double() - expected.double()).abs().max().item()
+    if not equal(value, expected):
+        largest = (value.double() - expected.double()).abs().max().item()
         must(False, f"{claim}; they differ by up to {largest:.3g}")
 
 
