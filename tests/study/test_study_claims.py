@@ -705,8 +705,8 @@ def test_a_stored_verdict_is_that_of_the_rule(name: str, claim: str) -> None:
         assert len(outcomes) == tests
     else:
         outcomes = stored_outcomes(name, claim)
-    found = by_the_rule(outcomes, claim.startswith(OF_NO_EFFECT))
-    assert verdict.removesuffix(", by the interval") == found
+    expected = by_the_rule(outcomes, claim.startswith(OF_NO_EFFECT))
+    assert verdict.removesuffix(", by the interval") == expected
     if counted:
         good = sum(supported for supported, _ in outcomes)
         bad = sum(against and not supported for supported, against in outcomes)
