@@ -91,9 +91,24 @@ def test_red_bars_of_scores_are_explained(
 ) -> None:
     record = {"scores": {"mig": 0.5}} | ({} if chance is None else {"chance": {"mig": chance}})
     run = write_run(tmp_path / "run", scores={"test": record})
-    (axes,) = _scores(run, None, WIDTH).axes
-    legend = axes.get_legend()
-    assert [text.get_text() for text in (legend.get_texts() if legend else [])] == words
+    legends = _scores(run, None, WIDTH).legends
+    assert [text.get_text() for legend in legends for text in legend.get_texts()] == words
+
+
+@pytest.mark.parametrize("names", [None, ["dci_hgbt_informativeness", "explained_variance_train"]])
+def test_scores_have_room_beside_long_names(names: list[str] | None, tmp_path: Path) -> None:
+    scores = {f"explained_variance_{split}": 0.9 for split in ("train", "validation", "test")}
+    scores |= {"mig": 0.5, "dci_hgbt_informativeness": 0.864, "factor_vae_score": 0.85}
+    record = {"scores": scores, "chance": {"mig": 0.1, "dci_hgbt_informativeness": 0.1}}
+    figure = _scores(write_run(tmp_path / "run", scores={"test": record}), names, WIDTH)
+    figure.canvas.draw()
+    (axes,) = figure.axes
+    labels = [text.get_text().replace("\n", " ") for text in axes.get_yticklabels()]
+    if names is None:
+        assert labels == ["MIG", "DCI informativeness", "FactorVAE score"]
+    assert axes.get_window_extent().width > figure.bbox.width / 4
+    (text,) = figure.legends[0].get_texts()
+    assert figure.bbox.containsx(text.get_window_extent().x1)
 
 
 @pytest.mark.parametrize("kind", ["scores", "curves"])

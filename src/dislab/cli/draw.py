@@ -5,6 +5,7 @@ import shlex
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Any, Final
 
 from dislab.cli.arguments import Existing, Parser, add_checkpoint, chosen
@@ -43,6 +44,8 @@ _PLAIN_LEGEND: Final[Mapping[str, Any]] = {
     "borderpad": 0.2,
     "handletextpad": 0.2,
 }
+_LETTERS: Final = 24
+"""Letters of the name of a score in one line."""
 _WIDTH: Final = 6.75  # as of `Picture.figure`, whose module imports torch
 _NARROWEST: Final = 2.5
 _DESCRIPTION: Final = """\
@@ -233,7 +236,7 @@ def _scores(run: Path, names: Sequence[str] | None, width: float) -> "Figure":
     """The scores of a run with intervals, and chance as red bars."""
     from matplotlib.lines import Line2D
 
-    from dislab.metrics.score_table import is_detail, label
+    from dislab.metrics.score_table import is_detail, label, likelihood
     from dislab.plots import score_sheet
     from dislab.plots.score_sheet import CHANCE
     from dislab.report.run_record import scored_record
@@ -244,25 +247,26 @@ def _scores(run: Path, names: Sequence[str] | None, width: float) -> "Figure":
     if not values:
         raise InputError(f"{run} has no scores yet; dislab test --run {run} takes them")
     plotted = _chosen("scores", names, values, label) or [
-        name for name in values if 0 <= values[name] <= 1 and not is_detail(name, values)
+        name
+        for name in values
+        if 0 <= values[name] <= 1 and not (is_detail(name, values) or likelihood(name))
     ]
+    heads = {name: fill(label(name), _LETTERS) for name in plotted}
     ends, chance = record.get("intervals") or {}, _numbers(record.get("chance"))
     intervals = {name: pair for name in plotted if (pair := _pair(ends.get(name)))}
     figure = score_sheet(
-        {label(name): values[name] for name in plotted},
-        {label(name): pair for name, pair in intervals.items()},
+        {heads[name]: values[name] for name in plotted},
+        {heads[name]: pair for name, pair in intervals.items()},
         (),
-        chance={label(name): chance[name] for name in plotted if name in chance},
+        chance={heads[name]: chance[name] for name in plotted if name in chance},
         width=width,
     )
     mark = Line2D([], [], color=CHANCE, marker="|", linestyle="", markeredgewidth=2)
     for axes in figure.axes:  # the title is wider than a column
         axes.set_title("", loc="left")
         axes.set_xticks(axes.get_xticks(), ["0", "", "0.5", "", "1"])
-        if any(0 <= chance.get(name, -1) <= 1 for name in plotted):
-            axes.legend(
-                [mark], ["chance"], loc="lower left", bbox_to_anchor=(0, 1), **_PLAIN_LEGEND
-            )
+    if any(0 <= chance.get(name, -1) <= 1 for name in plotted):
+        figure.legend([mark], ["chance"], loc="outside upper right", **_PLAIN_LEGEND)
     return figure
 
 

@@ -181,7 +181,7 @@ def legend(table: pd.DataFrame) -> str:
         )
     return (
         "no mean is marked, as no difference from the best is supported (p (Holm) below "
-        f"{LEVEL}, paired by seed; few seeds allow none, as the page of the study says)"
+        f"{LEVEL}, paired by seed; a few seeds cannot support any)"
     )
 
 
