@@ -418,7 +418,7 @@ RESULTS = [p for p in sorted((ROOT / "docs/results").glob("*.md")) if p.stem != 
 
 
 @pytest.mark.parametrize("path", RESULTS, ids=lambda path: path.stem)
-def test_a_page_of_results_has_its_finding_then_the_conditions_then_tables(path: Path) -> None:
+def test_a_page_of_results_has_its_finding_then_tables_and_its_setup_last(path: Path) -> None:
     text = path.read_text()
     blocks = [block.strip() for block in text.split("\n\n") if block.strip()]
     finding = blocks[1]
@@ -427,11 +427,11 @@ def test_a_page_of_results_has_its_finding_then_the_conditions_then_tables(path:
     sentences = re.split(r"(?<=[.:])\s+(?=\[?[A-Z])", re.sub(r"\bet al\.", "et al", finding))
     assert len(sentences) <= 2
     assert re.search(r"\d", finding)
-    before, setup, after = text.partition("\n## Setup\n")
-    assert setup
-    assert "\n|" not in before
-    assert "\n## " not in before
-    assert "\n## " in after
+    opening, *parts = text.split("\n## ")
+    assert "\n|" not in opening
+    assert re.match(r"[A-Z](?:\S+\s+){5,60}", f"{blocks[2]} ")  # what it means for a choice
+    assert len(parts) > 1
+    assert parts[-1].startswith("Setup\n")
     for picture in re.findall(r"!\[([^]]*)\]\(([^)]+)\)", text):
         assert picture[0]
         assert (path.parent / picture[1]).is_file()
@@ -440,7 +440,7 @@ def test_a_page_of_results_has_its_finding_then_the_conditions_then_tables(path:
 @pytest.mark.parametrize("path", RESULTS, ids=lambda path: path.stem)
 def test_a_page_of_results_names_the_files_of_its_data(path: Path) -> None:
     text = path.read_text()
-    (data,) = re.findall(r"^Data of this page: (.*?)\n\n", text, re.MULTILINE | re.DOTALL)
+    (data,) = re.findall(r"^Data of this page: (.*?)(?:\n\n|\Z)", text, re.MULTILINE | re.DOTALL)
     files = re.findall(r"`([\w/]+\.(?:csv|json))`", data)
     assert files
     folders = [Path(name).parent for name in files]
