@@ -261,9 +261,9 @@ def _tally() -> str:
     return (
         f"**Of {count.total()} claims of papers, {count['yes'] + count[BY_INTERVAL]} come out in "
         f"these small models, {count['mostly']} mostly (in more than half of their tests), "
-        f"{count['partly']} partly (in up to half) and {count['no']} not. Of {count['mixed']} a "
-        f"named part comes out, {count['undecided']} are undecided, and {count['example']} rest on "
-        "one run of a kind.**\n\nOf those that come out, "
+        f"{count['partly']} partly (in up to half) and {count['no']} do not. "
+        f"{count['mixed']} come out in one part only, {count['undecided']} are undecided, and "
+        f"{count['example']} rest on one run of each kind.**\n\nOf those that come out, "
         f"{count[BY_INTERVAL]} rest on an interval alone; {against} of those that come out mostly "
         "or partly have a test against them."
     )
