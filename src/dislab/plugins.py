@@ -131,17 +131,29 @@ class Plugin:
                 constants[node.target.id] = node.value.value
         return constants
 
+    @property
+    def settings(self) -> dict[str, bool]:
+        """Whether each argument of the constructor has a default, read like the summary.
+
+        If the class has no constructor, or hands further arguments on, those of its base class are
+        settings too.
+        """
+        module, _, name = self.value.partition(":")
+        settings: dict[str, bool] = {}
+        definition, statements = _found(module, name)
+        while isinstance(definition, ast.ClassDef):
+            for node in definition.body:
+                if isinstance(node, ast.FunctionDef) and node.name == "__init__":
+                    settings = _arguments(node.args) | settings
+                    if node.args.kwarg is None:
+                        return settings
+            base = next((each.id for each in definition.bases if isinstance(each, ast.Name)), "")
+            definition, statements = _found_in(statements, base)
+        return settings
+
     def _definition(self) -> _Definition | None:
         module, _, attribute = self.value.partition(":")
-        statements = _statements(module)
-        if definition := _defined(statements, attribute):
-            return definition
-        for node in statements:  # a package re-exports the class from one of its modules
-            if isinstance(node, ast.ImportFrom) and attribute in {
-                alias.name for alias in node.names
-            }:
-                return _defined(_statements(node.module or ""), attribute)
-        return None
+        return _found(module, attribute)[0]
 
 
 def available(group: str) -> list[Plugin]:
@@ -527,6 +539,33 @@ def _where(plugin: Plugin) -> str:
 def _reason(error: BaseException) -> str:
     message = one_line(error)
     return message if isinstance(error, InputError) else f"{type(error).__name__}: {message}"
+
+
+_Found = tuple[_Definition | None, list[ast.stmt]]
+"""A definition, None if there is none, and the statements of its module."""
+
+
+def _found(module: str, name: str) -> _Found:
+    """A definition in a module, or in one from which the module imports it."""
+    return _found_in(_statements(module), name)
+
+
+def _found_in(statements: list[ast.stmt], name: str) -> _Found:
+    if definition := _defined(statements, name):
+        return definition, statements
+    for node in statements:  # a package re-exports the class from one of its modules
+        if isinstance(node, ast.ImportFrom) and name in {alias.name for alias in node.names}:
+            return _found(node.module or "", name)
+    return None, []
+
+
+def _arguments(arguments: ast.arguments) -> dict[str, bool]:
+    """Whether each argument of a method other than `self` has a default."""
+    given = [*arguments.posonlyargs, *arguments.args]
+    required = len(given) - len(arguments.defaults)
+    settings = {each.arg: at >= required for at, each in enumerate(given) if at}
+    keywords = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+    return settings | {each.arg: value is not None for each, value in keywords}
 
 
 def _defined(statements: list[ast.stmt], name: str) -> _Definition | None:

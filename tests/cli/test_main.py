@@ -1,5 +1,6 @@
 import contextlib
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,7 +14,7 @@ import torch
 from dislab import cli
 from dislab.cli import COMMANDS, main
 from dislab.cli.data import ACTIONS
-from dislab.cli.help import OPTION, explained
+from dislab.cli.help import OPTION, SECTIONS, command_line, explained
 from dislab.cli.study import VERBS
 from dislab.errors import InputError
 from dislab.plugins import GROUPS, Plugin, available, commands, configurations
@@ -31,6 +32,9 @@ def without_heavy_imports(*args: str) -> str:
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+UNKNOWN = "no command, part, setting or configuration is named"
 
 
 @pytest.mark.parametrize("args", [["--help"], ["-h"], []])
@@ -132,10 +136,16 @@ def test_the_help_gives_choices_and_defaults(capsys: pytest.CaptureFixture[str])
         ),
         (["configs", "shw"], "VERB is 'shw' (did you mean show?); choose one of list, show, copy"),
         (["--hlep"], "no command is named '--hlep' (did you mean --help?)"),
-        (["help", "fti"], "no command, part or configuration is named 'fti' (did you mean fit?)"),
-        (["help", "MGI"], "no command, part or configuration is named 'MGI' (did you mean MIG?)"),
-        (["score", "--help", "xx"], "no command, part or configuration is named 'xx'; `dislab --h"),
-        (["help", "train"], "no command, part or configuration is named 'train' (did you mean dis"),
+        (["help", "fti"], f"{UNKNOWN} 'fti' (did you mean fit?)"),
+        (["help", "MGI"], f"{UNKNOWN} 'MGI' (did you mean MIG?)"),
+        (["score", "--help", "xx"], f"{UNKNOWN} 'xx'; `disl"),
+        (["help", "corr"], f"{UNKNOWN} 'corr' (did you mean TotalCorrelation or "),
+        (["help", "DCI", "extra"], "dislab help DCI takes no further word, got 'extra'; write one"),
+        (["help", "study", "run", "x"], "dislab help study run takes no further word, got 'x'"),
+        (["help", "MIG.bin"], "MIG has no setting 'bin' (did you mean bins?); `dislab help MIG`"),
+        (["help", "trainer.max_stps"], "trainer has no setting 'max_stps' (did you mean max_steps"),
+        (["help", "latnt_dim"], f"{UNKNOWN} 'latnt_dim' (did you mean latent_dim?)"),
+        (["help", "train"], f"{UNKNOWN} 'train' (did you mean dis"),
         (["MIG"], "MIG is no command; `dislab help MIG` explains it"),
         (["fit", "--config"], "--config/-c has too few values; write --config CONFIG; see dislab"),
         (["study", "run", "nostudy"], "no file and no study is named 'nostudy'; the studies that"),
@@ -222,6 +232,10 @@ def test_each_part_and_each_configuration_has_help_by_its_name() -> None:
         (["score", "--help", "MIG"], ["fit", "--evaluate.metrics.help", "MIG"]),
         (["--help", "locatello_rooms"], ["configs", "show", "studies/locatello_rooms"]),
         (["help", "encoders"], ["plugins", "encoders"]),
+        (["help", "encoder"], ["plugins", "encoders"]),
+        (["help", "tc"], ["fit", "--model.regularizers.help", "TotalCorrelation"]),
+        (["help", "trainer"], ["fit", "--help", "trainer"]),
+        (["help", "model"], ["fit", "--help", "model"]),
         (["help", "fit", "model"], ["fit", "--help", "model"]),
         (["study", "--help", "run"], ["study", "run", "--help"]),
         (["help", "data", "show"], ["data", "show", "--help"]),
@@ -239,6 +253,47 @@ def test_help_on_a_name_is_that_of_its_own_command(
             assert main(args) == 0
         pages.append(capfd.readouterr().out)
     assert pages[0] == pages[1] != ""
+
+
+def test_every_section_of_a_configuration_has_help_by_its_name(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit, match="0"):
+        main(["fit", "--help"])
+    output = " ".join(capfd.readouterr().out.split())
+    assert f"Sections of the settings: {', '.join(SECTIONS)}. " in output
+    for section in SECTIONS:
+        line = [section, "--help"] if section in COMMANDS else ["fit", "--help", section]
+        assert command_line([section], COMMANDS) == line
+
+
+@pytest.mark.parametrize(
+    ("word", "shown"),
+    [
+        (
+            "data",
+            ["usage: dislab data", "data is also a section of a configuration: see `dislab f"],
+        ),
+        ("evaluate", ["  --evaluate.points POINTS", "in Python: `dislab.evaluate(codes)`"]),
+        ("callbacks", ["ConceptScores", "A list `callbacks` in the section `trainer`"]),
+        ("logger", ["  --logger {tensorboard,", "  --trainer.logger LOGGER", "one of the five"]),
+        ("optimizer", ["--model.optimizer", "`dislab help VAE.optimizer` describes that of VAE"]),
+        ("MIG.bins", ["MIG: --evaluate.metrics.NAME MIG\n\n  --evaluate.metrics.NAME.bins BINS\n"]),
+        ("tc.gamma", ["35 is the paper's best"]),
+        ("beta", ["--model.regularizers.NAME.beta  DecomposedKL, KL\n"]),
+        ("max_steps", ["  --trainer.max_steps MAX_STEPS"]),
+        ("data.batch_size", ["  --data.batch_size BATCH_SIZE"]),
+        ("batch_size", ["  --evaluate.batch_size BATCH_SIZE", "--data.batch_size ", "PairedData"]),
+    ],
+)
+def test_help_on_a_setting_shows_it_or_the_parts_that_have_it(
+    word: str, shown: list[str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["help", word]) == 0
+    output = capfd.readouterr().out
+    assert all(text in output for text in shown), output
+    if "." in word:
+        assert len(re.findall(r"^  --", output, re.MULTILINE)) == 1
 
 
 def test_no_verb_is_taken_for_the_name_of_a_part() -> None:

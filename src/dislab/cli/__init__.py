@@ -75,7 +75,11 @@ _REINSTALL: Final = (
 _HELP: Final = ("help", "-h", "--help")
 _OPTIONS: Final = (
     ("-h, --help", "show this text; `dislab COMMAND --help` explains a command"),
-    ("help NAME", "explain a command, a verb (study run), a part (MIG) or a configuration (quick)"),
+    (
+        "help NAME",
+        "explain a command, a verb (study run), a part (MIG), a setting (MIG.bins, trainer) or a "
+        "configuration (quick)",
+    ),
     ("--version", "show the version"),
 )
 
@@ -182,9 +186,9 @@ def dispatch(command: str, args: list[str], folder: Path | None = None) -> int:
     `folder` is the run folder that a study has chosen for a new run.
     """
     if words := _asked(command, args):
-        from dislab.cli.help import command_line
+        from dislab.cli.help import print_help
 
-        command, *args = command_line(words, _declared())
+        return print_help(words, _declared(), _started)
     if command in _HELP:
         from dislab.cli.arguments import help_page
 
@@ -196,6 +200,11 @@ def dispatch(command: str, args: list[str], folder: Path | None = None) -> int:
     if command == "--version":
         print(f"dislab {version('dislab')}")
         return 0
+    return _started(command, args, folder)
+
+
+def _started(command: str, args: list[str], folder: Path | None = None) -> int:
+    """Runs a command that has a function, and returns its exit status."""
     plugin = _declared().get(command)
     if plugin is None:
         raise _unknown(command)

@@ -1,12 +1,18 @@
-"""`dislab help NAME`: help on a command, a verb, a group of parts, a part, or a configuration."""
+"""`dislab help NAME`: help on a command, a verb, a part, a setting, or a configuration."""
 
 import re
-from collections.abc import Collection, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Sequence
+from contextlib import redirect_stdout, suppress
+from io import StringIO
+from textwrap import fill
 from typing import Final
 
 from dislab.cli import COMMANDS, OTHER_NAMES, TRAINING
-from dislab.errors import InputError
-from dislab.plugins import GROUPS, available, configurations, hint_for
+from dislab.cli.arguments import help_width
+from dislab.errors import InputError, suggestion
+from dislab.plugins import GROUPS, Plugin, available, configurations, remedy
+from dislab.storage import text_table
 
 OPTION: Final = {
     "objectives": "model",
@@ -21,28 +27,98 @@ OPTION: Final = {
 }
 """The option of `dislab fit` that takes the parts of a group, and whose help explains them."""
 
+SECTIONS: Final = (
+    "general",
+    "trainer",
+    "model",
+    "data",
+    "progress",
+    "checkpoint",
+    "score_curves",
+    "evaluate",
+    "transfer",
+    "generalisation",
+    "reconstructions",
+    "traversals",
+    "samples",
+    "interpolations",
+    "inner_steps",
+)
+"""The sections of a configuration, in the order of `dislab fit --help`."""
+
+_ALSO: Final = {
+    "evaluate": "The scores of a trained run: `dislab test --run RUN`; of a file of codes: `dislab "
+    "score FILE`; in Python: `dislab.evaluate(codes)`.",
+    "callbacks": "A list `callbacks` in the section `trainer` of a configuration takes them.",
+    "logger": "`logger` chooses one of the five; `trainer.logger` takes other classes.",
+}
+"""What a word names besides, by word."""
+
 _WITH_WORDS: Final = ("draw", "study", "data", "configs", "plugins")
 """Commands of dislab that have verbs, or kinds of their results."""
 
+_NAMED: Final = re.compile(r"^ *(\w+):(?: *\{|\s*\n) *class_path: *(\w+)", re.MULTILINE)
+"""A part in a configuration, with the name that it has there."""
 
-def command_line(words: Sequence[str], commands: Collection[str]) -> list[str]:
-    """The command and arguments that print the help on a name.
+_WHOLE: Final = ("objectives", "datamodules", "datasets")
+"""Groups whose parts take settings without a default; the others' owners fill such arguments in."""
+
+_USUAL: Final = {"model": "VAE", "data": "SingleData", "": "KL"}
+"""Parts that examples take, by the section that has their settings."""
+
+_ENTRY: Final = re.compile(r"^  --([\w.]+) .*\n(?: {6,}.*\n?)*", re.MULTILINE)
+"""A setting in a page of help, with the lines that explain it."""
+
+Run = Callable[[str, list[str]], int]
+"""Runs a command with arguments and returns its status."""
+
+
+def print_help(words: Sequence[str], commands: Collection[str], run: Run) -> int:
+    """Prints the help on a name, and returns the status.
+
+    Args:
+        words: The name; of a verb, the command and the verb.
+        commands: Names of all commands.
+        run: Runs a command.
+
+    Raises:
+        InputError: Nothing has the name, or there are words too many.
+    """
+    first = words[0]
+    also = "" if words[1:] else _ALSO.get(first, "")
+    if not words[1:] and first in commands and first in SECTIONS:
+        also = f"{first} is also a section of a configuration: see `dislab fit --help {first}`."
+    line = command_line(words, commands)
+    if line and not also:
+        return run(line[0], line[1:])
+    text = _page(run, line) if line else _of_setting(first, run)
+    if text is None:
+        raise _unknown(first, commands)
+    more = f"\n{fill(also, help_width(), break_on_hyphens=False)}\n" if also else ""
+    print(text + more, end="")
+    return 0
+
+
+def command_line(words: Sequence[str], commands: Collection[str]) -> list[str] | None:
+    """The command and arguments that print the help on a name; None for a setting or no name.
 
     Args:
         words: The name; of a verb, the command and the verb.
         commands: Names of all commands.
 
     Raises:
-        InputError: Nothing has the name.
+        InputError: There are words too many, or the command has no such word.
     """
     first, *others = words
     if first not in commands:
-        if line := explained(first):
-            return line
-        raise _unknown(first, commands)
+        if others:
+            raise _superfluous(first, others)
+        return explained(first)
     if not others:
         return [first, "--help"]
-    if line := explained(others[0]):
+    if others[1:] and first in COMMANDS and first != "data":  # data show NAME
+        raise _superfluous(f"{first} {others[0]}", others[1:])
+    if not others[1:] and (line := explained(others[0])):
         return line
     if first in TRAINING:  # a section of the settings
         return [first, "--help", *others]
@@ -52,29 +128,49 @@ def command_line(words: Sequence[str], commands: Collection[str]) -> list[str]:
 
 
 def explained(name: str) -> list[str] | None:
-    """The command and arguments that explain a group, a part or a configuration; None if none.
+    """The command and arguments that explain a group, a part, a configuration or a section.
 
-    A name in other letters is found too: `FactorVAE` is the configuration `factorvae`.
+    A name in other letters is found too: `FactorVAE` is the configuration `factorvae`. So are the
+    names that configurations give to parts, such as `tc`. None if nothing has the name.
 
     Args:
         name: Its name.
     """
-    if name in GROUPS:
-        return ["plugins", name]
+    for group in (name, f"{name}s"):
+        if group in GROUPS:
+            return ["plugins", group]
     names = _names()
     if name in names:
         return names[name]
-    return {_letters(other): line for other, line in reversed(names.items())}.get(_letters(name))
+    if name in SECTIONS:
+        return ["fit", "--help", name]
+    by_letters = {_letters(other): line for other, line in reversed(names.items())}
+    return by_letters.get(_letters(name)) or names.get(_short_names().get(name.lower(), ""))
 
 
 def _names() -> dict[str, list[str]]:
     """What explains each part and each configuration."""
-    names = {
-        plugin.name: ["fit", f"--{option}.help", plugin.name]
-        for group, option in OPTION.items()
-        for plugin in available(group)
-    }
+    names = {plugin.name: _line(group, plugin.name) for group, plugin in _parts()}
     return names | {name: ["configs", "show", name] for name in configurations()}
+
+
+def _line(group: str, name: str) -> list[str]:
+    return ["fit", f"--{OPTION[group]}.help", name]
+
+
+def _parts() -> list[tuple[str, Plugin]]:
+    """Every part with its group."""
+    return [(group, plugin) for group in OPTION for plugin in available(group)]
+
+
+def _short_names() -> dict[str, str]:
+    """The part by each name that configurations give to this part alone."""
+    parts = defaultdict[str, set[str]](set)
+    for files in configurations().values():
+        for path, _ in files:
+            for name, part in _NAMED.findall(path.read_text(encoding="utf-8")):
+                parts[name].add(part)
+    return {name: min(found) for name, found in parts.items() if len(found) == 1}
 
 
 def _letters(name: str) -> str:
@@ -82,14 +178,94 @@ def _letters(name: str) -> str:
     return re.sub(r"[^a-z0-9]", "", name.rpartition("/")[2].removesuffix(".yaml").lower())
 
 
+def _page(run: Run, line: Sequence[str]) -> str:
+    """What a command prints."""
+    with redirect_stdout(StringIO()) as printed, suppress(SystemExit):
+        run(line[0], list(line[1:]))
+    return printed.getvalue()
+
+
+def _of_setting(word: str, run: Run) -> str | None:
+    """Help on a setting: of a part, as in `MIG.bins`, or of all that have it; None for no setting.
+
+    Raises:
+        InputError: A part or a section has no such setting.
+    """
+    owner, _, name = word.rpartition(".")
+    if owner and (line := explained(owner)) and line[0] == "fit":
+        if owner in _USUAL:  # the class decides about the settings
+            owner = _USUAL[owner]
+            line = explained(owner) or []
+        page = _page(run, line)
+        entries = _entries(page)
+        names = [option.rpartition(".")[2] for option in entries]
+        if name not in names:
+            raise InputError(
+                f"{owner} has no setting {name!r}{suggestion(name, names)}; `dislab help {owner}` "
+                "describes its settings"
+            )
+        return f"{page.partition(chr(10))[0]}\n\n" + "".join(
+            entry for option, entry in entries.items() if option.rpartition(".")[2] == name
+        )
+    from dislab.cli.messages import NAMED_PARTS  # imports torch, as the page of all settings does
+
+    owners = _owners(name)
+    entries = {
+        option: entry
+        for option, entry in _entries(_page(run, ["fit", "--help", "all"])).items()
+        if option.rpartition(".")[2] == name and option.count(".") < 2
+    }
+    blocks = ["".join(entries.values())] if entries else []
+    if owners:
+        rows = [
+            (f"  --{OPTION[group]}.{'NAME.' * (group in NAMED_PARTS)}{name}", ", ".join(parts))
+            for group, parts in owners.items()
+        ]
+        of_first = next(iter(owners.values()))
+        example = min(of_first, key=lambda part: part not in _USUAL.values())
+        described = f"`dislab help {example}.{name}` describes that of {example}."
+        blocks.append("\n".join([*text_table(rows), described]) + "\n")
+    return f"{name}: a setting\n\n" + "\n".join(blocks) if blocks else None
+
+
+def _entries(page: str) -> dict[str, str]:
+    """The settings that a page of help explains, with the lines on each."""
+    return {entry[1]: entry[0] for entry in _ENTRY.finditer(f"{page}\n")}
+
+
+def _owners(name: str) -> dict[str, list[str]]:
+    """The parts that have a setting, by group."""
+    owners = defaultdict[str, list[str]](list)
+    for group, plugin in _parts():
+        if plugin.settings.get(name, False) or (name in plugin.settings and group in _WHOLE):
+            owners[group].append(plugin.name)
+    return owners
+
+
+def _superfluous(name: str, words: Sequence[str]) -> InputError:
+    return InputError(
+        f"dislab help {name} takes no further word, got {' '.join(words)!r}; write one name, or a "
+        "command and its verb"
+    )
+
+
 def _unknown(name: str, commands: Collection[str]) -> InputError:
     equivalent = OTHER_NAMES.get(name.lower())
+    settings = {setting for _, plugin in _parts() for setting in plugin.settings}
+    names = [*commands, *GROUPS, *SECTIONS, *_names(), *settings]
     hint = (
         f" (did you mean dislab {equivalent}?)"
         if equivalent
-        else hint_for(name, [*commands, *GROUPS, *_names()])
+        else remedy(name) or _holding(name) or suggestion(name, names)
     )
     return InputError(
-        f"no command, part or configuration is named {name!r}{hint}; `dislab --help` lists the "
-        "commands, `dislab plugins` the parts, `dislab configs list` the configurations"
+        f"no command, part, setting or configuration is named {name!r}{hint}; `dislab --help` "
+        "lists the commands, `dislab plugins` the parts, `dislab configs list` the configurations"
     )
+
+
+def _holding(word: str) -> str:
+    """` (did you mean …?)` with the names of parts and configurations that hold a word."""
+    letters = _letters(word)
+    found = [name for name in _names() if len(letters) > 2 and letters in _letters(name)]
+    return f" (did you mean {' or '.join(sorted(found, key=len)[:3])}?)" if found else ""
