@@ -431,7 +431,10 @@ def test_few_images_get_parts_that_have_images(count: int, images: Path) -> None
         (["--data", "mine", "--images", "x"], "--images is for a file of arrays"),
         (["--data", "two.npz"], "(x, y); name the one of the images by the setting images, on the"),
         (["--data", "nested", "--method", "adagvae"], "none; --factors folder would give it some"),
-        (["--data", "few"], "2 states are too few for these settings"),
+        (
+            ["--data", "few"],
+            "2 images are too few: at least one must train, one validate and one test",
+        ),
     ],
 )
 def test_data_and_methods_that_do_not_fit_are_refused_and_nothing_is_written(

@@ -345,7 +345,12 @@ def test_own_images_are_checked(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("mine").mkdir()
-    Image.new("RGB", (8, 8)).save("mine/a.png")
+    for number in range(2):
+        Image.new("RGB", (8, 8), (number, 0, 0)).save(f"mine/{number}.png")
+    assert main(["data", "check", "mine"]) == 1  # `configs new` refuses them too
+    said = capsys.readouterr().out
+    assert "\nfault: 2 images are too few: at least one must train, one validate and one" in said
+    Image.new("RGB", (8, 8), (2, 0, 0)).save("mine/2.png")
     assert main(["data", "check", "mine"]) == 0
     said = capsys.readouterr().out
     assert "  side: 64\n" in said

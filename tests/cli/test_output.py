@@ -71,7 +71,8 @@ def test_off_a_terminal_a_fit_prints_few_lines_and_ends_with_the_scores(folder: 
     assert re.fullmatch(r"Trained 20 steps in \d\d:\d\d \(.* steps/s\)", lines[4])
     assert re.match(r"test split: loss [\d.]+", lines[5])
     assert not re.search(r"reconstruction| kl [\d.]", lines[5])  # which the table below shows
-    assert lines[6] == "Scoring 200 images, so few that scores are rough, by DCI, MIG …"
+    scored = "200 of 1,024 images, training included"
+    assert lines[6] == f"Scoring {scored}, so few that scores are rough, by DCI, MIG …"
     assert all(line.startswith("dislab: warning: ") for line in lines[7:])  # of the few images
     table, verdict = printed.split("\n\n")[-3:-1]
     assert verdict.endswith(".")

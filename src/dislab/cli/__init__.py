@@ -257,11 +257,11 @@ def _unknown(command: str) -> InputError:
     names = list(_declared())
     from dislab.cli.help import explained
 
-    if explained(command):
+    equivalent = OTHER_NAMES.get(command.lower())
+    if explained(command) and not equivalent:
         return InputError(f"{command} is no command; `dislab help {command}` explains it")
     if install := remedy(command):
         return InputError(f"no command is named {command!r}{install}")
-    equivalent = OTHER_NAMES.get(command.lower())
     hint = (
         f" (did you mean dislab {equivalent}?)"
         if equivalent

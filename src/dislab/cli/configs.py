@@ -15,7 +15,14 @@ from pathlib import Path
 from typing import Any, Final
 
 from dislab.cli.arguments import Existing, Parser, help_width
-from dislab.cli.data import image_options, inspected, no_images, own_images
+from dislab.cli.data import (
+    check_enough,
+    image_options,
+    inspected,
+    no_images,
+    own_images,
+    parted,
+)
 from dislab.errors import InputError, one_line, suggestion
 from dislab.plugins import (
     configuration,
@@ -50,8 +57,6 @@ _HEADINGS: Final = {
 _FLAGS: Final = ("--config", "-c")
 _OF_IMAGES: Final = ("SingleData", "PairedData")
 """Data modules that take any images."""
-_SHARES: Final = (0.1, 0.15, 0.2, 0.25, 0.3, 0.4)
-"""Fractions of the images that validate, and that test; the first one that is an image is taken."""
 _BATCH: Final = 64
 """Batch size of data modules unless given."""
 _KEPT: Final = ("batch_size", "scheme", "k")
@@ -331,6 +336,7 @@ def _new(options: argparse.Namespace) -> None:
             offered = " ".join(inspection.offered)
             hint = f"; --factors {offered} would give it some" if offered else ""
             raise InputError(f"{method} needs factors of images, and {data} has none{hint}")
+    check_enough(inspection)
     config.setdefault("method", config.get("name", source.stem))
     config["name"] = _NO_NAME.sub("_", out.stem)[:200]
     dataset = {"class_path": inspection.dataset, "init_args": inspection.settings}
@@ -342,7 +348,7 @@ def _new(options: argparse.Namespace) -> None:
             config["data"] = _data_section(section, dataset)
     except InputError as error:
         advice = "; --factors chooses the factors" if inspection.is_labelled else ""
-        raise InputError(f"{method} cannot learn from {data} so: {error}{advice}") from error
+        raise InputError(f"{method} cannot train on {data}: {error}{advice}") from error
     trainer = config.get("trainer") or {}
     if isinstance(trainer, Mapping) and not _VALIDATION.keys() & trainer.keys():
         config["trainer"] = {**trainer, **_VALIDATION}
@@ -383,16 +389,7 @@ def _data_section(section: Mapping[str, Any], dataset: dict[str, Any]) -> dict[s
     settings, module = section["init_args"], getattr(datamodules, section["class_path"])
     arguments = {key: settings[key] for key in _KEPT if key in settings}
     images = getattr(datasets, dataset["class_path"])(**dataset["init_args"])
-    if held_out := getattr(images, "held_out", None):
-        arguments["hold_out"] = held_out
-    for share in _SHARES:
-        parts = {"validation": share} | ({} if held_out else {"test": share})
-        try:
-            data = module(images, **{**arguments, "batch_size": 1}, **parts)
-            break
-        except InputError:
-            if share == _SHARES[-1]:
-                raise
+    data, parts = parted(module, images, arguments)
     if section["class_path"] == "PairedData":
         data.plan("train")  # refuses images without pairs
     training, size = len(data.indices("train")), arguments.get("batch_size", _BATCH)

@@ -6,6 +6,7 @@ import re
 import shlex
 import sys
 import warnings
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
@@ -38,6 +39,8 @@ _OF_SHOW: Final = (
     ("--images N", f"how many images to show (default: {_IMAGES})"),
 )
 _SHOW: Final = "data show"
+_SHARES: Final = (0.1, 0.15, 0.2, 0.25, 0.3, 0.4)
+"""Fractions of own images that validate, and that test; the first one that is an image is taken."""
 
 
 def run(args: list[str]) -> int:
@@ -221,6 +224,50 @@ def inspected(
     return inspect_arrays(path, options.factors, keep, options.images)
 
 
+def parted(module: Any, images: Any, settings: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """A data module of own images whose parts all have images, and the settings that part them.
+
+    Args:
+        module: The class of the data module.
+        images: The data set.
+        settings: Other settings.
+
+    Raises:
+        InputError: There are too few images, or the module refuses them.
+    """
+    held_out = {"hold_out": found} if (found := getattr(images, "held_out", None)) else {}
+    for share in _SHARES:
+        parts = held_out | {"validation": share} | ({} if held_out else {"test": share})
+        with suppress(InputError):
+            return module(images, **{**settings, "batch_size": 1}, **parts), parts
+    return module(images, **{**settings, "batch_size": 1}, **parts), parts  # which refuses them
+
+
+def check_enough(inspection: "Inspection") -> None:
+    """Refuses images that are too few to train, validate and test on.
+
+    Args:
+        inspection: That of images without faults.
+
+    Raises:
+        InputError: They are too few.
+    """
+    from dislab import datasets
+    from dislab.datamodules import SingleData
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # they are notes of the inspection
+        images = getattr(datasets, inspection.dataset)(**inspection.settings)
+        count = len(images.factors)
+        try:
+            parted(SingleData, images, {})
+        except InputError as error:
+            raise InputError(
+                f"{count:,} image{'s are' if count > 1 else ' is'} too few: at least one must "
+                "train, one validate and one test; add some"
+            ) from error
+
+
 def _check(args: list[str]) -> int:
     parser = Parser(
         "dislab data check",
@@ -238,6 +285,11 @@ def _check(args: list[str]) -> int:
     own_images(parser)
     options = parser.parse_args(args)
     inspection = inspected(options.path, options)
+    if not inspection.faults:
+        try:
+            check_enough(inspection)
+        except InputError as error:
+            inspection.faults.append(str(error))
     print("\n".join(text_table([*inspection.images, *inspection.table])))
     for note in inspection.notes:
         print(f"note: {note}")

@@ -265,16 +265,34 @@ def title(name: str) -> str:
     return label(f"{name}_score" if name.endswith("_vae") else name)
 
 
-def images_text(count: int) -> str:
-    """The number of images that are scored in words, and that few images make rough scores.
+def scored_on(count: int, available: int, split: str) -> str:
+    """Which images are scored, in the words of the terminal, the sheet and the page of a run.
 
     Args:
-        count: The number.
+        count: The number of scored images.
+        available: The number of images that they are drawn from.
+        split: The split of these; `all` for all splits.
+
+    >>> scored_on(300, 400, "all")
+    '300 of 400 images, training included'
+    >>> scored_on(80, 80, "test")
+    '80 of 80 images of the test split'
+    """
+    part = "images, training included" if split == "all" else f"images of the {split} split"
+    return f"{count:,} of {available:,} {part}"
+
+
+def images_text(count: int, scored: str = "") -> str:
+    """The images that are scored in words, and that few images make rough scores.
+
+    Args:
+        count: Their number.
+        scored: Which they are, by `scored_on`; the number alone unless given.
 
     >>> images_text(10_000)
     '10,000 images'
     """
-    text = f"{count:,} image{'s' if count != 1 else ''}"
+    text = scored or f"{count:,} image{'s' if count != 1 else ''}"
     return f"{text}, so few that scores are rough," if count < _FEW else text
 
 

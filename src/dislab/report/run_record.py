@@ -18,6 +18,7 @@ from dislab.metrics.score_table import (
     label,
     likelihood,
     score_rows,
+    scored_on,
     title,
 )
 from dislab.naming.classes import class_name, find_object, method_of
@@ -279,8 +280,7 @@ def _images_of(draw: Mapping[str, Any]) -> str:
     count, available, split = (draw.get(name) for name in ("points", "available", "split"))
     if not isinstance(count, int) or not isinstance(available, int):
         return ""
-    part = "images, training included" if split == "all" else f"images of the {split} split"
-    return f"{count:,} of {available:,} {part}"
+    return scored_on(count, available, _text(split))
 
 
 def _text(value: Any) -> str:

@@ -157,7 +157,8 @@ def test_a_split_without_states_is_recorded_as_all_states(
 
 
 @pytest.mark.parametrize(
-    ("split", "states"), [("all", "images of all states"), ("test", "images of the test split")]
+    ("split", "states"),
+    [("all", "images, training included"), ("test", "images of the test split")],
 )
 def test_the_title_of_the_sheet_says_which_states_were_scored(
     split: Split,
@@ -177,7 +178,7 @@ def test_the_title_of_the_sheet_says_which_states_were_scored(
     evaluate = Evaluate({"corr": correlation}, split=split)
     trainer(callbacks=[evaluate]).test(objective, datamodule=data, verbose=False)
     count = len(data.indices(split))
-    assert [title.partition(": ")[2] for title in titles] == [f"{count} {states}"]
+    assert [title.partition(": ")[2] for title in titles] == [f"{count} of {count} {states}"]
 
 
 def test_kl_and_active_units_are_means_over_the_points(

@@ -235,6 +235,22 @@ def test_subfolders_may_be_factors_beside_a_table(pets: Path) -> None:
         inspect(pets, factors=["folder_3"])
 
 
+def test_factors_that_tell_the_same_are_not_offered_and_get_one_note(pets: Path) -> None:
+    names = FolderDataset(str(pets), table="labels.csv").files
+    rows = [f"{name},{name.split('/')[1]},{name[-5]}" for name in names]
+    write(pets, "file,shape,size", *rows)
+    inspection = inspect(pets)
+    told = report(inspection)
+    assert told["subfolders folder_2"] == "tell the same as the column shape, so are no factor"
+    assert inspection.offered == []
+    assert inspection.advised == ["shape", "size", "folder_1"]
+    chosen = inspect(pets, factors=["shape", "size", "folder_1", "folder_2"])
+    (note,) = [note for note in chosen.notes if "tells the same" in note]
+    assert note.startswith("folder_2 tells the same as shape, and both would count in the scores")
+    assert chosen.advised == ["shape", "size", "folder_1"]
+    assert not [note for note in inspect(pets, factors=["shape"]).notes if "the same" in note]
+
+
 def test_a_column_of_the_table_wins_over_subfolders_of_its_name(pets: Path) -> None:
     names = FolderDataset(str(pets), table="labels.csv").files
     write(pets, "file,folder_2", *(f"{name},{name[-5]}" for name in names))
@@ -483,6 +499,12 @@ def arrays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     file = tmp_path / "arrays.npz"
     np.savez(file, images=IMAGES, size=SIZES, seven=SIZES[:7], meta=np.array({}, dtype=object))
     return file
+
+
+def test_arrays_that_tell_the_same_get_a_note(arrays: Path) -> None:
+    np.savez(arrays, images=IMAGES, size=SIZES, width=8 * SIZES + 1, look=np.arange(20) % 2)
+    notes = [note for note in inspect_arrays(arrays).notes if "the same" in note]
+    assert [note.partition(",")[0] for note in notes] == ["width tells the same as size"]
 
 
 def test_arrays_are_described_with_their_factors(arrays: Path) -> None:

@@ -23,7 +23,7 @@ from dislab.factors import UNLABELLED, FactorSpace, Indices
 from dislab.functional.checks import check_count
 from dislab.functional.random import host_generator
 from dislab.metrics.evaluation import Evaluation, built
-from dislab.metrics.score_table import images_text, score_table, title
+from dislab.metrics.score_table import images_text, score_table, scored_on, title
 from dislab.metrics.sheet import sheet
 from dislab.naming.settings import checks_settings
 from dislab.report.verdict import verdict
@@ -187,8 +187,11 @@ class Evaluate(ScoreCallback):
         copies = f"{self.untrained} untrained model{'s' if self.untrained > 1 else ''}"
         others = ", ".join([*([copies] if self.untrained else []), *self.baselines])
         names = [title(name) for name in self.metrics if name not in self._left_out]
-        text = f"{images_text(count)} by {', '.join(names) or 'bounds alone'}"
-        if incomplete := len(data.indices(split_with_states(data, self.split))) - len(complete):
+        split = split_with_states(data, self.split)
+        available = len(data.indices(split))
+        scored = images_text(count, scored_on(count, available, split))
+        text = f"{scored} by {', '.join(names) or 'bounds alone'}"
+        if incomplete := available - len(complete):
             text += f" ({incomplete:,} without a value of some factor are left out)"
         return f"{text}; then {others}" if others else text
 
@@ -232,9 +235,8 @@ class Evaluate(ScoreCallback):
         if not self.sheet or self._found is None or not self._found.values:
             return
         split = split_with_states(data, self.split)
-        images = self._found.provenance["images"]
-        states = "all states" if split == "all" else f"the {split} split"
-        title = f"{'/'.join(folder.parts[-2:])}: {images:,} images of {states}"
+        images = scored_on(self._found.provenance["images"], len(data.indices(split)), split)
+        title = f"{'/'.join(folder.parts[-2:])}: {images}"
         plots.save(sheet(self._found, title), folder / "images" / "scores.png")
 
     def _states(self, data: DataModule) -> Indices:

@@ -2,7 +2,10 @@
 
 import math
 import re
+from itertools import combinations
 from typing import Any, Final
+
+import numpy as np
 
 from dislab.factors import Factor, FactorSpace
 
@@ -29,6 +32,31 @@ def of_few(space: FactorSpace) -> list[str]:
     factors = f"only the factor {varied[0]} varies" if varied else "no factor varies"
     left = "scores that tell factors apart, such as DCI and the FactorVAE score, are left out"
     return [f"{factors}: {left if varied else 'there are no scores'}"]
+
+
+def equal_factors(space: FactorSpace) -> dict[str, str]:
+    """Each factor that tells the same of every image as one before it, with that one's name.
+
+    Factors with more values than half of the images name images rather than describe them.
+    """
+    positions = space.positions(np.arange(len(space)))
+    names = [name for name in space.essential_names if 1 < len(space[name]) <= len(space) / 2]
+    equal: dict[str, str] = {}
+    for first, second in combinations(names, 2):
+        pairs = positions[:, [space.names.index(first), space.names.index(second)]]
+        pairs = pairs[(pairs >= 0).all(1)]
+        if {len(np.unique(each)) for each in pairs.T} == {len(np.unique(pairs, axis=0))}:
+            equal.setdefault(second, first)
+    return equal
+
+
+def of_equal(space: FactorSpace) -> list[str]:
+    """A note on each factor that tells the same as another."""
+    return [
+        f"{second} tells the same as {first}, and both would count in the scores: leave one out, "
+        "as --factors takes the others"
+        for second, first in equal_factors(space).items()
+    ]
 
 
 def of_angles(space: FactorSpace) -> list[str]:

@@ -49,18 +49,21 @@ class Subfolders(NamedTuple):
         levels: The subfolder of each image, by the names of levels that no column has.
         chosen: Names of the factors in use.
         offers: Whether levels that are not chosen are offered as factors.
+        equal: Levels that tell the same as a column of the table, with its name; not offered.
     """
 
     levels: Mapping[str, list[str]]
     chosen: list[str]
     offers: bool
+    equal: Mapping[str, str]
 
     @property
     def offered(self) -> list[str]:
         """The subfolders, or each of their levels, that could be factors, too."""
         names = [name for name in self._several if name != FOLDER and name not in self.splits]
         names = names or [FOLDER] * (FOLDER in self._several and not self.splits)
-        return [name for name in names if self.offers and name not in self.chosen]
+        taken = {*self.chosen, *self.equal}
+        return [name for name in names if self.offers and name not in taken]
 
     @property
     def splits(self) -> list[str]:
@@ -75,15 +78,24 @@ class Subfolders(NamedTuple):
 
     def rows(self) -> list[tuple[str, str]]:
         """A line of a report on what is offered."""
+        known = [name for name in self.equal if name in self._several and name not in self.splits]
+        rows = [
+            (
+                f"subfolders {name}",
+                f"tell the same as the column {self.equal[name]}, so are no factor",
+            )
+            for name in known
+            if name not in self.chosen
+        ]
         if not (offered := self.offered):
-            return []
+            return rows
         subfolders = self.levels[FOLDER if FOLDER in self.levels else offered[0]]
         counts = Counter(subfolders).most_common()
         listed = listing([f"{name} ({count:,})" for name, count in counts])
         makes = "makes them a factor" if offered == [FOLDER] else "takes their levels as factors"
         beside = " beside the columns" if self.chosen else ""
         factors = " ".join([*self.chosen, *offered])
-        return [("subfolders", f"{listed}; --factors {factors} {makes}{beside}")]
+        return [("subfolders", f"{listed}; --factors {factors} {makes}{beside}"), *rows]
 
     def notes(self) -> list[str]:
         """A note on each level of splits: how its images train and test apart."""
@@ -101,7 +113,8 @@ class Subfolders(NamedTuple):
         if name in self.chosen:
             return (
                 f"{parts}: {name} is not scored; {held_out} in the data, which `dislab configs "
-                "new` writes, keeps them apart"
+                "new` writes, keeps them apart in training; scores take images of all of them, "
+                "with --evaluate.split test those of the test split alone"
             )
         factors = " ".join([*self.chosen, *sorted([*self.offered, name])])
         return (

@@ -5,7 +5,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from dislab.datasets.own._factor_notes import described, of_angles, of_few, of_measured
+from dislab.datasets.own._factor_notes import (
+    described,
+    of_angles,
+    of_equal,
+    of_few,
+    of_measured,
+)
 from dislab.datasets.own.inspection import Inspection, Rows
 from dislab.datasets.own.numpy_dataset import NumpyDataset, other_arrays
 from dislab.errors import InputError
@@ -65,7 +71,7 @@ def inspect_arrays(
     ]
     if names and not faults:
         space = dataset.factors
-        notes += [*of_few(space), *of_angles(space)]
+        notes += [*of_few(space), *of_equal(space), *of_angles(space)]
         settings |= of_measured(space)
         table += [(f"factor {name}", described(space[name])) for name in space.essential_names]
     return Inspection(

@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 from PIL import Image
 from tqdm import tqdm
 
+from dislab.datasets.bank.labels import INSTANCE
 from dislab.datasets.files.image_files import (
     SUFFIXES,
     UNREADABLE,
@@ -21,7 +22,14 @@ from dislab.datasets.files.image_files import (
 )
 from dislab.datasets.own import _factor_table as table_files
 from dislab.datasets.own._columns import Traits, labelled, listing, names_images
-from dislab.datasets.own._factor_notes import described, of_angles, of_few, of_measured
+from dislab.datasets.own._factor_notes import (
+    described,
+    equal_factors,
+    of_angles,
+    of_equal,
+    of_few,
+    of_measured,
+)
 from dislab.datasets.own._subfolders import Subfolders, folder_levels
 from dislab.datasets.own.folder_dataset import FolderDataset
 from dislab.errors import InputError
@@ -167,13 +175,13 @@ class _Source(NamedTuple):
         report: Lines on the table and the factors.
         settings: Settings of a data set that takes them.
         doubts: Notes on them.
-        columns: All columns of the table but that of the files.
+        columns: All columns of the table but that of the files: the cell of each image.
     """
 
     report: Rows
     settings: dict[str, Any]
     doubts: list[str]
-    columns: list[str]
+    columns: Mapping[str, Mapping[str, str]]
 
 
 def _source(
@@ -192,8 +200,8 @@ def _source(
     levels = folder_levels(names)
     if factors and not match.images and levels.keys() >= set(factors):
         report = [("table", "none"), *_level_rows(levels, factors)]
-        source = _Source(report, {"factors": list(factors)}, [], [])
-        subfolders = Subfolders(levels, list(factors), offers=False)
+        source = _Source(report, {"factors": list(factors)}, [], {})
+        subfolders = Subfolders(levels, list(factors), False, {})
     elif asked and not match.table:
         raise InputError(
             f"{folder} has no CSV or Parquet table; --table names one that lies elsewhere"
@@ -201,7 +209,8 @@ def _source(
     else:
         source = _table(folder, names, match, levels, factors, asked)
         levels = {name: level for name, level in levels.items() if name not in source.columns}
-        subfolders = Subfolders(levels, list(factors or source.columns), offers=True)
+        equal = _equal_columns(levels, names, source.columns)
+        subfolders = Subfolders(levels, list(factors or source.columns), True, equal)
     doubts = [*source.doubts, *subfolders.notes()]
     if further := [other.table for other in matches if other.images and other is not match]:
         them = f"{' and '.join(further)} {'name' if len(further) > 1 else 'names'} images, too"
@@ -339,7 +348,7 @@ def _table(
     """
     if not best.table:
         text = "none: the images train, and without factors they are not scored"
-        return _Source([("table", text)], {}, [], [])
+        return _Source([("table", text)], {}, [], {})
     settings: dict[str, Any] = {"table": best.table}
     if best.file != "file":
         settings["file"] = best.file
@@ -350,14 +359,14 @@ def _table(
             fault += f"; its first row has {cell}"
     except InputError as error:
         if best.images:  # the data set refuses it, too: a fault to be mended
-            return _Source([("table", f"{best.table} cannot be read")], settings, [], [])
+            return _Source([("table", f"{best.table} cannot be read")], settings, [], {})
         fault = str(error)
     if not best.images and asked:
         table = os.path.normpath(folder / best.table)
         said = fault.replace(str(folder / best.table), table)
         raise InputError(said if table in said else f"{table} cannot be used: {said}")
     if not best.images:
-        return _Source([("table", f"{best.table} is left out: {fault}")], {}, [], [])
+        return _Source([("table", f"{best.table} is left out: {fault}")], {}, [], {})
     report = [
         ("table", f"{best.table}: {len(rows):,} rows, whose column {best.file!r} names the images")
     ]
@@ -383,7 +392,21 @@ def _table(
     doubts = list[str]()
     if _MANY * len(absent) > len(rows):
         doubts.append(f"{len(absent):,} of {len(rows):,} rows name no image of {folder}")
-    return _Source(report, settings, doubts, list(rows[0].cells))
+    cells = {name: {row.file: row.cells[name] for row in rows} for name in rows[0].cells}
+    return _Source(report, settings, doubts, cells)
+
+
+def _equal_columns(
+    levels: Mapping[str, list[str]], names: Sequence[str], columns: Mapping[str, Mapping[str, str]]
+) -> dict[str, str]:
+    """The levels of subfolders that tell the same of every image as a column, with its name."""
+    equal: dict[str, str] = {}
+    for level, values in levels.items():
+        for column, cells in columns.items():
+            pairs = {(value, cells.get(name)) for name, value in zip(names, values, strict=True)}
+            if len(pairs) == len(set(values)) == len({cell for _, cell in pairs}) > 1:
+                equal.setdefault(level, column)
+    return equal
 
 
 def _named(row: table_files.Row) -> str:
@@ -434,9 +457,14 @@ def _tried(
             used = set(dataset.files)
             space = dataset.factors
             few = of_few(space) if settings["table"] or settings.get("factors") else []
-            few += of_angles(space)
-            factors = [space[name] for name in space.essential_names]
-            serve = [factor.name for factor in factors if not names_images(factor, len(used))]
+            few += [*of_equal(space), *of_angles(space)]
+            factors = [space[name] for name in space.names if name != INSTANCE]
+            equal = equal_factors(space)
+            serve = [
+                factor.name
+                for factor in factors
+                if factor.name not in equal and not names_images(factor, len(used))
+            ]
             advised = serve if len(serve) < len(factors) else []
         except InputError as error:
             faults = [str(error)]
