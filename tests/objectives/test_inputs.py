@@ -247,7 +247,8 @@ def test_what_samples_draws_generate_returns(build: Any, tmp_path: Path) -> None
         return
     made = model.generate(2)
     stream = Stream(0).of("samples")
-    assert made.shape == (2, *SHAPE)
+    assert (made.shape, made.dtype) == ((2, *SHAPE), torch.float32)
+    assert not made.requires_grad  # so that .numpy() works
     assert torch.equal(made, model.generate(2, stream))
     assert torch.equal(made, model.generate(2, 0))
     assert not torch.equal(made, model.generate(2, 1))
@@ -256,6 +257,25 @@ def test_what_samples_draws_generate_returns(build: Any, tmp_path: Path) -> None
         assert torch.equal(made, model.decode(stream.normal("latents", 2, latents)))
     with pytest.raises(InputError, match="count is -1; it must be a whole number of at least 0"):
         model.generate(-1)
+
+
+def test_tensors_keep_gradients_unless_weights_need_none_and_arrays_have_none() -> None:
+    model = VAE(SHAPE, 100, 2, MLPEncoder, MLPDecoder, {"kl": KL}).eval()
+    image, z = torch.zeros(1, *SHAPE), torch.zeros(1, 2)
+
+    def made() -> list[Tensor]:
+        return [model.codes(image), model.encode(image).mean, model.reconstruct(image)]
+
+    assert all(tensor.requires_grad for tensor in [*made(), model.decode(z)])
+    array: Any = image.numpy()
+    latents: Any = z.double().numpy()
+    arrays = [model.codes(array), model.encode(array).mean, model.reconstruct(array)]
+    arrays += [model.decode(latents), model.generate(1)]
+    assert not any(tensor.requires_grad for tensor in arrays)
+    model.requires_grad_(False)  # as open_run does
+    everything = [*made(), model.decode(z), *arrays]
+    assert not any(tensor.requires_grad for tensor in everything)
+    assert {tensor.dtype for tensor in everything} == {torch.float32}
 
 
 def test_samples_are_drawn_from_a_seed_or_a_stream() -> None:

@@ -79,6 +79,17 @@ def _taking_positions(method: Callable[..., Any]) -> Callable[..., Any]:
     return taking
 
 
+def _without_gradients(method: Callable[..., Any]) -> Callable[..., Any]:
+    """A method whose tensors are results to look at."""
+
+    @functools.wraps(method)
+    def taking(self: Any, *args: Any, **settings: Any) -> Any:
+        with torch.no_grad():
+            return method(self, *args, **settings)
+
+    return taking
+
+
 def _taking_batches(method: Callable[..., Any]) -> Callable[..., Any]:
     """A loss that, without a trainer, also accepts batches of any loader, and a step as an int.
 
@@ -173,6 +184,7 @@ _TAKING: Final = {
     "reconstruct": _taking_images,
     "decode": _taking_latents,
     "render": _taking_positions,
+    "generate": _without_gradients,
     "losses": _taking_batches,
 }
 """What lets each method of an objective accept what users have."""
@@ -203,7 +215,11 @@ class Representation(ABC):
     """Encode images into codes, and decode latents into images.
 
     `codes`, `encode`, `reconstruct`, `decode` and `render` also take NumPy arrays, and then return
-    tensors without gradients; bytes of images are divided by 255.
+    tensors without gradients; bytes of images are divided by 255. Of tensors, they return tensors
+    with gradients to the weights, as training needs, so that `.numpy()` needs `torch.no_grad()`
+    around them or `.detach()` before it. `generate`, and all methods of a model of `open_run`,
+    return tensors without gradients. All are of the dtype of the weights, float32 unless they were
+    trained in double precision.
 
     A concrete class implements `codes`, and overrides the other methods that it supports.
     """
@@ -240,6 +256,8 @@ class Representation(ABC):
         self, z: Float[Tensor, "batch latent"]
     ) -> Float[Tensor, "batch channel height width"]:
         """Mean images of latents, pixels in [0, 1], if the method has a decoder.
+
+        They have gradients to latents and weights, unless these need none or latents are an array.
 
         Args:
             z: Latent vectors.
@@ -311,13 +329,15 @@ class Representation(ABC):
             )
         return Stream(stream or 0, device=cast("pl.LightningModule", self).device).of("samples")
 
+    @_without_gradients
     def generate(
         self, count: int, stream: Stream | int | None = None
     ) -> Float[Tensor, "batch channel height width"]:
         """Images of latents drawn from the prior of the method, pixels in [0, 1].
 
         The prior of a method with posteriors and a decoder is standard normal, unless it overrides
-        this method. The numbers do not depend on the device or the number of processes.
+        this method. The numbers do not depend on the device or the number of processes, and the
+        images have no gradients.
 
         Args:
             count: Number of images.

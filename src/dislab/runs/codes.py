@@ -24,17 +24,17 @@ CODES: Final = "codes.npz"
 
 
 class Encoded(NamedTuple):
-    """Codes of images, with the images' factors.
+    """Codes of images, with the images' factors, as NumPy arrays.
 
     Attributes:
         codes: In float32, shape (image, latent).
-        factors: Value numbers of the factors, shape (image, factor).
-        values: Values of the factors in their units, shape (image, factor); for factors with named
-            values their numbers.
+        factors: Value numbers of the factors in int64, shape (image, factor).
+        values: Values of the factors in their units in float64, shape (image, factor); for factors
+            with named values their numbers.
         names: Names of the factors.
         states: Numbers of the images in the data set, shape (image,).
         kl: KL of each latent's posterior from the prior in nats, averaged over the images, shape
-            (latent,); None for a method without posteriors, or if it was not computed.
+            (latent,), in float64; None for a method without posteriors, or if it was not computed.
     """
 
     codes: Float[np.ndarray, "image latent"]
