@@ -384,6 +384,22 @@ def test_a_module_that_fails_to_import_is_one_line_and_its_parts_are_left_out(
 
 
 @pytest.mark.slow
+def test_a_part_with_a_wrong_entry_point_trains_by_its_name_as_the_warning_says(
+    installed: Path,
+) -> None:
+    entries = installed / "mykit-1.2.dist-info/entry_points.txt"
+    text = entries.read_text()
+    entries.write_text(text.replace("parts:TinyEncoder", "parts:TinyEncodr"))
+    (installed.parent / "config.yaml").write_text(PARTS_IN_A_VAE)
+    done = dislab(installed, "fit", "--config=config.yaml")
+    assert done.returncode == 0, done.stderr
+    assert (
+        done.stderr.count("TinyEncoder of mykit 1.2 has an entry point that is wrong, and is") == 1
+    )
+    assert "left out" not in done.stderr
+
+
+@pytest.mark.slow
 def test_an_entry_point_without_a_class_is_named_and_the_others_work(installed: Path) -> None:
     with (installed / "mykit-1.2.dist-info/entry_points.txt").open("a") as stream:
         stream.write("Sharpen\n")

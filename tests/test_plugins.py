@@ -148,6 +148,23 @@ def test_a_broken_plugin_is_left_out_with_a_warning(site: Path, content: str, re
     assert "MIG" in loaded["metrics"]
 
 
+@pytest.mark.parametrize("value", ["fake_wrong:Blur", "fake_wrong:Blurred"])
+def test_the_warning_of_a_wrong_entry_point_says_that_the_class_is_found(
+    site: Path, value: str
+) -> None:
+    (site / "fake_wrong.py").write_text(
+        "from dislab.base import Metric\nclass Blurring(Metric): ...\nclass Blur: ...\n"
+    )
+    distribution(site, "fake-wrong", "1.0", "metrics", {"Blurring": value})
+    with pytest.warns(PluginWarning) as caught:
+        assert "Blurring" not in plugins.load_all(["metrics"])["metrics"]
+    (message,) = [str(one.message) for one in caught]
+    assert message.startswith(
+        "dislab.metrics: Blurring of fake-wrong 1.0 has an entry point that is wrong, and is taken "
+        "from the class of its name: "
+    )
+
+
 def test_an_interrupt_at_import_ends_the_command(site: Path) -> None:
     (site / "fake_slow.py").write_text("raise KeyboardInterrupt\n")
     distribution(site, "fake-slow", "1.0", "metrics", {"Slow": "fake_slow:Slow"})

@@ -81,6 +81,9 @@ _IN_A_CLONE: Final = "in a clone of dislab: pip install ./plugins/"
 _BROKEN: Final = (Exception, SystemExit)
 """Errors of third-party modules that must not end the command, including `sys.exit()`."""
 
+_HOMES: Final = ("dislab", "lightning")
+"""Packages that have the base classes of all parts."""
+
 _WITHOUT_VALUE: Final = re.compile(r"\s*[^\s#\[=][^=]*")
 """Matches a line of entry_points.txt that declares a name without a class."""
 
@@ -360,7 +363,9 @@ def load_all(groups: Iterable[str] = GROUPS) -> dict[str, dict[str, type]]:
     """Imports every declared part and returns the classes by group and name.
 
     A part that cannot be imported, or whose class name differs from its key, is skipped with a
-    `PluginWarning` that names group, key, distribution, version and error. Parts of a distribution
+    `PluginWarning` that names group, key, distribution, version and error. The warning of a wrong
+    entry point says if an imported module of its package has a class of the name, which settings
+    find. Parts of a distribution
     that fail with the same error share one warning.
 
     Args:
@@ -372,16 +377,18 @@ def load_all(groups: Iterable[str] = GROUPS) -> dict[str, dict[str, type]]:
     installed = _Installed()
     by_group = {group: _declared(_supported(group), installed) for group in groups}
     errors = faults(plugin for plugins in by_group.values() for plugin in plugins)
-    failures: dict[tuple[str, str], list[Plugin]] = {}
+    failures: dict[tuple[str, str, bool], list[Plugin]] = {}
     for plugin, error in errors.items():
-        failures.setdefault((plugin.distribution, error), []).append(plugin)
-    for (distribution, error), (first, *others) in failures.items():
+        key = (plugin.distribution, error, _is_elsewhere(plugin))
+        failures.setdefault(key, []).append(plugin)
+    for (distribution, error, _), (first, *others) in failures.items():
         more = f"{len(others)} more part{'s' if len(others) > 1 else ''} of {distribution}"
         further = f"; so were {more}, which `dislab plugins` lists" if others else ""
-        warn(
-            f"{_where(first)} was left out: {error}{further}",
-            PluginWarning,
-        )
+        if _is_elsewhere(first):  # settings find it by its name, as any imported class
+            fault = "has an entry point that is wrong, and is taken from the class of its name"
+        else:
+            fault = "was left out"
+        warn(f"{_where(first)} {fault}: {error}{further}", PluginWarning)
     return {
         group: {plugin.name: _load(plugin) for plugin in plugins if plugin not in errors}
         for group, plugins in by_group.items()
@@ -530,6 +537,23 @@ def _load(plugin: Plugin) -> type:
     if not isinstance(loaded, type) or loaded.__name__ != plugin.name:
         raise InputError(f"{plugin.value} is no class named {plugin.name}")
     return loaded
+
+
+def _is_elsewhere(plugin: Plugin) -> bool:
+    """Whether an imported module of the plugin's package has a part of its name."""
+    package = plugin.value.partition(":")[0].partition(".")[0]
+    modules = [
+        module
+        for name, module in list(sys.modules.items())
+        if name.partition(".")[0] == package and module is not None
+    ]
+    found = [vars(module).get(plugin.name) for module in modules]
+    return any(
+        isinstance(cls, type)
+        and cls.__name__ == plugin.name
+        and any(base.__module__.partition(".")[0] in _HOMES for base in cls.__mro__)
+        for cls in found
+    )
 
 
 def _where(plugin: Plugin) -> str:
