@@ -63,7 +63,9 @@ def test_images_are_drawn_at_the_width_of_print(
 
 
 @pytest.mark.parametrize(
-    "picture", [Traversals(images=1), Samples()], ids=["traversals", "samples"]
+    "picture",
+    [Traversals(images=1, positions="absolute"), Samples()],
+    ids=["traversals", "samples"],
 )
 def test_a_picture_of_an_opened_run_is_that_of_the_command(picture: Picture, run: Path) -> None:
     by_python, by_command = run.parent / "python.png", run.parent / "command.png"
@@ -226,8 +228,8 @@ def test_the_help_has_the_defaults_of_the_pictures(capsys: pytest.CaptureFixture
         f"to reconstruct ({default(Reconstructions, 'count')}) or in a row of samples "
         f"({default(Samples, 'columns')})",
         f"or an interpolation ({', '.join(map(str, steps))})",
-        f"({shifted}; {absolute} for absolute positions)",
-        f"({default(Traversals, 'positions')}, the default)",
+        f"({absolute}; {shifted} for shifted positions)",
+        "(absolute, the default, as on the page of the run)",
         f"{default(Interpolations, 'split')} (the default)",
         f"which images or samples ({', '.join(map(str, seeds))})",
     ):

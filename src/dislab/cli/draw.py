@@ -133,13 +133,13 @@ def _add_settings_of_kinds(parser: argparse._ActionsContainer) -> None:
         type=float,
         nargs=2,
         metavar=("A", "B"),
-        help="first and last position of a traversal (-2 2; -3 3 for absolute positions)",
+        help="first and last position of a traversal (-3 3; -2 2 for shifted positions)",
     )
     parser.add_argument(
         "--positions",
         choices=("shifted", "absolute"),
-        help="whether a traversal moves a latent from its code of the image, in standard "
-        "deviations (shifted, the default), or from 0 (absolute)",
+        help="whether a traversal moves a latent from 0 (absolute, the default, as on the page of "
+        "the run), or from its code of the image, in standard deviations (shifted)",
     )
     parser.add_argument(
         "--split",
@@ -222,7 +222,7 @@ def _picture(options: argparse.Namespace) -> "Picture":
     values = {name: getattr(options, name) for name in names}
     settings = {names[name]: value for name, value in values.items() if value is not None}
     if options.kind == "traversals":
-        settings.setdefault("images", 1)
+        settings = {"images": 1, "positions": "absolute"} | settings  # as the page of the run
         if options.span is not None:
             settings["span"] = tuple(options.span)
     cls: Callable[..., Picture] = getattr(pictures, options.kind.capitalize())
