@@ -11,6 +11,7 @@ from tests.report.cases import SETTINGS, Own, blobs, vae, write_run
 
 from dislab.errors import InputError
 from dislab.report import ReportedRun, document, page_of, write_page
+from dislab.report.explorer import explorer_of
 
 
 class Tags(HTMLParser):
@@ -92,6 +93,19 @@ def test_the_caption_of_traversals_has_the_range_of_the_explorer(small: Reported
     sliders = explorers(small)[0]["sliders"]
     (low,), (high,) = ({slider[end] for slider in sliders} for end in ("low", "high"))
     caption = f"Each row moves one latent from {low:g} to {high:g}, left to right".replace("-", "−")
+    assert caption in page_of([small])
+
+
+def test_the_caption_of_traversals_of_several_ranges_says_so(
+    small: ReportedRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def widened(*given: Any, **settings: Any) -> dict[str, Any]:
+        explorer = explorer_of(*given, **settings)
+        explorer["sliders"][0]["high"] += 1
+        return explorer
+
+    monkeypatch.setattr("dislab.report.page.explorer_of", widened)
+    caption = "Each row moves one latent over the range of its slider, left to right"
     assert caption in page_of([small])
 
 

@@ -291,9 +291,13 @@ def images_text(count: int, scored: str = "") -> str:
 
     >>> images_text(10_000)
     '10,000 images'
+    >>> images_text(300, "300 of 400 images, training included")
+    '300 of 400 images, training included,'
     """
     text = scored or f"{count:,} image{'s' if count != 1 else ''}"
-    return f"{text}, so few that scores are rough," if count < _FEW else text
+    if count < _FEW:
+        text += ", so few that scores are rough"
+    return f"{text}," if ", " in text else text
 
 
 def likelihood(name: str) -> tuple[str, str] | None:

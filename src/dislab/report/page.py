@@ -153,6 +153,8 @@ def _with_traversals(record: RunRecord, module: Objective, explorer: dict[str, A
     ranges = {(slider["low"], slider["high"]) for slider in explorer["sliders"] if "low" in slider}
     if len(ranges) == 1:
         caption += " from {:g} to {:g}, left to right".format(*ranges.pop()).replace("-", "−")
+    elif ranges:
+        caption += " over the range of its slider, left to right"
     if any(slider["carries"] for slider in explorer["sliders"]):
         caption += "; labels are those of the explorer"
     drawn = [picture for picture in record.pictures if picture.name == TRAVERSALS]

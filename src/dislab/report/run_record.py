@@ -418,7 +418,9 @@ def _scores(scored: Mapping[str, Any], are_details: bool) -> Table | None:
 
 
 def _reading(scored: Mapping[str, Any]) -> Iterator[str]:
-    """How to read the table of scores: the best value, the columns, and the abbreviations."""
+    """How to read the table of scores: its images, the best value, the columns, abbreviations."""
+    if images := _images_of(mapping_in(scored, "draw")):
+        yield f"Scored on {images}."
     scores, metrics = mapping_in(scored, "scores"), _mappings(mapping_in(scored, "metrics"))
     ends = {True: "Higher is better", False: "Lower is better"}
     for is_high, sentence in ends.items():
