@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from scipy.stats import entropy
 
 from dislab import plugins
 from dislab.base import Metric, Sample
@@ -147,6 +148,12 @@ def test_parts_and_provenance_tell_how_the_numbers_came_about() -> None:
         "images": 400,
         "latents": 5,
         "factors": {"a": 3, "b": 6, "c": 8},
+        "entropy": pytest.approx(
+            {
+                name: entropy(np.unique(column, return_counts=True)[1])
+                for name, column in zip("abc", factors.T, strict=True)
+            }
+        ),
         "seed": 7,
         "shuffled": True,
         "bootstrap": None,

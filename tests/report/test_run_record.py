@@ -1,3 +1,4 @@
+import math
 from pathlib import Path
 from typing import Any
 
@@ -394,6 +395,19 @@ def test_the_verdict_ignores_trifles_and_inactive_latents(
         "sample": {"factors": dict(zip("xy", sizes, strict=True))},
     }
     assert verdict(record) == sentence
+
+
+def test_the_verdict_takes_the_entropy_of_factors_in_the_scored_images() -> None:
+    """Of 40 declared values, two may be in the images; a record without entropies has the first."""
+    record: dict[str, Any] = {
+        "parts": {"mutual_information": [[0.9, 0.25], [0.0, 0.0]]},
+        "data": {"factors": ["x", "y"]},
+        "sample": {"factors": {"x": 9, "y": 40}},
+    }
+    alone = "1 of 2 factors has a latent of its own: x in z0; y is in no latent."
+    assert verdict(record) == alone
+    record["sample"]["entropy"] = {"x": math.log(9), "y": math.log(2)}
+    assert verdict(record) == "No factor has a latent of its own; x and y share z0."
 
 
 @pytest.mark.parametrize(

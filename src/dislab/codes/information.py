@@ -133,6 +133,16 @@ def _count_log(counts: Int[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
     return torch.xlogy(wide, wide)
 
 
+def entropies(factors: Int[Tensor, "image factor"]) -> Float[Tensor, " factor"]:
+    """Entropy in nats of each factor among the images; 0 for one that takes a single value.
+
+    Args:
+        factors: Positions: value numbers.
+    """
+    one_bin = torch.zeros_like(factors[:, :1])
+    return gaps_of_counts(joint_counts(one_bin, factors)).entropy
+
+
 def informed_latents(
     information: Float[Tensor, "latent factor"], entropy: Float[Tensor, " factor"], share: float
 ) -> Bool[Tensor, " latent"]:

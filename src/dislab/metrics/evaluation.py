@@ -14,6 +14,7 @@ from dislab.base.failures import described, parts_named
 from dislab.base.metric import primary, reason_against
 from dislab.base.parts import make_part
 from dislab.codes.bank import CodeBank
+from dislab.codes.information import entropies
 from dislab.errors import InputError
 from dislab.factors import FactorSpace
 from dislab.functional.random import host_generator
@@ -157,12 +158,13 @@ def _full_names(results: Mapping[str, Mapping[str, Tensor]]) -> dict[tuple[str, 
 
 
 def _provenance(space: FactorSpace, bank: CodeBank, bootstrap: Bootstrap) -> dict[str, Any]:
-    """Sample sizes, factors, settings of the bootstrap, and versions."""
+    """Sample sizes, factors with their entropies in nats, settings of the bootstrap, versions."""
     continuous = [factor.name for factor in space.factors if factor.kind == "continuous"]
     return {
         "images": len(bank),
         "latents": bank.codes.shape[1],
         "factors": dict(zip(space.names, space.sizes, strict=True)),
+        "entropy": dict(zip(space.names, entropies(bank.factors).tolist(), strict=True)),
         **({"continuous": continuous} if continuous else {}),
         "bootstrap": bootstrap._asdict() if bootstrap.resamples else None,
         "versions": versions(),

@@ -132,9 +132,7 @@ def _information(scored: Mapping[str, Any]) -> _Information | None:
         told[kl <= NAMED] = 0  # a sample of a latent tells at most its KL
         is_collapsed = bool((kl <= ACTIVE).all())
     names = list(compress(factors, varies))
-    sizes = mapping_in(mapping_in(scored, "sample"), "factors")
-    counts = (size if isinstance(size, int) and size > 0 else 1 for size in map(sizes.get, names))
-    entropies = torch.tensor([math.log(count) for count in counts], dtype=torch.float64)
+    entropies = _entropies(mapping_in(scored, "sample"), names)
     by_chance, images = information_by_chance(parts), mapping_in(scored, "sample").get("images")
     images = images if isinstance(images, int) else 0
     noise = torch.zeros_like(entropies)
@@ -142,6 +140,17 @@ def _information(scored: Mapping[str, Any]) -> _Information | None:
         noise = chance_noise(torch.from_numpy(np.nan_to_num(by_chance[:, varies])), images)
     least = least_information(entropies, noise)
     return _Information(names, torch.from_numpy(told), least, noise, images, is_collapsed)
+
+
+def _entropies(sample: Mapping[str, Any], names: Sequence[str]) -> Float[Tensor, " factor"]:
+    """Entropy in nats of factors in the scored images; the most it can be, in an older record."""
+    measured, sizes = mapping_in(sample, "entropy"), mapping_in(sample, "factors")
+    entropies = []
+    for name in names:
+        size, entropy = sizes.get(name), measured.get(name)
+        most = math.log(size) if isinstance(size, int) and size > 0 else 0.0
+        entropies.append(entropy if isinstance(entropy, int | float) else most)
+    return torch.tensor(entropies, dtype=torch.float64)
 
 
 def _untold(information: _Information) -> list[str]:

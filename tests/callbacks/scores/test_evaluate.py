@@ -3,6 +3,7 @@ import csv
 import functools
 import json
 import logging
+import math
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -117,6 +118,9 @@ def test_the_record_tells_how_it_came_about(
         }
         for name, power in (("c", 1.0), ("sharp", 2.0))
     }
+    entropy = record["sample"].pop("entropy")
+    assert entropy.keys() == {"x", "y", "brightness"}
+    assert 0 < entropy["brightness"] <= math.log(2)
     assert record["sample"] == {
         "images": 12,
         "latents": 3,
