@@ -163,3 +163,36 @@ def test_scores_of_different_data_are_not_to_be_compared(
     assert "*" not in printed  # a single run is no evidence
     assert ("single runs: another seed may change their order" in printed) != differ
     assert ("the runs have different data, and their scores cannot be compar" in printed) == differ
+
+
+def test_a_factor_vae_score_of_no_latent_has_no_chance_level(tmp_path: Path) -> None:
+    """Its 0 is none by chance, and would lower the level of a study at one door or another."""
+    for name, still in (("a", 2.0), ("b", 0.0)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "config.yaml").write_text("model: {class_path: VAE}\n")
+        scores = {"factor_vae_score": 0.6, "num_active": still, "mig": 0.1}
+        scores |= {f"sampled/{score}": value for score, value in scores.items()}
+        levels = {"factor_vae_score": still / 10, "mig": 0.0, "sampled/factor_vae_score": still}
+        write_scores(tmp_path / name, "test", {"scores": scores, "chance": levels})
+    table = compare([tmp_path / "a", tmp_path / "b"])
+    for column in ("score.factor_vae_score/chance", "score.sampled/factor_vae_score/chance"):
+        assert table[column].notna().tolist() == [True, False], column
+    assert table["score.mig/chance"].tolist() == [0.0, 0.0]
+
+
+def test_runs_whose_latents_carry_nothing_are_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Their FactorVAE score of 0 is no measurement."""
+    for name, active, still in (("a", 2.0, 2.0), ("b", 0.0, 0.0), ("c", 0.0, 1.0)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "config.yaml").write_text("model: {class_path: VAE}\n")
+        scores = {"factor_vae_score": still / 4, "num_active": still, "active_units": active}
+        write_scores(tmp_path / name, "test", {"scores": scores})
+    assert main(["compare", *(str(tmp_path / name) for name in "abc")]) == 0
+    assert (
+        "\n\nIn 2 runs (b, c) no latent is active: the KL of each is at most 0.01 nats. In 1 run "
+        "(b) no latent varies, so that the FactorVAE score is 0 there, without a chance level.\n\n"
+    ) in capsys.readouterr().out
+    assert main(["compare", str(tmp_path / "a")]) == 0
+    assert "no latent" not in capsys.readouterr().out

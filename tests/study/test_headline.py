@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from dislab.study.headline import (
+    best_run,
     headline_measures,
     headline_table,
     latex_means,
@@ -197,9 +198,13 @@ def test_means_that_are_not_told_apart_from_the_best_are_marked_with_it(
     means = headline_table(table, axes, measures)
     assert [row for row in means.index if str(means["MIG"][row]).endswith("*")] == marked
     assert not means.drop(columns="MIG").map(lambda cell: cell.endswith("*")).to_numpy().any()
-    assert legend(means).startswith("* marks the best mean" if marked else "no mean is marked")
-    assert latex_means(means).count("textbf") == len(marked)
-    assert latex_means(means).startswith("% bold: the best" if marked else "% no mean is marked")
+    words = legend(means, table)
+    assert words.startswith("* marks the best mean" if marked else "no mean is marked")
+    needed = {6: "; 7 seeds would", 2: "; 6 seeds would"}  # three differences, and one
+    assert marked or words.endswith(needed.get(seeds, "is below 0.05"))
+    latex = latex_means(means, table)
+    assert latex.count("textbf") == len(marked)
+    assert latex.startswith("% bold: the best" if marked else "% no mean is marked")
     if marked:
         assert "; supported" in verdict(table, axes, measures)
 
@@ -225,6 +230,17 @@ def test_runs_without_a_setting_have_a_row_too() -> None:
     assert list(means.index) == ["m0, –", "m1, 11.0", "m1, 12.0", "chance"]
 
 
+def test_the_best_run_of_all_is_told_in_words() -> None:
+    table, axes = runs(2, 2, 0.3), ["method", "strength"]
+    table.loc["r7", "strength"] = None
+    assert best_run(table, axes, SCORES, "score.mig") == ("r7", "method m1, seed 1, MIG 0.314")
+    assert best_run(table, axes, {"score.mig": "lowest"}, "score.mig") == (
+        "r0",
+        "method m0, strength 1.0, seed 0, MIG 0.002",
+    )
+    assert best_run(table.assign(**{"score.mig": np.nan}), axes, SCORES, "score.mig") is None
+
+
 def test_a_narrow_table_has_what_differs_and_marks_no_single_run() -> None:
     table = narrow_table(runs(2, 1, 0.3), ["method", "strength"], SCORES)
     assert list(table.columns) == ["method", "strength", "MIG"]
@@ -241,8 +257,9 @@ def test_a_single_run_has_its_scores_and_a_state_that_is_not_finished() -> None:
 
 
 def test_latex_has_a_supported_best_mean_in_bold() -> None:
-    lines = latex_means(headline_table(runs(2, 6, 0.3, 0.002), ["method"], SCORES)).splitlines()
-    assert lines[0].startswith("% bold: the best mean of a score and those not told apart from it:")
+    table = runs(2, 6, 0.3, 0.002)
+    lines = latex_means(headline_table(table, ["method"], SCORES), table).splitlines()
+    assert lines[0].startswith("% bold: the best mean of a score, and those whose difference from")
     assert lines[2] == r"\toprule"
     assert r"m0 & 12 & 0.008 $\pm$ 0.004 & r11 \\" in lines
     assert r"m1 & 12 & \textbf{0.308 $\pm$ 0.004} & r23 \\" in lines
@@ -260,16 +277,21 @@ def test_columns_without_room_follow_below() -> None:
     assert any(line.startswith("…") and "/end  0.25" in line for line in lines)
 
 
-def test_runs_without_a_latent_that_varies_are_told_and_leave_chance_alone() -> None:
+def test_runs_without_a_latent_in_use_are_told() -> None:
     table = runs(2, 2, 0.3).assign(**{"score.factor_vae_score": 0.6, "score.num_active": 3.0})
-    table["score.factor_vae_score/chance"] = 0.5
     measures = SCORES | {"score.factor_vae_score": "highest"}
     names = list(measures)
     assert without_latents(table, names) == ""
     first = table.index[0]
-    table.loc[first, ["score.factor_vae_score", "score.factor_vae_score/chance"]] = 0.0
-    table.loc[first, "score.num_active"] = 0.0
-    assert without_latents(table, names).startswith("In 1 run no latent varies, so that the Fac")
+    table.loc[first, ["score.factor_vae_score", "score.num_active"]] = 0.0
+    still = (
+        "In 1 run (r0) no latent varies, so that the FactorVAE score is 0 there, without a chance "
+        "level."
+    )
+    assert without_latents(table, names) == still
     assert without_latents(table, list(SCORES)) == ""
-    means = headline_table(table, ["method"], measures)
-    assert str(means.loc["chance", "FactorVAE score"]).strip() == "0.500"
+    table["score.active_units"] = [0.0, 0.0, 3.0, 3.0] * 2
+    assert without_latents(table, list(SCORES)) == (
+        "In 4 runs no latent is active: the KL of each is at most 0.01 nats."
+    )
+    assert without_latents(table, names).endswith(f"nats. {still}")

@@ -17,6 +17,11 @@ _WIDEST: Final = 100
 _NARROWEST: Final = 40
 _COLUMN: Final = 0.4
 """Largest share of the width that names of options take; texts of longer ones begin below them."""
+OF_TARGET: Final = (
+    "such as score.mig; DCI disentanglement unless given, as it asks whether each latent carries "
+    "one factor, or else the first score of the study"
+)
+"""Help of `--target`, the score that tables, pictures and best runs of a study are about."""
 
 Rows = Sequence[tuple[str, str]]
 """Names of options with their explanations."""

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dislab.cli.arguments import Existing, Parser, add_checkpoint, chosen, runs_of
+from dislab.cli.arguments import OF_TARGET, Existing, Parser, add_checkpoint, chosen, runs_of
 from dislab.cli.configs import find_study
 from dislab.cli.messages import print_warning
 from dislab.errors import InputError
@@ -126,8 +126,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--target",
         metavar="COLUMN",
-        help="the score that best, median and worst run, tables and pictures of a study are about, "
-        "such as score.mig",
+        help="the score that verdict, best, median and worst run, tables and pictures of a study "
+        f"are about, {OF_TARGET}",
     )
     parser.add_argument("--folder", help="of the study; studies/NAME unless given")
     return parser

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from dislab.cli.arguments import Parser, help_page
+from dislab.cli.arguments import OF_TARGET, Parser, help_page
 from dislab.cli.configs import find_study
 from dislab.cli.messages import print_warning
 from dislab.cli.tables import (
@@ -45,6 +45,8 @@ from dislab.yaml_files import read_mapping
 if TYPE_CHECKING:
     import pandas as pd
 
+    from dislab.study.statistics.selection import Best
+
 VERBS: Final = {
     "plan": "read a study file, check every run, and list the work to do",
     "run": "train and score every run of a study file; continue interrupted work",
@@ -54,7 +56,8 @@ VERBS: Final = {
     "summary": "write all tables and pictures of the results into a folder",
 }
 _LEGEND: Final = (
-    "mean ± standard deviation over all runs of a row; the best run goes by the first score"
+    "mean ± standard deviation over all runs of a row; the best run goes by the first score; "
+    "chance: codes without information"
 )
 _EXAMPLES: Final = {
     "plan": "quick",
@@ -279,8 +282,7 @@ def _table(parser: Parser, args: list[str]) -> int:
     parser.add_argument(
         "--target",
         metavar="COLUMN",
-        help="with --means: the first score, by which the best run goes, such as score.mig; a DCI "
-        "disentanglement unless given, as on the page of the study",
+        help=f"with --means: the score of the first column, by which runs are best, {OF_TARGET}",
     )
     options = parser.parse_args(args)
     check_table_options(options)
@@ -300,7 +302,7 @@ def _table(parser: Parser, args: list[str]) -> int:
 
 def _put_means(study: Study, table: "pd.DataFrame", options: argparse.Namespace) -> None:
     """Prints or writes the means of the main scores."""
-    from dislab.study.headline import headline_table, latex_means, legend, mixture, text
+    from dislab.study.headline import headline_table, latex_means, mixture
     from dislab.study.summary import chosen_target, measures_of
 
     axes = study.schedule.axes
@@ -308,16 +310,35 @@ def _put_means(study: Study, table: "pd.DataFrame", options: argparse.Namespace)
         check_choice("--by", axis, tuple(axes))
     measures = measures_of(table, study.primary_scores())
     target = chosen_target(options.target, study.schedule.name, measures)
-    means = headline_table(study.titled(table), axes, measures, target, options.by)
+    titled = study.titled(table)
+    means = headline_table(titled, axes, measures, target, options.by)
     if mixed := mixture(table, axes, options.by):
         print_warning(mixed)
     form = chosen_format(options)
     if form is None:
-        print("\n".join([*text(means), "", _LEGEND, *filter(None, [legend(means)])]))
+        _print_means(study, titled, means, measures, target)
     elif form == "latex":
-        put_bytes(latex_means(means.drop(columns="best run")).encode(), options)
+        put_bytes(latex_means(means.drop(columns="best run"), titled).encode(), options)
     else:
         put_bytes(table_bytes(means, form), options)
+
+
+def _print_means(
+    study: Study,
+    table: "pd.DataFrame",
+    means: "pd.DataFrame",
+    measures: "Mapping[str, Best]",
+    target: str,
+) -> None:
+    """Prints means, what their marks mean, and what the best run is."""
+    from dislab.study.headline import best_run, legend, text
+
+    for line in [*text(means), "", _LEGEND, *filter(None, [legend(means, table)])]:
+        print(line)
+    if found := best_run(table, study.schedule.axes, measures, target):
+        run, what = found
+        print(f"best run of all: {what}")
+        print(f"  dislab report {study.folder.run(run)}  # its page")
 
 
 def _summary(parser: Parser, args: list[str]) -> int:
@@ -328,13 +349,15 @@ def _summary(parser: Parser, args: list[str]) -> int:
     parser.add_argument(
         "--target",
         metavar="COLUMN",
-        help="the score that pictures and the tables of summary.md are about, such as score.mig",
+        help="the score that the verdict, the pictures and the tables of summary.md are about, "
+        f"{OF_TARGET}",
     )
     parser.add_argument(
         "--pictures", choices=PICTURES, default="svg", help="format of the pictures"
     )
     options = parser.parse_args(args)
     study = Study(options.study, options.folder)
+    from dislab.study.headline import conclusion
     from dislab.study.summary_folder import PAGE, write_summary
 
     results = study.summary(options.target)
@@ -344,6 +367,8 @@ def _summary(parser: Parser, args: list[str]) -> int:
             "without UDR and alignment, as the study keeps no codes; add `codes: {images: 5000}` "
             "to its stages and run it again"
         )
+    if study.schedule.search is None:  # no trial has another one to be compared with
+        print(conclusion(results.runs, results.axes, results.measures, results.target))
     print(f"{options.out / PAGE} and {len(files) - 1} other files")
     return 0
 
@@ -483,14 +508,7 @@ def _show_end(study: Study) -> int:
 
 def _print_results(study: Study) -> None:
     """Prints the means of the main scores, the verdict, and the commands for more."""
-    from dislab.study.headline import (
-        headline_measures,
-        headline_table,
-        legend,
-        text,
-        verdict,
-        without_latents,
-    )
+    from dislab.study.headline import conclusion, headline_table
     from dislab.study.summary import chosen_target, measures_of
 
     table, axes = study.titled(study.table()), study.schedule.axes
@@ -498,12 +516,9 @@ def _print_results(study: Study) -> None:
     if measures and study.schedule.search is None:  # no trial has another one to be compared with
         target = chosen_target(None, study.schedule.name, measures)
         means = headline_table(table, axes, measures, target)
-        print("\n".join(["", *filter(None, [_LEGEND, legend(means)]), *text(means)]))
-        sentences = [
-            verdict(table, axes, {target: measures[target]}),
-            without_latents(table, headline_measures(measures)),
-        ]
-        print(f"\n{' '.join(filter(None, sentences))}")
+        print()
+        _print_means(study, table, means, measures, target)
+        print(f"\n{conclusion(table, axes, measures, target)}")
     print("\nNext:")
     for line in (
         f"dislab study summary {study.path} --out {study.path / 'summary'}  # tables and pictures",

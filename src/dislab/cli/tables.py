@@ -53,7 +53,7 @@ def put_table(table: "pd.DataFrame", options: argparse.Namespace) -> None:
     if form in ("csv", "parquet"):
         put_bytes(table_bytes(table, form), options)
         return
-    from dislab.study.headline import data_differ, narrow_table, text
+    from dislab.study.headline import data_differ, narrow_table, text, without_latents
     from dislab.study.statistics._frames import setting_columns
     from dislab.study.summary import measures_of
 
@@ -62,6 +62,9 @@ def put_table(table: "pd.DataFrame", options: argparse.Namespace) -> None:
         put_bytes(table_bytes(brief, form), options)
     else:
         print("\n".join(text(brief)))
+        scores = [str(name) for name in table if str(name).startswith("score.")]
+        if few := without_latents(table, scores):
+            print(f"\n{few}")
         legend = "single runs: another seed may change their order; " if len(table) > 1 else ""
         if data_differ(table):
             legend = "the runs have different data, and their scores cannot be compared; "

@@ -12,6 +12,8 @@ from dislab.functional.random import host_generator
 BINS: Final = 20
 ACTIVE: Final = 0.01
 """KL divergence in nats above which a latent counts as active."""
+NONE_ACTIVE: Final = f"the KL of each is at most {ACTIVE} nats"
+"""What it means that no latent is active."""
 NAMED: Final = 0.1
 """KL divergence in nats above which a factor is named for a latent. A sample of a latent carries no
 more information than its KL, even if its mean does."""

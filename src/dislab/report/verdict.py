@@ -14,6 +14,7 @@ from dislab.codes.latent_order import (
     ACTIVE,
     LEAST,
     NAMED,
+    NONE_ACTIVE,
     chance_noise,
     least_information,
     main_latents,
@@ -96,8 +97,8 @@ def _on_factors(scored: Mapping[str, Any]) -> str:
         return ""
     if information.is_collapsed:
         return (
-            f"No latent is active: the KL of each is at most {ACTIVE} nats (posterior collapse, or "
-            "a training that has hardly begun)."
+            f"No latent is active: {NONE_ACTIVE} (posterior collapse, or a training that has "
+            "hardly begun)."
         )
     alone = [f"{name} in z{latent}" for name, latent in owners.items() if latent is not None]
     if alone:

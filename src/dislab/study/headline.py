@@ -8,12 +8,14 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from dislab.codes.latent_order import NONE_ACTIVE
 from dislab.errors import InputError
 from dislab.metrics.score_table import is_count, score_text
 from dislab.storage import WIDTH, text_table
-from dislab.study.stages.score import CHANCE
+from dislab.study.stages.score import CHANCE, FACTOR_VAE
 from dislab.study.statistics import comparisons, latex, rank_correlations, seeds_needed
 from dislab.study.statistics._frames import AGREEMENT, is_chance, keyed
+from dislab.study.statistics.paired import least_p
 from dislab.study.statistics.selection import Best
 from dislab.study.status import MAIN
 from dislab.study.summary import LEVEL, is_bound, label, labels, nested, of_few_seeds
@@ -34,7 +36,14 @@ _ROW: Final = "row of the table"
 """Column with the row of each run, for comparisons between rows."""
 _COUNT: Final = "score.num_active"
 """Column with the number of latents that vary enough for the FactorVAE score."""
-_FACTOR_VAE: Final = "factor_vae"
+_ACTIVE: Final = "score.active_units"
+_OF_STILL: Final = (
+    "no latent varies, so that the FactorVAE score is 0 there, without a chance level"
+)
+_UNKNOWN: Final = "–"
+"""Text of a setting that a run lacks."""
+_NAMES: Final = 3
+"""Number of runs up to which a sentence names them."""
 
 
 def headline_measures(measures: Mapping[str, Best]) -> list[str]:
@@ -68,8 +77,8 @@ def headline_table(
 
     One row for each value, those of numbers in their order, with the number of scored runs and the
     best run by the first measure, and one for the chance level where scores have one. `*` marks the
-    best mean and each mean that is not told apart from it, as `legend` says; counts, such as that
-    of latents, have no mark.
+    best mean and each mean whose difference from it is not supported, as `legend` says; counts,
+    such as that of latents, have no mark.
 
     Args:
         runs: Result of `Study.table`.
@@ -103,7 +112,7 @@ def headline_table(
     if columns:
         table["best run"] = [_best(group[columns[0]], measures) for group in groups.values()]
     chance = {
-        heads[name]: f"{score_text(name, _varying_latents(scored, name)[level].mean())} "
+        heads[name]: f"{score_text(name, scored[level].mean())} "
         for name in columns
         if (level := f"{name}{CHANCE}") in scored and scored[level].notna().any()
     }
@@ -150,7 +159,7 @@ def mixture(runs: pd.DataFrame, axes: Sequence[str], by: Sequence[str]) -> str:
 def _not_worse_than_the_best(
     runs: pd.DataFrame, axes: Sequence[str], score: str, best: Best
 ) -> set[str]:
-    """Rows with the best mean of a score and with means that are not told apart from it.
+    """Rows with the best mean of a score, and with means whose difference from it is unsupported.
 
     It is empty if these are all rows, as then no difference from the best mean is supported.
     """
@@ -170,18 +179,30 @@ def _not_worse_than_the_best(
     return marked if len(marked) < count else set()
 
 
-def legend(table: pd.DataFrame) -> str:
-    """Says which means of a `headline_table` are marked, or why none is; empty for one row."""
-    if len(table.index.drop("chance", errors="ignore")) < 2:
+def legend(table: pd.DataFrame, runs: pd.DataFrame) -> str:
+    """Says which means of a `headline_table` are marked, or why none is; empty for one row.
+
+    Where there are too few seeds to mark any, it says how many would allow it.
+
+    Args:
+        table: Result of `headline_table`.
+        runs: The runs that it was made of.
+    """
+    count = len(table.index.drop("chance", errors="ignore"))
+    if count < 2:
         return ""
     if table.map(lambda cell: cell[-1:] == "*").to_numpy().any():
         return (
-            "* marks the best mean of a score and those not told apart from it: p (Holm) of their "
-            f"difference, paired by seed, is {LEVEL} or more"
+            "* marks the best mean of a score, and those whose difference from it is not supported:"
+            f" its p (Holm), paired by seed, is {LEVEL} or more"
         )
+    seeds = runs.loc[runs["state"] == "finished", "seed"].nunique()
+    tests = count * (count - 1) // 2
+    if seeds and tests * least_p(seeds) >= LEVEL:
+        return f"no mean is marked: {of_few_seeds(seeds, least_p(seeds), tests)}"
     return (
-        "no mean is marked, as no difference from the best is supported (p (Holm) below "
-        f"{LEVEL}, paired by seed; a few seeds cannot support any)"
+        "no mean is marked, as no difference from the best is supported: no p (Holm), paired by "
+        f"seed, is below {LEVEL}"
     )
 
 
@@ -194,29 +215,48 @@ def _differences(runs: pd.DataFrame, axes: Sequence[str], axis: str, score: str)
     return comparisons(runs[[*kept, "seed", score]], axis, [score], within=[])
 
 
-def _varying_latents(runs: pd.DataFrame, name: str) -> pd.DataFrame:
-    """Runs without those in which no latent varies, whose FactorVAE score and its chance are 0."""
-    if _COUNT not in runs or not name.startswith(f"score.{_FACTOR_VAE}"):
-        return runs
-    return runs[runs[_COUNT] != 0]
-
-
 def without_latents(runs: pd.DataFrame, names: Sequence[str]) -> str:
-    """Sentence on runs in which no latent varies; empty if no score of these names suffers.
+    """Sentences on runs in which no latent is active, or varies enough for the FactorVAE score.
+
+    Args:
+        runs: Result of `Study.table` or `compare`.
+        names: Names of measures; without a FactorVAE score, latents that vary little do not matter.
+    """
+    sentences = {_ACTIVE: f"no latent is active: {NONE_ACTIVE}"}
+    if any(name.startswith(f"score.{FACTOR_VAE}") for name in names):
+        sentences[_COUNT] = _OF_STILL
+    found = {name: runs.index[runs[name] == 0] for name in sentences if name in runs}
+    return " ".join(
+        f"In {_listed(where)} {sentences[name]}." for name, where in found.items() if len(where)
+    )
+
+
+def _listed(runs: pd.Index) -> str:
+    """The number of runs and, of a few, their names."""
+    count = f"{len(runs)} run{'s' * (len(runs) != 1)}"
+    return f"{count} ({', '.join(map(str, runs))})" if len(runs) <= _NAMES else count
+
+
+def conclusion(
+    runs: pd.DataFrame, axes: Sequence[str], measures: Mapping[str, Best], target: str
+) -> str:
+    """The verdict on a measure, and sentences on runs without a latent in use.
 
     Args:
         runs: Result of `Study.table`.
-        names: Names of measures.
+        axes: Names of the columns that are axes.
+        measures: Result of `measures_of`.
+        target: The measure.
     """
-    few = max((len(runs) - len(_varying_latents(runs, name)) for name in names), default=0)
-    if not few:
-        return ""
-    verb = "1 run no latent varies" if few == 1 else f"{few} runs no latent varies"
-    return f"In {verb}, so that the FactorVAE score and its chance level are 0 there."
+    sentences = [
+        verdict(runs, axes, {target: measures[target]}),
+        without_latents(runs, headline_measures(measures)),
+    ]
+    return " ".join(filter(None, sentences))
 
 
 def _setting_text(setting: Any) -> str:
-    return "–" if pd.isna(setting) else str(setting)
+    return _UNKNOWN if pd.api.types.is_scalar(setting) and pd.isna(setting) else str(setting)
 
 
 def narrow_table(
@@ -304,12 +344,17 @@ def _lines(table: pd.DataFrame) -> list[str]:
     return text_table([list(map(str, frame.columns)), *frame.to_numpy().tolist()])
 
 
-def latex_means(table: pd.DataFrame) -> str:
-    """The result of `headline_table` as a LaTeX `tabular` for booktabs, marked means in bold."""
+def latex_means(table: pd.DataFrame, runs: pd.DataFrame) -> str:
+    """The result of `headline_table` as a LaTeX `tabular` for booktabs, marked means in bold.
+
+    Args:
+        table: Result of `headline_table`.
+        runs: The runs that it was made of.
+    """
     marked = table.map(
         lambda cell: f"{_BOLD}{cell[:-1]}{_END}" if cell[-1:] == "*" else cell.strip()
     )
-    words = legend(table).replace("* marks", "bold:", 1)
+    words = legend(table, runs).replace("* marks", "bold:", 1)
     note = f"% {words}\n" if words else ""
     return note + latex(marked).replace(_BOLD, r"\textbf{").replace(_END, "}")
 
@@ -328,6 +373,37 @@ def _best(scores: "pd.Series[float]", measures: Mapping[str, Best]) -> str:
         return "–"
     highest = measures[str(scores.name)] == "highest"
     return str(scores.idxmax() if highest else scores.idxmin())
+
+
+def best_run(
+    runs: pd.DataFrame, axes: Sequence[str], measures: Mapping[str, Best], target: str
+) -> tuple[str, str] | None:
+    """The name of the best run of all by a measure, and what it is in words; None without any.
+
+    Args:
+        runs: Result of `Study.table`.
+        axes: Names of the columns that are axes.
+        measures: Result of `measures_of`.
+        target: The measure.
+    """
+    if (run := _best(runs[target], measures)) not in runs.index:
+        return None
+    values = ", ".join(run_values(runs, run, axes))
+    return run, f"{values}, {label(target)} {score_text(target, runs[target].loc[run])}"
+
+
+def run_values(runs: pd.DataFrame, run: Any, axes: Sequence[str]) -> list[str]:
+    """The values of axes, and the seed, of a run, each with its name.
+
+    Args:
+        runs: Result of `Study.table`.
+        run: Name of the run.
+        axes: Names of the columns that are axes.
+    """
+    row, names = runs.loc[run], labels(axes)
+    values = {names[axis]: _setting_text(row[axis]) for axis in axes}
+    known = [f"{name} {value}" for name, value in values.items() if value != _UNKNOWN]
+    return [*known, f"seed {row['seed']}"]
 
 
 def verdict(runs: pd.DataFrame, axes: Sequence[str], measures: Mapping[str, Best]) -> str:

@@ -32,11 +32,10 @@ from dislab.runs.published import is_published, published, without_paths
 from dislab.storage import duration
 from dislab.study.comparison import flat_settings
 from dislab.study.headline import (
-    headline_measures,
+    conclusion,
     headline_table,
     legend,
-    verdict,
-    without_latents,
+    run_values,
 )
 from dislab.study.results import STUDY
 from dislab.study.schedule import read_schedule, study_file_of
@@ -279,9 +278,7 @@ def _headline(table: pd.DataFrame) -> dict[str, str]:
 
 
 def _verdict(summary: StudySummary) -> str:
-    measures = {summary.target: summary.measures[summary.target]}
-    few = without_latents(summary.runs, headline_measures(summary.measures))
-    return " ".join(filter(None, [verdict(summary.runs, summary.axes, measures), few]))
+    return conclusion(summary.runs, summary.axes, summary.measures, summary.target)
 
 
 def _pages(study: Study, folder: Path) -> dict[str, str]:
@@ -295,22 +292,15 @@ def _means(summary: StudySummary | None, pages: Mapping[str, str]) -> dict[str, 
     if summary is None:
         return {"means": None, "legend": ""}
     means = headline_table(summary.runs, summary.axes, summary.measures, summary.target)
-    words = legend(means)
+    words = legend(means, summary.runs)
     means = means.reset_index()
     rows = [list(map(str, row)) for row in means.to_numpy()]
     links = {}
     for row in rows:
         if (run := row[-1]) in pages:
-            row[-1] = f"{run} ({', '.join(_values(summary, run, summary.axes[1:]))})"
+            row[-1] = f"{run} ({', '.join(run_values(summary.runs, run, summary.axes[1:]))})"
             links[row[-1]] = pages[run]
     return {"means": Table(list(map(str, means)), rows, links), "legend": words}
-
-
-def _values(summary: StudySummary, run: Any, axes: Sequence[str]) -> list[str]:
-    """The values of axes, and the seed, of a run."""
-    row = summary.runs.loc[run]
-    values = [f"{name} {row[axis]}" for axis, name in labels(axes).items() if _is_known(row[axis])]
-    return [*values, f"seed {row['seed']}"]
 
 
 def _finite(summary: StudySummary) -> pd.Series:
@@ -341,7 +331,7 @@ def _models(study: Study, summary: StudySummary, load: Load) -> Iterator[_Model]
         seen.add(position)
         run = order[position]
         score = f"{label(summary.target)} {_digits(scores[run])}"
-        settings = _values(summary, run, summary.axes)
+        settings = run_values(summary.runs, run, summary.axes)
         described = ", ".join([score, *settings, f"run {run}"])
         explorer, reason = _explorer(load(study.folder.run(run)))
         yield _Model(rank, without_paths(described), explorer, without_paths(reason))

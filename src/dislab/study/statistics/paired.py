@@ -25,6 +25,8 @@ from dislab.study.statistics._frames import (
     setting_columns,
 )
 
+DRAWS: Final = 9999
+"""Maximum number of sign flips of one test, unless another is given."""
 _FAR: Final = 1e6
 """Noncentrality beyond which scipy's distributions are NaN; a test has full power long before."""
 
@@ -36,7 +38,7 @@ def comparisons(
     within: Columns = None,
     detect: float = 0.05,
     confidence: float = 0.95,
-    draws: int = 9999,
+    draws: int = DRAWS,
     seed: int = 0,
 ) -> pd.DataFrame:
     """Differences of scores between every pair of values of a setting, paired by seed.
@@ -156,13 +158,18 @@ def _test(
         "high": high,
         "seeds": count,
         "p": sign_test(differences, draws, generator),
-        "least_p": _least_p(count, draws),
+        "least_p": least_p(count, draws),
         "deviation": float(differences.std(ddof=1)) if count > 2 else math.nan,
     }
 
 
-def _least_p(count: int, draws: int) -> float:
-    """Smallest p that `sign_test` can give; NaN without any difference."""
+def least_p(count: int, draws: int = DRAWS) -> float:
+    """Smallest p that `sign_test` can give; NaN without any difference.
+
+    Args:
+        count: Number of differences, one per seed.
+        draws: Maximum number of sign flips.
+    """
     if not count:
         return math.nan
     return 2.0 ** (1 - count) if 2**count <= draws else 2 / (draws + 1)
