@@ -146,7 +146,7 @@ def keep(results: dict[str, Any]) -> None:
 
 def tables(results: dict[str, Any]) -> None:
     """Means and standard errors over seeds, and the matched selectivity of every seed."""
-    print("| variant | " + " | ".join(SCORES) + " | chance | MIG | MCC | CPU-s |")
+    print("| variant | " + " | ".join(SCORES) + " | chance (moves shuffled) | MIG | MCC | CPU-s |")
     print("|---|" + "---|" * (len(SCORES) + 4))
     for variant in VARIANTS:
         rows = [results["runs"].get(f"{variant}/{seed}") for seed in SEEDS]

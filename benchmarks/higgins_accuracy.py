@@ -126,7 +126,7 @@ def main() -> None:
                 pair = (values["beta_vae_score"], values["factor_vae_score"])
                 scores.setdefault(name, []).append(pair)
             print(title, seed, {name: pairs[-1] for name, pairs in scores.items()}, flush=True)
-        chance.append([title, "chance", *[f"{1 / factors.shape[1]:.2f}"] * 2])
+        chance.append([title, "chance (a guess)", *[f"{1 / factors.shape[1]:.2f}"] * 2])
         for name, pairs in scores.items():
             cells = [_mean(np.array(column), DRAWS) for column in zip(*pairs, strict=True)]
             rows.append([title, name, *cells])

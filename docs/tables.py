@@ -243,7 +243,7 @@ def _shown(
             sys.exit(f"a table with {header} has intervals, but no word of {', '.join(INTERVALS)}")
         legend.append(f"Brackets: 95 % intervals, {INTERVALS[intervals]}.")
     if "\\*" in text:
-        legend.append("\\*: p < .05 after Holm's correction.")
+        legend.append("\\*: supported, p (Holm) below .05.")
     return lines + (f"\n\n*{' '.join(legend)}*" if legend else "")
 
 

@@ -284,10 +284,25 @@ def test_a_table_of_results_says_what_its_brackets_and_stars_hold() -> None:
     assert row == "| VAE | −0.46 [−0.47, 0.5]\\* | 0.123 |"  # scores alone have two decimals
     assert empty == ""
     assert legend.startswith("*Brackets: 95 % intervals, by leaving out one seed at a time")
-    assert legend.endswith(r"\*: p < .05 after Holm's correction.*")
+    assert legend.endswith(r"\*: supported, p (Holm) below .05.*")
     assert tables["_shown"](["a"], [["0.5 (0.4 to 0.6)"]], "").endswith("0.6) |")
     with pytest.raises(SystemExit, match="has intervals, but no word of runs"):
         tables["_shown"](header, rows, "")
+
+
+def test_chance_in_results_is_the_level_of_a_score_unless_its_kind_is_named() -> None:
+    """Errors without codes, guesses and levels of ρ are other numbers, and have other names."""
+    is_score = re.compile("MIG|SAP|Modularity|DCI D|MCC|.*score|.*Higgins et al.|perfect|here.*")
+    for path in sorted((ROOT / "benchmarks/results").glob("*.json")):
+        for name, table in json.loads(path.read_text()).get("tables", {}).items():
+            levels = [row for row in table["rows"] if "chance" in row]
+            heads = {
+                head
+                for row in levels
+                for head, cell in zip(table["header"], row, strict=True)
+                if re.fullmatch(r"[\d.]+", cell) and row.index("chance") < row.index(cell)
+            }
+            assert all(map(is_score.fullmatch, heads)), (path.name, name, heads)
 
 
 def test_a_part_of_a_table_has_the_rows_and_columns_that_were_named() -> None:

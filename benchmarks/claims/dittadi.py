@@ -12,6 +12,7 @@ from claims.tables import (
     DCI,
     LEVEL,
     METHODS,
+    NO_CODES,
     ORDERS,
     RHO_MARGIN,
     SCORES,
@@ -63,7 +64,7 @@ def dittadi(study: Study, runs: pd.DataFrame) -> dict[str, Table]:
     chance = [f"{runs[f'transfer.{name}/chance'].mean():.2f}" for name in SCENARIOS]
     errors = {
         "header": ["errors of trees", "noise", "DCI D", *SCENARIOS.values()],
-        "rows": [*rows, ["chance", "", "", *chance]],
+        "rows": [*rows, [NO_CODES, "", "", *chance]],
     }
     tables = {
         "correlations": correlations,

@@ -199,5 +199,5 @@ def _task_table(runs: pd.DataFrame) -> Table:
     ]
     accuracy = [f"{CHANCE:.2f}"] * len(REASONING)
     header = ["runs by DCI D", "DCI D", *tasks.values()]
-    chance = ["chance", "", "–", *accuracy, *["–"] * len(EFFICIENCY)]
+    chance = ["chance (a guess)", "", "–", *accuracy, *["–"] * len(EFFICIENCY)]
     return {"header": header, "rows": [*rows, chance]}

@@ -10,6 +10,7 @@ import pandas as pd
 from claims.tables import (
     DCI,
     LEVEL,
+    NO_CODES,
     ORDERS,
     RHO_MARGIN,
     Claim,
@@ -70,8 +71,9 @@ def claims_on_predictors(runs: pd.DataFrame) -> dict[str, Table]:
     for column, name in errors.items():
         matrix = [_cell(pairs, name, other) for other in PREDICTORS]
         rows.append([name, spread(runs[column]), marked(with_dci.loc[column]), *matrix])
-    no_codes = [f"{runs[f'{SCENARIO}/chance'].mean():.2f}", f"{rho_by_chance(runs):.2f}"]
-    rows.append(["chance", *no_codes, *[no_codes[1]] * len(PREDICTORS)])
+    error, rho = f"{runs[f'{SCENARIO}/chance'].mean():.2f}", f"{rho_by_chance(runs):.2f}"
+    rows.append([NO_CODES, error, *[""] * (1 + len(PREDICTORS))])
+    rows.append(["by chance below (shuffled scores)", "", *[rho] * (1 + len(PREDICTORS))])
     header = ["predictor", "error in OOD1-B", "ρ with DCI D", *(f"ρ with {n}" for n in PREDICTORS)]
     return {"claims": claims_table(claims, "runs"), "errors": {"header": header, "rows": rows}}
 

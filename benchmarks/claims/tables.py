@@ -36,6 +36,8 @@ SCORES: Final = {
     "score.modularity": "Modularity",
     "score.dci_hgbt_disentanglement": "DCI D",
 }
+NO_CODES: Final = "chance (no codes)"
+"""Title of a row with errors of predictions without codes."""
 DCI: Final = "score.dci_hgbt_disentanglement"
 MIG: Final = "score.mig"
 

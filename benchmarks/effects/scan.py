@@ -269,10 +269,13 @@ def tables(records: dict[str, Any], guess: dict[str, float]) -> dict[str, Any]:
     scores = records["recombinator"]["test_concepts"]
     operators = [row(title, scores, f"/{kind}") for kind, title in OPERATORS.items()]
     return {
-        "scan": {"header": header, "rows": [*rows, [*row("chance", guess), "—"]]},
+        "scan": {
+            "header": header,
+            "rows": [*rows, [*row("chance (random attributes)", guess), "—"]],
+        },
         "operators": {
             "header": ["operator", *header[1:3]],
-            "rows": [*operators, row("chance", guess)],
+            "rows": [*operators, row("chance (random attributes)", guess)],
         },
     }
 

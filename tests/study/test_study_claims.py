@@ -338,7 +338,10 @@ def test_predictors_that_rank_runs_alike_come_out(claims: ModuleType, effect: in
     assert verdicts == (["yes", "yes"] if effect else ["yes", UNDECIDED])
     rows = tables["errors"]["rows"]
     assert rows[0][2].endswith("\\*")  # errors of trees fall with DCI D
-    assert [len(row) for row in rows] == [8] * 6
+    assert [len(row) for row in rows] == [8] * 7
+    *_, error, rho = rows  # two kinds of chance are two rows
+    assert error[:3] == ["chance (no codes)", "0.25", ""]
+    assert rho[:2] == ["by chance below (shuffled scores)", ""]
 
 
 def test_the_overlap_of_importance_is_that_of_shares(claims: ModuleType, tmp_path: Path) -> None:

@@ -56,8 +56,7 @@ VERBS: Final = {
     "summary": "write all tables and pictures of the results into a folder",
 }
 _LEGEND: Final = (
-    "mean ± standard deviation over all runs of a row; the best run goes by the first score; "
-    "chance: codes without information"
+    "mean ± standard deviation over all runs of a row; the best run goes by the first score"
 )
 _EXAMPLES: Final = {
     "plan": "quick",

@@ -180,14 +180,21 @@ def _not_worse_than_the_best(
 
 
 def legend(table: pd.DataFrame, runs: pd.DataFrame) -> str:
-    """Says which means of a `headline_table` are marked, or why none is; empty for one row.
+    """Says which means of a `headline_table` are marked, or why none is, and what chance is.
 
-    Where there are too few seeds to mark any, it says how many would allow it.
+    Where there are too few seeds to mark any, it says how many would allow it. A single row has no
+    mark.
 
     Args:
         table: Result of `headline_table`.
         runs: The runs that it was made of.
     """
+    chance = "chance is the score of codes without information" if "chance" in table.index else ""
+    return "; ".join(filter(None, [_of_marks(table, runs), chance]))
+
+
+def _of_marks(table: pd.DataFrame, runs: pd.DataFrame) -> str:
+    """Says which means are marked, or why none is; empty for one row."""
     count = len(table.index.drop("chance", errors="ignore"))
     if count < 2:
         return ""
