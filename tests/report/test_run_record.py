@@ -48,7 +48,7 @@ def test_facts_scores_and_transfer_of_a_run(tmp_path: Path) -> None:
     }
     assert found.reading == [
         f"Scored on {scored_on}.",
-        "Chance: the scores of codes that tell nothing, such as those of other images.",
+        "Chance: the scores of codes without information, those of other images.",
         "Untrained: mean ± standard deviation of models with fresh weights.",
         "KL: Kullback–Leibler divergence of the posterior from the prior; "
         "MIG: mutual information gap.",

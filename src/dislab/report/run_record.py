@@ -428,7 +428,7 @@ def _reading(scored: Mapping[str, Any]) -> Iterator[str]:
         if names:
             yield f"{sentence}: {', '.join(names)}."
     if mapping_in(scored, "chance"):
-        text = "Chance: the scores of codes that tell nothing, such as those of other images"
+        text = "Chance: the scores of codes without information, those of other images"
         yield f"{text}{'; of DCI, if the most frequent value is predicted' * ('dci' in metrics)}."
     if spreads := mapping_in(mapping_in(scored, "untrained"), "scores"):
         count = max((len(of.get("values", ())) for of in _mappings(spreads).values()), default=0)
