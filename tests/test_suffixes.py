@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 from dislab import plugins
-from dislab.cli.report import is_study
+from dislab.cli.arguments import is_study
 from dislab.cli.transfer import _choices
 from dislab.cli.yaml_input import check_configurations
 from dislab.datasets import FolderDataset, NumpyDataset

@@ -5,10 +5,12 @@ from pathlib import Path
 import pytest
 import torch
 import yaml
+from tests.study.conftest import planned, scored
 
 from dislab.cli import main
 from dislab.runs import record_divergence, write_scores
 from dislab.study.comparison import compare
+from dislab.study.results import StudyFolder
 
 
 @pytest.mark.parametrize(
@@ -101,6 +103,41 @@ def test_a_folder_of_runs_stands_for_its_runs(
     assert "2 runs make one page; name its file by --out" in capsys.readouterr().err
     assert main(["compare", "runs", "runs/a/version_0"]) == 2
     assert "are the same run; leave one out" in capsys.readouterr().err
+
+
+def test_runs_of_a_study_have_its_axes_and_its_order_under_each_of_its_names(
+    folder: StudyFolder,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    strength = "{low: {model.b: 1}, high: {model.b: 2}, most: {model.b: 3}}"
+    plan = planned(tmp_path, f"base: [base.yaml]\naxes: {{strength: {strength}}}\nseeds: 2\n")
+    scored(folder, plan, {"mig": [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]})
+    for number, run in enumerate(plan.runs):
+        config = {"seed_everything": run.seed, "model": {"init_args": {"b": number // 2}}}
+        (folder.run(run.id) / "config.yaml").write_text(yaml.safe_dump(config))
+    for name in ("mine", "mine.yaml", "studies/mine", "studies/mine/runs"):
+        assert main(["compare", name]) == 0
+        printed = capsys.readouterr().out
+        rows = [line.split() for line in printed.partition("\n\n")[0].splitlines()]
+        assert rows[0] == ["run", "strength", "seed", "MIG"]
+        assert [row[:2] for row in rows[1:]] == [
+            [run.id, run.group.axes["strength"]] for run in plan.runs
+        ]
+        assert "\nalso differ: model.b; --format csv has all\n" in printed
+    for command in (["cite"], ["report", "--target", "score.mig", "--out", "a.html"]):
+        assert main([*command, "mine"]) == 0
+    assert main(["study", "status", "mine"]) == 0
+    first, *_, last = (str(folder.run(run.id)) for run in plan.runs)
+    capsys.readouterr()
+    assert main(["compare", last, first, "--format", "markdown"]) == 0
+    said = capsys.readouterr()
+    assert [line.split(" | ")[1] for line in said.out.splitlines()[2:]] == ["most", "low"]
+    assert said.err == "also differ: model.b; --format csv has all\n"
+    (folder.path / "plan.json").write_text("{")  # a damaged plan leaves the runs as they are
+    assert main(["compare", "studies/mine"]) == 0
 
 
 def test_long_paths_get_numbers_which_are_explained_below(

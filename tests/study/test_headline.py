@@ -14,6 +14,7 @@ from dislab.study.headline import (
     legend,
     mixture,
     narrow_table,
+    others_differ,
     text,
     verdict,
     without_latents,
@@ -243,18 +244,58 @@ def test_the_best_run_of_all_is_told_in_words() -> None:
 
 
 def test_a_narrow_table_has_what_differs_and_marks_no_single_run() -> None:
-    table = narrow_table(runs(2, 1, 0.3), ["method", "strength"], SCORES)
+    table, others = narrow_table(runs(2, 1, 0.3), ["method", "strength"], SCORES)
+    assert others == []
     assert list(table.columns) == ["method", "strength", "MIG"]
     assert table["MIG"].tolist() == ["0.002", "0.004", "0.302", "0.304"]
 
 
 def test_a_single_run_has_its_scores_and_a_state_that_is_not_finished() -> None:
     table = runs(1, 1, 0.0).iloc[:1].assign(state="diverged")
-    brief = narrow_table(table, ["method", "strength"], {})
+    brief, _ = narrow_table(table, ["method", "strength"], {})
     assert brief.to_dict("list") == {"state": ["diverged"], "MIG": ["0.002"]}
     means = headline_table(table, ["method", "strength"], SCORES)
     assert [means.index.name, *means.index] == ["setting", "all", "chance"]
     assert text(means)[0].split() == ["setting", "runs", "MIG", "best", "run"]
+
+
+def test_settings_that_matter_come_first_and_the_rest_is_named() -> None:
+    names = {
+        "method": ["a", "b"],
+        "model.encoder": ["MLPEncoder", "ConvEncoder"],
+        "model.regularizers.kl": ["KL", "DecomposedKL"],
+        "model.regularizers.kl.beta": [1.0, 4.0],
+        "model.regularizers.tc.gamma": [None, 10.0],
+        "data.eval_batch_size": [8, 9],
+        "data.batch_size": [8, 64],
+        "data.dataset": ["Shapes3D", "DSprites"],
+        "trainer.max_steps": [50, 6000],
+        "trainer.precision": ["32-true", "16-mixed"],
+    }
+    scores = {"seed": [0, 1], "state": "finished", "score.mig": [0.1, 0.2]}
+    table = pd.DataFrame({**names, **scores}, index=pd.Index(["r0", "r1"], name="run"))
+    brief, others = narrow_table(table, list(names), SCORES)
+    shown = ["method", "kl.beta", "trainer.max_steps", "tc.gamma", "seed", "MIG"]
+    assert list(brief) == shown
+    assert others[:2] == ["data.dataset", "model.encoder"]
+    assert set(others[-2:]) == {"data.eval_batch_size", "trainer.precision"}
+    assert others_differ(others) == f"also differ: {', '.join(others)}; --format csv has all"
+    assert others_differ([*"abcdefghij"]).startswith(
+        "also differ: a, b, c, d, e, f, g, h and 2 more;"
+    )
+    long = table.rename(index=lambda name: name * 40)
+    assert len(narrow_table(long, list(names), SCORES)[0].columns) < len(shown)
+    assert list(narrow_table(long, list(names), SCORES, is_wide=True)[0]) == shown
+
+
+def test_axes_come_first_and_what_follows_from_them_has_no_column() -> None:
+    table = runs(2, 2, 0.3)
+    table["model.regularizers.kl.beta"] = 2 * table["strength"]
+    settings = ["method", "model.regularizers.kl.beta", "strength"]
+    axes = ["strength", "method"]
+    brief, others = narrow_table(table[[*axes, *table.columns[2:]]], settings, SCORES, axes)
+    assert list(brief) == ["method", "strength", "seed", "MIG"]
+    assert others == ["model.regularizers.kl.beta"]
 
 
 def test_latex_has_a_supported_best_mean_in_bold() -> None:

@@ -115,7 +115,7 @@ def test_every_setting_of_a_trainer_that_changes_training_counts() -> None:
     names = {name_of(changed(f"trainer/{name}", value)) for name, value in COUNTING.items()}
     assert len({*names, name_of(CONFIG)}) == len(COUNTING) + 1
     parameters = set(inspect.signature(Trainer).parameters)
-    assert parameters - set(identity._OF_THE_HOST["trainer"]) == set(COUNTING)
+    assert parameters - set(identity.OF_THE_HOST["trainer"]) == set(COUNTING)
 
 
 DATASETS = {plugin.name: plugin for plugin in available("datasets")}

@@ -5,13 +5,15 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from itertools import groupby
 from pathlib import Path
 from shutil import get_terminal_size
 from textwrap import wrap
 from typing import Any, Final, NoReturn
 
 from dislab.errors import InputError, suggestion
-from dislab.yaml_files import CONFIG, no_run, runs_below
+from dislab.yaml_files import CONFIG, is_yaml, no_run, runs_below
 
 _WIDEST: Final = 100
 _NARROWEST: Final = 40
@@ -267,15 +269,36 @@ class Existing(argparse.Action):
                 raise self._refusal(path)
 
 
+def is_study(path: Path) -> bool:
+    """Whether a path is a study file, and not that of a run's settings, or a study's folder."""
+    is_file = path.is_file() and is_yaml(path) and path.name != CONFIG
+    return (path / "plan.json").is_file() or is_file
+
+
 def runs_of(paths: Iterable[str | Path]) -> list[Path]:
     """The runs that paths name; a folder of runs stands for all of them.
 
+    Runs of a study are in the order of its plan, those that the plan lacks last, and others in the
+    order of the numbers in their names.
+
     Args:
-        paths: Runs, or folders of runs such as `runs`.
+        paths: Runs, folders of runs such as `runs`, or files and folders of studies.
     """
+    from dislab.study.schedule import read_schedule
+    from dislab.study.study import Study
+
     runs = []
-    for path in map(Path, paths):
-        runs += ([] if (path / CONFIG).is_file() else runs_below(path)) or [path]
+    for given in map(Path, paths):
+        path = Study(given).path if given.is_file() and is_study(given) else given
+        below = [] if (path / CONFIG).is_file() else runs_below(path)
+        for folder, members in groupby(below, lambda run: run.parent):
+            found = list(members)
+            with suppress(InputError):  # a folder of no study
+                plan = read_schedule(folder.absolute().parent)
+                order = {run.id: number for number, run in enumerate(plan.runs)}
+                found.sort(key=lambda run: order.get(run.name, len(order)))
+            runs += found
+        runs += [] if below else [path]
     return runs
 
 

@@ -163,10 +163,11 @@ def _file_of(name: str) -> str:
 
 
 def find_study(name: str) -> Path:
-    """The existing file or folder with a name, else the installed study file with that name.
+    """The path of a study: a file or folder with a name, an installed file, or `studies/NAME`.
 
     Args:
-        name: A path, or a name such as `quick`, `studies/quick` or `configs/studies/quick.yaml`.
+        name: A path, or a name such as `quick`, `studies/quick` or `configs/studies/quick.yaml`, or
+            that of a study of the user's own which has run.
 
     Raises:
         InputError: Nothing has the name.
@@ -176,6 +177,8 @@ def find_study(name: str) -> Path:
         return Path(name)
     if path := configuration(study) or configuration(_short(name)):
         return path
+    if (Path("studies", name) / "plan.json").is_file():
+        return Path("studies", name)
     names = [each.removeprefix("studies/") for each in configurations() if _is_study(each)]
     hint = (
         remedy(study)
@@ -186,6 +189,14 @@ def find_study(name: str) -> Path:
         f"no file and no study is named {name!r}{hint}; the studies that come with dislab and its "
         f"plugins are {', '.join(names)}"
     )
+
+
+def path_or_study(text: str) -> str:
+    """The path of a study with a name, as `find_study` takes it; other texts unchanged."""
+    try:
+        return str(find_study(text))
+    except InputError:  # no study: the path of a run
+        return text
 
 
 def _is_study(name: str) -> bool:

@@ -5,11 +5,18 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dislab.cli.arguments import OF_TARGET, Existing, Parser, add_checkpoint, chosen, runs_of
-from dislab.cli.configs import find_study
+from dislab.cli.arguments import (
+    OF_TARGET,
+    Existing,
+    Parser,
+    add_checkpoint,
+    chosen,
+    is_study,
+    runs_of,
+)
+from dislab.cli.configs import path_or_study
 from dislab.cli.messages import print_warning
 from dislab.errors import InputError
-from dislab.yaml_files import CONFIG, is_yaml
 
 if TYPE_CHECKING:
     from dislab.report import ReportedRun
@@ -39,24 +46,6 @@ def run(args: list[str]) -> int:
         if getattr(options, option) is not None:
             raise InputError(f"--{option} belongs to the page of a study, not to that of runs")
     return _runs(runs_of(folders), out, options.explorer_only, options.checkpoint)
-
-
-def is_study(path: Path) -> bool:
-    """Whether a path is a study file, and not that of a run's settings, or a study's folder."""
-    from dislab.study.schedule import PLAN
-
-    is_file = path.is_file() and is_yaml(path) and path.name != CONFIG
-    return (path / PLAN).is_file() or is_file
-
-
-def _study_file(text: str) -> str:
-    """The study file of the name of a study, as `dislab study` takes it; other texts unchanged."""
-    if Path(text).exists():
-        return text
-    try:
-        return str(find_study(text))
-    except InputError:  # no study: the path of a run
-        return text
 
 
 def _runs(
@@ -107,7 +96,7 @@ def _parser() -> argparse.ArgumentParser:
         "paths",
         nargs="+",
         metavar="RUN|STUDY",
-        type=_study_file,
+        type=path_or_study,
         action=Existing,
         help="finished runs, or folders of them; or one study: its file, name or folder",
     )
@@ -164,7 +153,7 @@ def cite(args: list[str]) -> int:
         "paths",
         nargs="+",
         metavar="RUN|STUDY",
-        type=_study_file,
+        type=path_or_study,
         action=Existing,
         help="runs, or folders of runs; folders, files or names of studies that have run",
     )

@@ -295,7 +295,8 @@ def _table(parser: Parser, args: list[str]) -> int:
         _put_means(study, table, options)
         return 0
     table = table.join(study.agreement()) if options.agreement else table
-    put_table(table if options.out or options.format else study.titled(table), options)
+    table = table if options.out or options.format else study.titled(table)
+    put_table(table, options, study.schedule.axes)
     return 0
 
 

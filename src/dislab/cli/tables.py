@@ -3,12 +3,15 @@
 import argparse
 import os
 import sys
+import textwrap
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from dislab.cli.arguments import Existing, Parser, runs_of
+from dislab.cli.configs import path_or_study
 from dislab.errors import InputError
-from dislab.storage import atomic, check_output
+from dislab.storage import WIDTH, atomic, check_output
 from dislab.study.tables import (
     FORMATS,
     MARKS,
@@ -47,19 +50,34 @@ def check_table_options(options: argparse.Namespace) -> None:
         raise InputError("--format parquet needs --out FILE, as Parquet is no text")
 
 
-def put_table(table: "pd.DataFrame", options: argparse.Namespace) -> None:
-    """Writes a table into its file, or prints it: in brief unless it is CSV or Parquet."""
+def put_table(table: "pd.DataFrame", options: argparse.Namespace, axes: Sequence[str] = ()) -> None:
+    """Writes a table into its file, or prints it: in brief unless it is CSV or Parquet.
+
+    Args:
+        table: One row a run.
+        options: Those of `add_table_options`.
+        axes: The columns that are axes of a study.
+    """
     form = chosen_format(options)
     if form in ("csv", "parquet"):
         put_bytes(table_bytes(table, form), options)
         return
-    from dislab.study.headline import data_differ, narrow_table, text, without_latents
+    from dislab.study.headline import (
+        data_differ,
+        narrow_table,
+        others_differ,
+        text,
+        without_latents,
+    )
     from dislab.study.statistics._frames import setting_columns
     from dislab.study.summary import measures_of
 
-    brief = narrow_table(table, setting_columns(table), measures_of(table))
+    settings, measures = setting_columns(table), measures_of(table)
+    brief, others = narrow_table(table, settings, measures, axes, is_wide=form is not None)
     if form:
         put_bytes(table_bytes(brief, form), options)
+        if others:
+            print(others_differ(others), file=sys.stderr)
     else:
         print("\n".join(text(brief)))
         scores = [str(name) for name in table if str(name).startswith("score.")]
@@ -69,6 +87,8 @@ def put_table(table: "pd.DataFrame", options: argparse.Namespace) -> None:
         if data_differ(table):
             legend = "the runs have different data, and their scores cannot be compared; "
         print(f"\n{legend}all {table.shape[1]} columns: --format csv, or --out FILE.csv")
+        if others:
+            print("\n".join(textwrap.wrap(others_differ(others), WIDTH, break_on_hyphens=False)))
 
 
 def chosen_format(options: argparse.Namespace) -> TableFormat | None:
@@ -98,7 +118,12 @@ def compare(args: list[str]) -> int:
         example="dislab compare runs/betavae/version_0 runs/factorvae/version_0 --out runs.csv",
     )
     parser.add_argument(
-        "runs", nargs="+", metavar="RUN", action=Existing, help="runs, or folders of runs"
+        "runs",
+        nargs="+",
+        metavar="RUN|STUDY",
+        type=path_or_study,
+        action=Existing,
+        help="runs, or folders of runs; folders, files or names of studies that have run",
     )
     add_table_options(parser)
     options = parser.parse_args(args)
@@ -106,16 +131,19 @@ def compare(args: list[str]) -> int:
     from dislab.study import comparison
 
     runs = runs_of(options.runs)
+    axes = comparison.axes_of(runs)
     table = comparison.compare(runs)
+    table = axes.join(table.drop(columns=axes.columns, errors="ignore"))
     if options.out or options.format:
-        put_table(table, options)
+        put_table(table, options, list(map(str, axes)))
         return 0
     above, names = _shortened(list(map(str, table.index)))
     numbered = {}
     if max(map(len, names)) > _LONG:  # a table of such names would be too wide
         numbered = {str(number): name for number, name in enumerate(names, start=1)}
         names = list(numbered)
-    put_table(table.rename(index=dict(zip(table.index, names, strict=True))), options)
+    table = table.rename(index=dict(zip(table.index, names, strict=True)))
+    put_table(table, options, list(map(str, axes)))
     if above:
         print(f"runs in {above}")
     for name, path in numbered.items():

@@ -13,6 +13,7 @@ from dislab.plugins import STAGES, declared
 from dislab.study.results import RecordWarning
 from dislab.study.stages import load_stage
 from dislab.study.stages.score import with_chance
+from dislab.study.study import Study
 from dislab.yaml_files import read_config
 
 if TYPE_CHECKING:
@@ -79,6 +80,34 @@ def compare(runs: Sequence[str | Path]) -> "pd.DataFrame":
     columns = dict.fromkeys(name for row in scores for name in row)
     numbers = {name: [row.get(name) for row in scores] for name in columns}
     return pd.concat([table, pd.DataFrame(numbers, index=table.index, dtype=float)], axis=1)
+
+
+def axes_of(runs: Sequence[str | Path]) -> "pd.DataFrame":
+    """Values of the axes of the study that all runs belong to, a row each, indexed as `compare`.
+
+    It has no column if the runs are of several studies, or of none. A run that the study's plan
+    lacks has None.
+
+    Args:
+        runs: Run folders.
+    """
+    import pandas as pd
+
+    index = pd.Index(list(map(str, runs)), name="run")
+    folders = [Path(os.path.abspath(run)) for run in runs]
+    studies = {folder.parents[1] for folder in folders}
+    try:
+        study = Study(studies.pop()) if len(studies) == 1 else None
+    except InputError:  # no plan, or a damaged one
+        study = None
+    if study is None:
+        return pd.DataFrame(index=index)
+    values = {run.id: run.group.axes for run in study.schedule.runs}
+    columns = {
+        axis: [values.get(folder.name, {}).get(axis) for folder in folders]
+        for axis in study.schedule.axes
+    }
+    return study.titled(pd.DataFrame(columns, index=index, dtype=object))
 
 
 def published_values(run: Path) -> list[str]:

@@ -1,6 +1,7 @@
 """The results of a study in a few lines: means of its main scores by method, and a verdict."""
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -12,6 +13,7 @@ from dislab.codes.latent_order import NONE_ACTIVE
 from dislab.errors import InputError
 from dislab.metrics.score_table import is_count, score_text
 from dislab.storage import WIDTH, text_table
+from dislab.study.identity import OF_THE_HOST
 from dislab.study.stages.score import CHANCE, FACTOR_VAE
 from dislab.study.statistics import comparisons, latex, rank_correlations, seeds_needed
 from dislab.study.statistics._frames import AGREEMENT, is_chance, keyed
@@ -22,7 +24,7 @@ from dislab.study.summary import LEVEL, is_bound, label, labels, nested, of_few_
 
 _COLUMNS: Final = 3
 _SETTINGS: Final = 4
-"""Maximum number of columns of settings; fewer where a table would be wider than a terminal."""
+"""Maximum number of columns of settings, beside the seed; fewer where a terminal is too narrow."""
 _OF_DATA: Final = ("data.dataset", "data.include", "data.resize")
 """Beginnings of settings that decide which images are scored."""
 _CELL: Final = 20
@@ -42,6 +44,10 @@ _OF_STILL: Final = (
 )
 _UNKNOWN: Final = "–"
 """Text of a setting that a run lacks."""
+_NAMED: Final = 8
+"""Number of settings up to which a sentence names them."""
+_WEIGHT: Final = re.compile(r"model\.regularizers\.\w+\.(?!\w*steps$)\w+")
+_OF_STEPS: Final = ("trainer.max_steps", "trainer.max_epochs")
 _NAMES: Final = 3
 """Number of runs up to which a sentence names them."""
 
@@ -267,29 +273,79 @@ def _setting_text(setting: Any) -> str:
 
 
 def narrow_table(
-    runs: pd.DataFrame, axes: Sequence[str], measures: Mapping[str, Best]
-) -> pd.DataFrame:
+    runs: pd.DataFrame,
+    settings: Sequence[str],
+    measures: Mapping[str, Best],
+    axes: Sequence[str] = (),
+    *,
+    is_wide: bool = False,
+) -> tuple[pd.DataFrame, list[str]]:
     """Runs with the settings in which they differ and their headline measures, as text.
+
+    The axes come first, then the method, weights of regularizers, steps, the data set, and the
+    rest, last what cannot change a result. Settings that follow from the axes have no column.
 
     Args:
         runs: Result of `Study.table` or `compare`.
-        axes: Names of the columns that are settings; at most four are shown, and fewer if the table
-            would be wider than 100 letters.
+        settings: Names of the columns that are settings; at most four are shown, beside the seed,
+            and fewer if the table would be wider than 100 letters.
         measures: Result of `measures_of`. Columns of `Study.agreement` are shown too.
+        axes: The settings that are axes of a study, if the runs belong to one.
+        is_wide: Whether the table may be wider, as in a document.
+
+    Returns:
+        The table, and the names of the settings that differ without having a column.
     """
     if not measures:  # of a single run, no score varies
         scores = [str(name) for name in runs if str(name).startswith("score.")]
         measures = {name: "highest" for name in scores if not is_chance(name)}
-    varying = _varying(runs, [*axes, "seed"])
-    varying.sort(key=lambda name: 0 if name == "method" else 1 if _is_of_data(name) else 2)
-    for count in range(_SETTINGS, 0, -1):
-        columns = varying[:count] + [name for name in varying[count:] if name == "seed"]
-        if (runs["state"] != "finished").any():
-            columns.append("state")
-        table = _narrow(runs, columns, measures)
-        if _fits(table):
+    varying = _varying(runs, settings)
+    varying.sort(key=lambda name: _rank(runs, name, axes))
+    ends = _varying(runs, ["seed"])
+    if (runs["state"] != "finished").any():
+        ends.append("state")
+    columns: list[str] = []
+    for name in varying:
+        if name not in axes and _follows(runs, name, axes):
+            continue
+        wider = _narrow(runs, [*columns, name, *ends], measures)
+        if len(columns) == _SETTINGS or (columns and not is_wide and not _fits(wider)):
             break
-    return table
+        columns.append(name)
+    return _narrow(runs, [*columns, *ends], measures), [n for n in varying if n not in columns]
+
+
+def _rank(runs: pd.DataFrame, name: str, axes: Sequence[str]) -> int:
+    """The place of a setting by how much it matters: 0 first; those of one place in their order."""
+    section, _, setting = name.rpartition(".")
+    if name in axes or not section:  # such as the method
+        return 0 if name in axes else 1
+    if setting in OF_THE_HOST.get(section, ()):
+        return 9
+    if _WEIGHT.fullmatch(name) and pd.to_numeric(runs[name], errors="coerce").notna().any():
+        return 4 if runs[name].isna().any() else 2
+    places = {"model.": 6, "data.": 7, **dict.fromkeys(_OF_DATA, 5), **dict.fromkeys(_OF_STEPS, 3)}
+    return min((place for start, place in places.items() if name.startswith(start)), default=8)
+
+
+def _follows(runs: pd.DataFrame, name: str, axes: Sequence[str]) -> bool:
+    """Whether runs of the same values of the axes have the same value of a setting."""
+    if not axes:
+        return False
+    counts = [len(keyed(runs, names).drop_duplicates()) for names in (axes, [*axes, name])]
+    return counts[0] == counts[1]
+
+
+def others_differ(names: Sequence[str]) -> str:
+    """Says which settings differ without having a column in a table; empty if there are none.
+
+    Args:
+        names: Those of `narrow_table`.
+    """
+    if not names:
+        return ""
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return f"also differ: {', '.join(names[:_NAMED])}{more}; --format csv has all"
 
 
 def _cut(setting: str, room: int = _CELL) -> str:

@@ -15,7 +15,7 @@ from dislab.naming.classes import find_object
 LENGTH: Final = 12
 """Hexadecimal digits of a run's name; the collision probability among 100,000 runs is 2e-5."""
 
-_OF_THE_HOST: Final = {
+OF_THE_HOST: Final = {
     "trainer": (
         "accelerator",
         "strategy",
@@ -75,7 +75,7 @@ def training_of(config: Mapping[str, Any], trainer: type) -> dict[str, Any]:
         if (settings := config.get(section)) is None:
             continue
         if section == "trainer":
-            settings = _without(settings, _OF_THE_HOST["trainer"])
+            settings = _without(settings, OF_THE_HOST["trainer"])
             training[section] = _differing(settings, _defaults(trainer))
         elif section == "data":
             training[section] = plain(_of_data(settings))
@@ -159,11 +159,11 @@ def _owners(cls: Any) -> Iterator[Any]:
 
 def _of_data(section: Mapping[str, Any]) -> dict[str, Any]:
     """The section `data` without paths of published files and image-loading settings."""
-    arguments = _without(section.get("init_args") or {}, _OF_THE_HOST["data"])
+    arguments = _without(section.get("init_args") or {}, OF_THE_HOST["data"])
     dataset = arguments.get("dataset")
     if isinstance(dataset, Mapping) and isinstance(dataset.get("init_args"), Mapping):
         owner = "dataset" if path_is_data(dataset) else "published"
-        inner = _without(dataset["init_args"], _OF_THE_HOST[owner])
+        inner = _without(dataset["init_args"], OF_THE_HOST[owner])
         arguments["dataset"] = {**dataset, "init_args": inner}
     return {**section, "init_args": arguments}
 
