@@ -23,7 +23,7 @@ from dislab.study.results import StudyFolder
 from dislab.study.samplers import Number, Range, Sampler, Trial, load_sampler
 from dislab.study.schedule import Schedule, read_schedule
 from dislab.study.search import Searcher, search_lines, write_schedule
-from dislab.study.study import Study
+from dislab.study.study import Study, StudyWarning
 from dislab.study.study_file import read_study_file
 from dislab.study.trials import expected
 from dislab.study.worker import Outcome, Settings, Worker
@@ -466,3 +466,18 @@ def test_a_search_from_the_command_line(
     table = Study("mine.yaml").table()
     assert list(table["state"]) == ["finished"] * 2
     assert table[BETA].between(0.1, 100).all()
+
+
+def test_a_search_or_a_base_that_has_changed_since_it_was_run_is_told(folder: StudyFolder) -> None:
+    plan(folder).write(folder.path)
+    path = folder.path.parent.parent / "mine.yaml"
+    Study(path, folder.path)
+    told = r"from the study that was run, which is shown; .* --folder \S+mine` trains the rest"
+    text = path.read_text()
+    path.write_text(text.replace("trials: 4", "trials: 5"))
+    with pytest.warns(StudyWarning, match=told):
+        Study(path, folder.path)
+    path.write_text(text)
+    (path.parent / "base.yaml").write_text("model: {class_path: VAE, init_args: {latent_dim: 3}}\n")
+    with pytest.warns(StudyWarning, match=told):
+        Study(path, folder.path)

@@ -3,6 +3,7 @@
 import itertools
 import json
 import math
+import warnings
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pandas as pd
 import pytest
 from tests.study.conftest import made_up, planned, scored
 
+from dislab.cli import main
 from dislab.errors import InputError
 from dislab.storage import duration
 from dislab.study.results import Done, Failed, StudyFolder
@@ -33,6 +35,66 @@ TEXT = (
 @pytest.fixture
 def plan(folder: StudyFolder, tmp_path: Path) -> Schedule:
     return planned(tmp_path, TEXT)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "counts"),
+    [
+        ("seeds: [3, 5]", "seeds: [3, 5, 6]", "6 runs, 9 in the file"),
+        ("seeds: [3, 5]", "seeds: [3]", "6 runs, 3 in the file"),
+        ("model.b: [1, 2]", "model.b: [1, 2, 4]", "6 runs, 10 in the file"),
+        ("model.a: 3", "model.a: 4", "6 runs, 6 in the file, 2 of them new"),
+        ("score: {}", "score: {points: 100}", "6 runs, 6 in the file, 6 of them new"),
+        ("base: [base.yaml]", "base: [base.yaml] # the same\nresources: {cpus: 2}", ""),
+    ],
+)
+def test_a_file_that_has_changed_since_it_was_run_is_told(
+    folder: StudyFolder,
+    plan: Schedule,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    old: str,
+    new: str,
+    counts: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    plan.write(folder.path)
+    text = TEXT.replace(old, new)
+    if "4]" in new:
+        text = text.replace("model.b: 2, supervision: none", "model.b: 2, supervision: weak")
+    Path("mine.yaml").write_text(text)
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        Study("mine.yaml")
+        Study("studies/mine")
+    told = (
+        f"mine.yaml differs from the study that was run ({counts}), which is shown; "
+        "`dislab study run mine.yaml` trains the rest"
+    )
+    assert [str(one.message) for one in found] == [told] * bool(counts)
+
+
+def test_every_command_tells_that_the_file_has_changed(
+    folder: StudyFolder,
+    plan: Schedule,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    scored(folder, plan, {"mig": [0.1 * number for number in range(len(plan.runs))]})
+    Path("mine.yaml").write_text(TEXT.replace("seeds: [3, 5]", "seeds: [3, 5, 6]"))
+    for run in plan.runs:
+        (folder.run(run.id) / "config.yaml").write_text("model: {class_path: VAE}\n")
+    warnings.simplefilter("always")
+    for text in ("study status", "study table", "study summary --out=a", "cite", "compare"):
+        command, *options = text.split(" --")
+        args = [*command.split(), "mine.yaml", *(f"--{option}" for option in options)]
+        assert main(args) == 0
+        said = capsys.readouterr().err
+        assert said.startswith("dislab: warning: mine.yaml differs from the study"), text
+    assert main(["study", "status", "studies/mine"]) == 0
+    assert not capsys.readouterr().err
 
 
 def finish(

@@ -96,6 +96,46 @@ def make_schedule(
     )
 
 
+def changes(file: StudyFile, schedule: Schedule) -> str:
+    """Says how a study file differs from the schedule that was made of it before; else empty.
+
+    A change of the files that it names counts, too; one of comments, resources or retries does not.
+
+    Args:
+        file: The study file.
+        schedule: The schedule of the study's name.
+    """
+    stages = {word: load_stage(word) for word in file.stages}
+    overlay = _options(stages, file.stages)
+    texts: dict[str, str] = {}
+    spaces, wanted = set[str](), set[tuple[str, int]]()
+    for group in file.groups():
+        group = group._replace(arguments=(*_UNLESS_SET, *group.arguments))
+        read = _read(group, overlay, file.stages, schedule.versions, texts)
+        if ranges_of(group.axes):
+            spaces.add(read)
+        else:
+            wanted |= {(read, seed) for seed in file.seeds}
+    search = schedule.search
+    there = {(run.group.read, run.seed) for run in schedule.runs}
+    if search or file.search:
+        planned = search and (
+            search.settings,
+            search.seeds,
+            {space.read for space in search.spaces},
+        )
+        if planned == (file.search, file.seeds, spaces) and wanted <= there:
+            return ""
+        counts = ""
+    elif wanted == there:
+        return ""
+    else:
+        new = len(wanted - there)
+        listed = f", {new} of them new" if new and len(wanted) <= len(there) else ""
+        counts = f" ({len(there)} runs, {len(wanted)} in the file{listed})"
+    return f"{file.path} differs from the study that was run{counts}"
+
+
 def _options(stages: Mapping[str, Stage], settings: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """The settings of stages with a section of the configuration, as options."""
     return [

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, final
 from dislab.errors import InputError, warn
 from dislab.functional.checks import check_count
 from dislab.study.claims import Claims
+from dislab.study.resolving import changes
 from dislab.study.results import Failed, RecordWarning, StudyFolder, is_given_up
 from dislab.study.schedule import PLAN, Schedule, ScheduledRun, read_schedule
 from dislab.study.status import RunStatus, Status, mixed_versions, state_of
@@ -40,13 +41,19 @@ class Study:
     Raises:
         InputError: The folder does not exist, or has no plan of the study.
 
+    Warns:
+        StudyWarning: The study file has changed since it was run; the study is as it was run.
+
     >>> Study("studies/locatello").table()  # doctest: +SKIP
     """
 
     def __init__(self, path: str | Path, folder: str | Path | None = None) -> None:
         directory = folder_of(path, folder)
-        name = None if directory == Path(path) else read_study_file(path).name
-        self._read(directory, read_schedule(directory, name))
+        file = None if directory == Path(path) else read_study_file(path)
+        self._read(directory, read_schedule(directory, file.name if file else None))
+        if file and (differ := changes(file, self.schedule)):
+            command = f"dislab study run {path}{f' --folder {folder}' if folder else ''}"
+            warn(f"{differ}, which is shown; `{command}` trains the rest", StudyWarning)
 
     @classmethod
     def of(cls, folder: Path, schedule: Schedule) -> "Study":
