@@ -205,16 +205,31 @@ def test_a_study_ends_with_means_a_verdict_and_the_next_commands(
 def test_each_run_that_ends_gets_a_line(
     folder: StudyFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    plan = planned(tmp_path, "base: [base.yaml]\naxes: {model.b: [1, 2]}\n")
-    first, second = plan.runs
-    scored(folder, plan, {"mig": [0.25, None]})
-    progress = Progress(Study.of(folder.path, plan))
-    scored(folder, plan, {"mig": [0.25, 0.5]})
+    plan = planned(tmp_path, "base: [base.yaml]\naxes: {model.b: [1, 2, 3]}\n")
+    first, second, third = plan.runs
+
+    def finish(*dci: float | None) -> None:
+        mig = [score and 0.1 for score in dci]
+        scored(folder, plan, {"mig": mig, "dci_hgbt_disentanglement": dci})
+
+    plan.write(folder.path)
+    before = Progress(Study.of(folder.path, plan))
+    before.close()
+    assert not capsys.readouterr().out, "nothing has begun"
+    finish(0.25, None, None)
+    progress = Progress(Study.of(folder.path, plan), 4)
     progress.tick()
+    assert capsys.readouterr().out == f"mine: 2 runs to do with 2 workers in {folder.path}\n"
+    finish(0.25, 0.5, None)
+    progress._due = 0
+    progress.tick()
+    finish(0.25, 0.5, 0.75)
     progress.close()
-    lines = capsys.readouterr().out.splitlines()
-    assert lines == [f"{second.id}: b 2, seed 0, mig 0.500 (3 min)"]
-    assert first.id not in str(lines)  # it had ended before
+    assert capsys.readouterr().out.splitlines() == [
+        f"[2/3, about 3 min left] {second.id}: b 2, seed 0, DCI disentanglement 0.500 (3 min)",
+        f"[3/3] {third.id}: b 3, seed 0, DCI disentanglement 0.750 (3 min)",
+    ]
+    assert first.id  # it had ended before
 
 
 @pytest.mark.parametrize(

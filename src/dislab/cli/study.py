@@ -190,7 +190,8 @@ def _run(parser: Parser, args: list[str]) -> int:
     remaining = len(expected(schedule).runs) - ended
     if remaining:
         cores = os.cpu_count() or 1
-        progress = Progress(study, options.workers or max(1, cores // schedule.resources.cpus))
+        fit = None if schedule.resources.gpus else max(1, cores // schedule.resources.cpus)
+        progress = Progress(study, options.workers or fit)
         work = ("study", "work", str(folder.resolve()), "--study", schedule.name)
         command = (sys.executable, "-P", "-m", "dislab", *work)
         try:

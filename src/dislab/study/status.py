@@ -179,54 +179,83 @@ _FORMAT: Final = "{desc}: {bar:20} {n_fmt}/{total_fmt} runs{postfix}"
 
 
 class Progress:
-    """Prints a line for each run that ends; on a terminal also a bar with the remaining time.
+    """Prints the number of runs, then a line for each that ends; on a terminal also a bar.
 
-    `workers` is the number of simultaneous workers, as far as known.
+    `workers` is the number of simultaneous workers, None if it is not known.
     """
 
-    def __init__(self, study: "Study", workers: int = 1) -> None:
+    def __init__(self, study: "Study", workers: int | None = None) -> None:
         self._study = study
         self._workers = workers
+        self._has_begun = False
         self._due = 0.0
         self._ended = {run.run.id for run in study.status().runs if run.state in _ENDED}
-        total = len(expected(study.schedule).runs)
-        self._bar = tqdm(desc=study.schedule.name, total=total, bar_format=_FORMAT, disable=None)
+        self._total = len(expected(study.schedule).runs)
+        self._bar = tqdm(
+            desc=study.schedule.name, total=self._total, bar_format=_FORMAT, disable=None
+        )
 
     def tick(self) -> None:
         """Reads the folder and shows what is new, unless it was read a moment ago."""
         if time.monotonic() < self._due:
             return
+        if not self._has_begun:
+            self._begin()
+        self._show()
+
+    def _begin(self) -> None:
+        self._has_begun = True
+        left = self._total - len(self._ended)
+        runs = f"{left} run{'s' * (left != 1)} to do"
+        workers = min(self._workers or 0, left)
+        with_workers = f" with {workers} worker{'s' * (workers != 1)}" * bool(workers)
+        path = self._study.path
+        self._bar.write(f"{self._study.schedule.name}: {runs}{with_workers} in {path}")
+
+    def _show(self) -> None:
         began = time.monotonic()
         if self._study.schedule.search is not None:
             self._study = self._study.reread()
         status = self._study.status()
+        counts = status.counts()
+        self._bar.n = sum(counts.get(state, 0) for state in _ENDED)
+        workers = min(self._workers or 1, self._total - self._bar.n)
+        working = max(1, min(workers, counts.get("running", 0) or workers))
+        left = ""
+        if status.remaining is not None and self._study.schedule.search is None:
+            left = f"{duration(status.remaining / working)} left"
         for run in status.runs:
             if run.state in _ENDED and run.run.id not in self._ended:
                 self._ended.add(run.run.id)
-                self._bar.write(ended_line(run))
-        counts = status.counts()
-        self._bar.n = sum(counts.get(state, 0) for state in _ENDED)
-        working = max(1, min(self._workers, counts.get("running", 0) or self._workers))
+                count = f"{len(self._ended)}/{self._total}"
+                about = f", about {left}" if left and len(self._ended) < self._total else ""
+                self._bar.write(f"[{count}{about}] {ended_line(run)}")
         parts = [f"{counts[s]} {s}" for s in ("running", "diverged", "failed") if s in counts]
-        if status.remaining is not None and self._study.schedule.search is None:
-            parts.append(f"{duration(status.remaining / working)} left")
+        parts += [left] if left else []
         self._bar.set_postfix_str(", ".join(parts))
         self._due = time.monotonic() + max(_LEAST, (time.monotonic() - began) / _SHARE)
 
     def close(self) -> None:
         """Closes the bar and leaves it on the screen."""
-        self._due = 0.0
-        self.tick()
+        self._show()
         self._bar.close()
 
 
 def ended_line(status: RunStatus) -> str:
-    """One line about a run that ended: name, settings, its first main score, and its time."""
+    """One line about a run that ended: name, settings, score, and time.
+
+    The score is DCI disentanglement, the target of a study unless another one is asked for, or
+    else its first main score.
+    """
+    from dislab.study.summary import label
+
     run, scores = status.run, status.done["score"].scores if "score" in status.done else {}
-    settings = [f"{axis.rpartition('.')[2]} {label}" for axis, label in run.group.axes.items()]
-    name = next((score for start in MAIN for score in scores if score.startswith(start)), None)
+    values = run.group.axes.items()
+    settings = [f"{axis.rpartition('.')[2]} {value}" for axis, value in values]
+    main = [score for start in MAIN for score in scores if score.startswith(start)]
+    name = next((score for score in main if "disentanglement" in score), next(iter(main), None))
     result = "" if status.state == "finished" else f", {status.state}"
     if name is not None and (score := scores[name]) is not None:
-        result += f", {name} {score:.3f}"
+        result += f", {label(f'score.{name}')} {score:.3f}"
     seconds = sum(done.seconds for done in status.done.values())
     return f"{run.id}: {', '.join([*settings, f'seed {run.seed}'])}{result} ({duration(seconds)})"
