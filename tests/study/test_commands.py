@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import filelock
+import pandas as pd
 import pytest
 from tests.processes import Started
 from tests.study.conftest import SCORE, TINY, planned, scored
@@ -189,7 +190,13 @@ def test_a_study_ends_with_means_a_verdict_and_the_next_commands(
     assert capsys.readouterr().out == means
     assert main([*command, "--means", "--target", "sap"]) == 0
     assert capsys.readouterr().out.split()[:4] == ["model.b", "runs", "SAP", "MIG"]
+    assert main([*command, "--means", "--show", "sap"]) == 0
+    assert capsys.readouterr().out.split()[:4] == ["model.b", "runs", "SAP", "best"]
+    assert main([*command, "--means", "--show", "sap", "mig", "--target", "mig"]) == 0
+    assert capsys.readouterr().out.split()[:4] == ["model.b", "runs", "MIG", "SAP"]
     for options, message in (
+        (["--show", "mig"], "--show is for the scores of --means; give both"),
+        (["--means", "--show", "migs"], "'migs' is no measure of"),
         (["--by", "model.b"], "--by is for the rows of --means; give both"),
         (["--target", "mig"], "--target is for the best runs of --means; give both"),
         (["--means", "--target", "migs"], "'migs' is no measure of"),
@@ -200,6 +207,30 @@ def test_a_study_ends_with_means_a_verdict_and_the_next_commands(
     ):
         assert main([*command, *options]) == 2
         assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_means_in_a_file_are_numbers_as_in_a_summary(
+    folder: StudyFolder, tmp_path: Path, suffix: str
+) -> None:
+    axes = "axes: {model.b: [1, 2], model.c: [x, y]}"
+    plan = planned(tmp_path, f"base: [base.yaml]\n{axes}\nseeds: 2\n")
+    scored(folder, plan, {"mig": [0.0, 0.25, 0.5, 0.75] * 2, "same": [0.5] * 8})
+    out = tmp_path / f"means{suffix}"
+    command = ["study", "table", str(folder.path), "--means", "--out", str(out)]
+    for more, axis, rows in (
+        ([], ["model.b"], 4),
+        (["--by", "model.b", "model.c", "--show", "mig"], ["model.b", "model.c"], 4),
+    ):  # the second file replaces the first
+        assert main([*command, *more]) == 0
+        means = (pd.read_csv if suffix == ".csv" else pd.read_parquet)(out).reset_index()
+        numbers = ["mean", "sd", "low", "high", "runs", "seeds", "missing"]
+        assert [*means][-8 - len(axis) :] == [*axis, "score", *numbers]
+        assert len(means) == rows
+        assert all(pd.api.types.is_numeric_dtype(means[name]) for name in numbers)
+    # of 0 and 1/4
+    first = means[["score", "mean", "sd", "runs"]].iloc[0].tolist()
+    assert first == ["score.mig", 0.125, pytest.approx(0.25 / 2**0.5), 2]
 
 
 def test_each_run_that_ends_gets_a_line(

@@ -284,12 +284,22 @@ def _table(parser: Parser, args: list[str]) -> int:
         metavar="COLUMN",
         help=f"with --means: the score of the first column, by which runs are best, {OF_TARGET}",
     )
+    parser.add_argument(
+        "--show",
+        nargs="+",
+        default=[],
+        metavar="NAME",
+        help="with --means: scores in this order, such as mig sap_r2; three main "
+        "ones unless given, in CSV and Parquet all",
+    )
     options = parser.parse_args(args)
     check_table_options(options)
     if options.by and not options.means:
         raise InputError("--by is for the rows of --means; give both")
     if options.target and not options.means:
         raise InputError("--target is for the best runs of --means; give both")
+    if options.show and not options.means:
+        raise InputError("--show is for the scores of --means; give both")
     study = Study(options.study, options.folder)
     table = study.table()
     if options.means:
@@ -303,19 +313,24 @@ def _table(parser: Parser, args: list[str]) -> int:
 
 def _put_means(study: Study, table: "pd.DataFrame", options: argparse.Namespace) -> None:
     """Prints or writes the means of the main scores."""
-    from dislab.study.headline import headline_table, latex_means, mixture
-    from dislab.study.summary import chosen_target, measures_of
+    from dislab.study.headline import headline_table, latex_means, mixture, rows_of
+    from dislab.study.summary import chosen_target, means_of, measures_of
 
     axes = study.schedule.axes
     for axis in options.by:
         check_choice("--by", axis, tuple(axes))
     measures = measures_of(table, study.primary_scores())
-    target = chosen_target(options.target, study.schedule.name, measures)
+    shown = [chosen_target(name, study.schedule.name, measures) for name in options.show]
+    target = chosen_target(options.target or next(iter(shown), None), study.schedule.name, measures)
     titled = study.titled(table)
-    means = headline_table(titled, axes, measures, target, options.by)
     if mixed := mixture(table, axes, options.by):
         print_warning(mixed)
     form = chosen_format(options)
+    if form in ("csv", "parquet"):
+        numbers = means_of(titled, rows_of(titled, axes, options.by), study.score_ranges(), shown)
+        put_bytes(table_bytes(numbers.set_index(numbers.columns[0]), form), options)
+        return
+    means = headline_table(titled, axes, measures, target, options.by, shown)
     if form is None:
         _print_means(study, titled, means, measures, target)
     elif form == "latex":

@@ -78,6 +78,7 @@ def headline_table(
     measures: Mapping[str, Best],
     target: str | None = None,
     by: Sequence[str] = (),
+    shown: Sequence[str] = (),
 ) -> pd.DataFrame:
     """Mean ± standard deviation of the headline measures for each value of the first axis.
 
@@ -92,12 +93,13 @@ def headline_table(
         measures: Result of `measures_of`.
         target: The measure to show first; the first headline measure unless given.
         by: Axes of which each combination of values makes a row, instead.
+        shown: The measures to show, instead of the headline measures.
     """
-    columns = headline_measures(measures)
+    columns = list(shown) or headline_measures(measures)
     if target is not None:
-        columns = list(dict.fromkeys([target, *columns]))[:_COLUMNS]
+        columns = list(dict.fromkeys([target, *columns]))[: len(shown) + 1 if shown else _COLUMNS]
     scored = runs[runs[columns].notna().any(axis=1)]
-    by = list(by) or _varying(scored, axes)[:1]
+    by = rows_of(scored, axes, by)
     groups = {"all": scored}
     if by:
         parts = scored.iloc[_order(scored, by)].groupby(by, sort=False, dropna=False)
@@ -125,6 +127,11 @@ def headline_table(
     if chance:
         table.loc["chance"] = [chance.get(name, "") for name in table.columns]
     return table
+
+
+def rows_of(runs: pd.DataFrame, axes: Sequence[str], by: Sequence[str] = ()) -> list[str]:
+    """The axes whose values make the rows of a `headline_table`: `by`, or the first that varies."""
+    return list(by) or _varying(runs, axes)[:1]
 
 
 def _order(runs: pd.DataFrame, axes: Sequence[str]) -> npt.NDArray[np.int64]:

@@ -363,9 +363,7 @@ def _first(columns: Sequence[str], names: Iterable[str]) -> str | None:
 def _means(
     runs: pd.DataFrame, axes: list[str], measures: Mapping[str, Best], ranges: Ranges
 ) -> NamedTable:
-    results = [name for name in result_columns(runs) if not is_chance(name)]
-    ranges = {**{name: _range_of(name) for name in results}, **ranges}
-    means = summary(runs, results, by=axes, ranges=ranges)
+    means = means_of(runs, axes, ranges)
     names = [*measures, *_agreement_of(runs)]
     excerpts = []
     for start in range(0, len(names), _COLUMNS):
@@ -387,6 +385,22 @@ def _means(
         means,
         tuple(excerpts),
     )
+
+
+def means_of(
+    runs: pd.DataFrame, by: Sequence[str], ranges: Ranges, scores: Sequence[str] = ()
+) -> pd.DataFrame:
+    """Means of results as numbers, as `dislab.study.statistics.summary` gives them.
+
+    Args:
+        runs: Result of `Study.table`.
+        by: Axes of which each combination of values has rows.
+        ranges: Result of `Study.score_ranges`.
+        scores: The results; all unless given.
+    """
+    results = [name for name in result_columns(runs) if not is_chance(name)]
+    ranges = {**{name: _range_of(name) for name in results}, **ranges}
+    return summary(runs, list(scores) or results, by=list(by), ranges=ranges)
 
 
 def _range_of(column: str) -> tuple[float | None, float | None]:

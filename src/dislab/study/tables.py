@@ -60,12 +60,16 @@ def is_table(path: Path) -> bool:
     with path.open("rb") as file:
         if file.read(4) == b"PAR1":
             file.seek(max(size - _HEAD, 0))
-            return b'"index_columns": ["run"]' in file.read()
+            content = file.read()
+            is_of_means = all(b'"name": "%s"' % name in content for name in (b"mean", b"missing"))
+            return is_of_means or b'"index_columns": ["run"]' in content
         file.seek(0)
         lines = file.read(_HEAD).decode("utf-8", errors="ignore").splitlines()[:_HEAD_LINES]
     rows = ([cell.strip(' |\\"') for cell in re.split("[,|&]", line.strip("| "))] for line in lines)
     return lines[:1] in ([mark] for mark in MARKS.values()) or any(
-        (row[0] == "run" and {"seed", "state"} <= set(row)) or {"runs", "best run"} <= set(row)
+        (row[0] == "run" and {"seed", "state"} <= set(row))
+        or {"runs", "best run"} <= set(row)
+        or {"score", "mean", "missing"} <= set(row)
         for row in rows
     )
 
