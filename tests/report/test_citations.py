@@ -64,7 +64,10 @@ def test_the_command_prints_entries_of_runs_once(
     runs = [str(write_run(tmp_path / name)) for name in ("a", "b")]
     assert main(["cite", *runs]) == 0
     text = capsys.readouterr().out
-    assert text.startswith("@software{dislab,")
+    assert text.startswith("% dislab (software)\n@software{dislab,")
+    entries = text.strip().split("\n\n")
+    assert all(re.match(r"% \S.* \([a-z ]+\)\n@\w+\{", entry) for entry in entries)
+    assert any(entry.startswith("% VAE (method)") for entry in entries)
     assert text.count("@inproceedings{kingma2014vae,") == 1
     assert main(["cite", str(tmp_path)]) == 0  # a folder of runs
     assert capsys.readouterr().out == text
@@ -87,5 +90,5 @@ def test_the_command_reads_the_configurations_of_a_study(
 
     monkeypatch.setattr("dislab.report.citations.citations", noted)
     assert main(["cite", str(folder.path)]) == 0
-    assert capsys.readouterr().out == "@a\n"
+    assert capsys.readouterr().out == "% dislab (software)\n@a\n"
     assert len(read) == len({id(run.group) for run in plan.runs}) > 1

@@ -205,3 +205,19 @@ def test_a_run_starts_from_a_configuration(tmp_path: Path) -> None:
     path.write_text("axes: {method: {a: {config: betavae}, b: {model.latent_dim: 2}}}\n")
     with pytest.raises(InputError, match="the runs with method b start from no configuration"):
         read_study_file(path).groups()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "base: [base.yaml]\nsettings: {trainer.max_steps: 50}\n",
+        "base: [base.yaml]\ntrainer.max_steps: 50\n",
+        "base: {trainer.max_steps: 50}\n",
+        "base: [base.yaml, {trainer.max_steps: 50}]\n",
+    ],
+)
+def test_a_value_for_all_runs_in_another_place_is_answered(tmp_path: Path, text: str) -> None:
+    (tmp_path / "base.yaml").write_text("model: {class_path: VAE}\n")
+    (tmp_path / "mine.yaml").write_text(text)
+    with pytest.raises(InputError, match=r"an axis with one value, as in axes: \{trainer"):
+        read_study_file(tmp_path / "mine.yaml")

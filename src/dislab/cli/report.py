@@ -1,6 +1,7 @@
 """`dislab report` and `cite`: the page of runs or of a study, and BibTeX of what they use."""
 
 import argparse
+import itertools
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -159,16 +160,16 @@ def cite(args: list[str]) -> int:
     )
     options = parser.parse_args(args)
     from dislab import plugins
-    from dislab.report.citations import citations
+    from dislab.report.citations import citations, uses
 
     plugins.load_all(plugins.PARTS)
-    entries = {
-        url: entry
-        for path in options.paths
-        for settings in _configurations(Path(path))
-        for url, entry in citations(settings).items()
-    }
-    print("\n\n".join(entries.values()))
+    entries: dict[str, str] = {}
+    parts: dict[str, dict[str, None]] = {}
+    for settings in itertools.chain.from_iterable(map(_configurations, map(Path, options.paths))):
+        entries |= citations(settings)
+        for url, names in uses(settings).items():
+            parts.setdefault(url, {}).update(dict.fromkeys(names))
+    print("\n\n".join(f"% {', '.join(parts[url])}\n{entry}" for url, entry in entries.items()))
     return 0
 
 

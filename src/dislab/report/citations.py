@@ -10,7 +10,13 @@ from dislab import plugins
 from dislab.naming.classes import class_name
 
 _REFERENCES: Final = files("dislab.report") / "references.bib"
-_GROUPS: Final = ("objectives", "regularizers", "datasets", "metrics")
+_GROUPS: Final = {
+    "objectives": "method",
+    "regularizers": "regularizer",
+    "datasets": "data set",
+    "metrics": "score",
+}
+"""What parts are in the words of a paper, by their group."""
 _ENTRY: Final = re.compile(r"^@\w+\{.*?^\}", re.MULTILINE | re.DOTALL)
 _URL: Final = re.compile(r"https?://[^\s,)>`'\"{}]*[^\s,)>`'\"{}.;:]")
 _DISLAB: Final = """\
@@ -33,15 +39,33 @@ def citations(settings: Mapping[str, Any]) -> dict[str, str]:
     Args:
         settings: The configuration of the run.
     """
+    return {url: entry for url, entry, _ in _cited(settings)}
+
+
+def uses(settings: Mapping[str, Any]) -> dict[str, list[str]]:
+    """The parts of a run that each entry of `citations` is cited for, such as `DCI (score)`.
+
+    Args:
+        settings: The configuration of the run.
+    """
+    parts: dict[str, list[str]] = {}
+    for url, _, part in _cited(settings):
+        parts.setdefault(url, []).append(part)
+    return parts
+
+
+def _cited(settings: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """Address and entry of each source, and the part that it is of."""
     entries = {_URL.search(entry)[0]: entry for entry in references()}  # type: ignore[index]
-    cited = {"": _DISLAB.format(version=version("dislab"))}
-    for name, text in _parts(settings):
+    yield "", _DISLAB.format(version=version("dislab")), "dislab (software)"
+    for kind, name, text in _parts(settings):
         urls = list(dict.fromkeys(url.rstrip("/") for url in _URL.findall(text)))
         listed = [url for url in entries if url.rstrip("/") in urls]
-        cited |= {url: entries[url] for url in listed}
+        for url in listed:
+            yield url, entries[url], f"{name} ({kind})"
         if not listed:
-            cited |= {url: _SOURCE.format(name=name, url=url) for url in urls}
-    return cited
+            for url in urls:
+                yield url, _SOURCE.format(name=name, url=url), f"{name} ({kind})"
 
 
 def references() -> list[str]:
@@ -49,8 +73,8 @@ def references() -> list[str]:
     return _ENTRY.findall(_REFERENCES.read_text(encoding="utf-8"))
 
 
-def _parts(settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Names of the cited classes of a configuration, with the texts that name their sources."""
+def _parts(settings: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """Kinds and names of the parts of a configuration, with the texts that name their sources."""
     groups = {group: {plugin.name for plugin in plugins.available(group)} for group in _GROUPS}
     evaluate = settings.get("evaluate")
     scores = evaluate.get("metrics") if isinstance(evaluate, Mapping) else None
@@ -59,7 +83,7 @@ def _parts(settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         for name in dict.fromkeys(classes):
             if name in names:
                 cls = plugins.load(group, name)
-                yield name, f"{cls.__doc__} {getattr(cls, 'citation', '')}"
+                yield _GROUPS[group], name, f"{cls.__doc__} {getattr(cls, 'citation', '')}"
 
 
 def _classes(value: Any) -> Iterator[str]:

@@ -19,6 +19,10 @@ SEED: Final = "seed_everything"
 """The setting that the seeds of a study set."""
 
 _EXAMPLE: Final = "base: [../betavae.yaml]"
+_FOR_ALL: Final = (
+    "an axis with one value, as in axes: {trainer.max_steps: [50]}, or a further file in base sets "
+    "a value for all runs"
+)
 _RANGE: Final = ("low", "high", "log", "whole")
 _SEARCH: Final = ("sampler", "trials", "maximize", "minimize", "seed")
 _EXAMPLE_SEARCH: Final = "search: {sampler: random, trials: 60, maximize: mig}"
@@ -180,7 +184,9 @@ def read_study_file(path: str | Path) -> StudyFile:
         )
     if unknown := [str(key) for key in content if key not in _KEYS]:
         listed = ", ".join(f"{key!r}{_meant(key)}" for key in unknown)
-        raise InputError(f"{path}: a study file has no key {listed}; it has {', '.join(_KEYS)}")
+        raise InputError(
+            f"{path}: a study file has no key {listed}; it has {', '.join(_KEYS)}; {_FOR_ALL}"
+        )
     reader = _Reader(path)
     axes = reader.axes(content.get("axes") or {})
     seeds = reader.seeds(content.get("seeds", 1))
@@ -227,7 +233,8 @@ class _Reader:
             or not paths
             or not all(isinstance(path, str) for path in paths)
         ):
-            raise self._wrong(key, value, f"a list of configuration files, such as {_EXAMPLE}")
+            allowed = f"a list of configuration files, such as {_EXAMPLE}; {_FOR_ALL}"
+            raise self._wrong(key, value, allowed)
         return tuple(self._file(path, key) for path in paths)
 
     def _file(self, path: str, key: str) -> Path:
