@@ -267,6 +267,7 @@ def test_settings_that_matter_come_first_and_the_rest_is_named() -> None:
         "model.regularizers.kl.beta": [1.0, 4.0],
         "model.regularizers.tc.gamma": [None, 10.0],
         "data.eval_batch_size": [8, 9],
+        "data.dataset.download": [False, True],
         "data.batch_size": [8, 64],
         "data.dataset": ["Shapes3D", "DSprites"],
         "trainer.max_steps": [50, 6000],
@@ -278,7 +279,8 @@ def test_settings_that_matter_come_first_and_the_rest_is_named() -> None:
     shown = ["method", "kl.beta", "trainer.max_steps", "tc.gamma", "seed", "MIG"]
     assert list(brief) == shown
     assert others[:2] == ["data.dataset", "model.encoder"]
-    assert set(others[-2:]) == {"data.eval_batch_size", "trainer.precision"}
+    hosts = {"data.eval_batch_size", "data.dataset.download", "trainer.precision"}
+    assert set(others[-3:]) == hosts
     assert others_differ(others) == f"also differ: {', '.join(others)}; --format csv has all"
     assert others_differ([*"abcdefghij"]).startswith(
         "also differ: a, b, c, d, e, f, g, h and 2 more;"

@@ -327,7 +327,7 @@ def _rank(runs: pd.DataFrame, name: str, axes: Sequence[str]) -> int:
     section, _, setting = name.rpartition(".")
     if name in axes or not section:  # such as the method
         return 0 if name in axes else 1
-    if setting in OF_THE_HOST.get(section, ()):
+    if setting in OF_THE_HOST.get(section.rpartition(".")[2], ()):
         return 9
     if _WEIGHT.fullmatch(name) and pd.to_numeric(runs[name], errors="coerce").notna().any():
         return 4 if runs[name].isna().any() else 2
