@@ -69,19 +69,19 @@ def test_main_scores_come_first_and_bounds_never() -> None:
             2,
             3,
             0.3,
-            r"95 % interval 0\.30\d to 0\.30\d, 3 seeds; not supported: 3 seeds allow no p "
-            r"\(Holm\) below 0\.25, however large the difference; 6 seeds would\)",
+            r"95 % interval 0\.30\d to 0\.30\d, 3 seeds; not supported: 3 seeds are too "
+            r"few to support it, by p \(Holm\) below 0\.05; 6 seeds could\)",
         ),
         (2, 6, 0.3, r"6 seeds; supported for this score alone, p 0\.031"),
         (
             3,
             6,
             0.3,
-            r"uncorrected 95 % interval .*, 6 seeds; not supported: 6 seeds allow no p \(Holm\) "
-            r"below 0\.094, .*; 7 seeds would\)",
+            r"uncorrected 95 % interval .*, 6 seeds; not supported: 6 seeds are too few to "
+            r"support any of 3 differences, by p \(Holm\) below 0\.05; 7 seeds could\)",
         ),
-        (2, 1, 0.3, r"above m0 \(one seed: no interval; not supported: 1 seed allows no"),
-        (2, 2, 0.3, r"above m0 \(two seeds: no interval; not supported: 2 seeds allow"),
+        (2, 1, 0.3, r"above m0 \(one seed: no interval; not supported: 1 seed is too few"),
+        (2, 2, 0.3, r"above m0 \(two seeds: no interval; not supported: 2 seeds are"),
         (1, 8, 0.3, "Nothing to compare: no axis has two values"),
     ],
 )
@@ -201,7 +201,7 @@ def test_means_that_are_not_told_apart_from_the_best_are_marked_with_it(
     assert not means.drop(columns="MIG").map(lambda cell: cell.endswith("*")).to_numpy().any()
     words = legend(means, table)
     assert words.startswith("* marks the best mean" if marked else "no mean is marked")
-    needed = {6: "; 7 seeds would", 2: "; 6 seeds would"}  # three differences, and one
+    needed = {6: "; 7 seeds could", 2: "; 6 seeds could"}  # three differences, and one
     chance = "; chance is the score of codes without information"
     assert marked or words.endswith(f"{needed.get(seeds, 'is below 0.05')}{chance}")
     latex = latex_means(means, table)

@@ -250,7 +250,7 @@ def test_comparisons_of_the_target_stand_open(make: Make, tmp_path: Path, seeds:
     scores = [*noise, *(0.5 + value for value in noise)]
     page = study_page_of(make(f"{text}seeds: {seeds}\n", mig=scores), tmp_path)
     assert "<summary>Comparisons of method" not in page
-    least = "2 seeds allow no p (Holm) below 0.5, however large the difference; 6 seeds would."
+    least = "2 seeds are too few to support it, by p (Holm) below 0.05; 6 seeds could."
     assert (least in page) == (seeds == 2)
     assert "A difference is supported if p (Holm) is below 0.05" in page
     assert ("0.05; an uncorrected interval may exclude 0 without that" in page) == (seeds == 8)

@@ -55,9 +55,7 @@ VERBS: Final = {
     "table": "show one row a run, or write it as CSV, Markdown, LaTeX or Parquet",
     "summary": "write all tables and pictures of the results into a folder",
 }
-_LEGEND: Final = (
-    "mean ± standard deviation over all runs of a row; the best run goes by the first score"
-)
+_LEGEND: Final = "mean ± standard deviation over all runs of a row; the best run goes by"
 _EXAMPLES: Final = {
     "plan": "quick",
     "run": "quick --workers 2",
@@ -348,8 +346,14 @@ def _print_means(
 ) -> None:
     """Prints means, what their marks mean, and what the best run is."""
     from dislab.study.headline import best_run, legend, text
+    from dislab.study.summary import label
 
-    for line in [*text(means), "", _LEGEND, *filter(None, [legend(means, table)])]:
+    for line in [
+        *text(means),
+        "",
+        f"{_LEGEND} {label(target)}",
+        *filter(None, [legend(means, table)]),
+    ]:
         print(line)
     if found := best_run(table, study.schedule.axes, measures, target):
         run, what = found

@@ -17,7 +17,7 @@ from dislab.study.identity import OF_THE_HOST
 from dislab.study.stages.score import CHANCE, FACTOR_VAE
 from dislab.study.statistics import comparisons, latex, rank_correlations, seeds_needed
 from dislab.study.statistics._frames import AGREEMENT, is_chance, keyed
-from dislab.study.statistics.paired import least_p
+from dislab.study.statistics.paired import draws_for, least_p
 from dislab.study.statistics.selection import Best
 from dislab.study.status import MAIN
 from dislab.study.summary import LEVEL, is_bound, label, labels, nested, of_few_seeds
@@ -218,8 +218,8 @@ def _of_marks(table: pd.DataFrame, runs: pd.DataFrame) -> str:
         )
     seeds = runs.loc[runs["state"] == "finished", "seed"].nunique()
     tests = count * (count - 1) // 2
-    if seeds and tests * least_p(seeds) >= LEVEL:
-        return f"no mean is marked: {of_few_seeds(seeds, least_p(seeds), tests)}"
+    if seeds and tests * least_p(seeds, draws_for(tests)) >= LEVEL:
+        return f"no mean is marked: {of_few_seeds(seeds, tests)}"
     return (
         "no mean is marked, as no difference from the best is supported: no p (Holm), paired by "
         f"seed, is below {LEVEL}"
@@ -607,7 +607,7 @@ def _support(row: Mapping[Any, Any], count: int) -> tuple[str, str]:
         return ends, f"supported for this score alone, p {row['p_holm']:.2g}{corrected}"
     if least * count < LEVEL:
         return ends, f"not supported, p {row['p_holm']:.2g}{corrected}"
-    return ends, f"not supported: {of_few_seeds(seeds, least, count)}"
+    return ends, f"not supported: {of_few_seeds(seeds, count)}"
 
 
 def _varying(runs: pd.DataFrame, axes: Sequence[str]) -> list[str]:

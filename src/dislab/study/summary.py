@@ -484,22 +484,20 @@ def _of_few_seeds(differences: pd.DataFrame) -> str:
     tests = int(differences["p"].notna().sum())
     if not tests or tests * differences["least_p"].min() < LEVEL:
         return ""
-    seeds, least = int(differences["seeds"].max()), float(differences["least_p"].min())
-    return f" Here none can be: {of_few_seeds(seeds, least, tests)}."
+    return f" Here none is: {of_few_seeds(int(differences['seeds'].max()), tests)}."
 
 
-def of_few_seeds(seeds: int, least: float, tests: int) -> str:
-    """Says which corrected p is the least that some seeds allow, and how many allow a lower one.
+def of_few_seeds(seeds: int, tests: int) -> str:
+    """Says that no corrected p of so few seeds is below the level, and how many allow one.
 
     Args:
         seeds: Number of seeds of a comparison.
-        least: Its smallest possible p.
         tests: Number of comparisons that are corrected together.
     """
-    allow = "seeds allow" if seeds > 1 else "seed allows"
+    few = "seeds are" if seeds > 1 else "seed is"
     return (
-        f"{seeds} {allow} no p (Holm) below {min(1.0, tests * least):.2g}, however large the "
-        f"difference; {seeds_needed(0.0, level=LEVEL, tests=tests)} seeds would"
+        f"{seeds} {few} too few to support {f'any of {tests} differences' if tests > 1 else 'it'}, "
+        f"by p (Holm) below {LEVEL}; {seeds_needed(0.0, level=LEVEL, tests=tests)} seeds could"
     )
 
 

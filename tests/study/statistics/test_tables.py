@@ -264,6 +264,17 @@ def test_the_permutation_test_can_pass_at_the_first_number_of_seeds(
         assert (holm([p] * tests)[0] < level) is passes
 
 
+@pytest.mark.parametrize("more", [0, 6])
+def test_the_last_row_of_a_long_table_can_pass_with_the_seeds_needed(more: int) -> None:
+    """With 14 seeds and all sign turns, and with 20 and random ones."""
+    tests = 276
+    seeds = seeds_needed(0.0, tests=tests) + more
+    scores = [float(level) for level in range(24) for _ in range(seeds)]
+    found = comparisons(study(24, seeds, mig=scores), "model.beta", within=[])
+    assert len(found) == tests
+    assert found["p_holm"].max() < 0.05
+
+
 @pytest.mark.parametrize("seeds", [13, 14])
 def test_least_p_is_that_of_equal_differences(seeds: int) -> None:
     """All turns up to 13 seeds, drawn ones from 14 on."""

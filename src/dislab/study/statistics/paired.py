@@ -25,8 +25,9 @@ from dislab.study.statistics._frames import (
     setting_columns,
 )
 
-DRAWS: Final = 9999
-"""Maximum number of sign flips of one test, unless another is given."""
+_LEAST_DRAWS: Final = 9_999
+_DRAWS_PER_TEST: Final = 80
+"""Sign flips for which 2 / flips, times the number of tests, is half of .05."""
 _FAR: Final = 1e6
 """Noncentrality beyond which scipy's distributions are NaN; a test has full power long before."""
 
@@ -38,7 +39,7 @@ def comparisons(
     within: Columns = None,
     detect: float = 0.05,
     confidence: float = 0.95,
-    draws: int = DRAWS,
+    draws: int | None = None,
     seed: int = 0,
 ) -> pd.DataFrame:
     """Differences of scores between every pair of values of a setting, paired by seed.
@@ -69,7 +70,8 @@ def comparisons(
             setting, an empty list for one comparison over all of them.
         detect: Mean difference for `seeds_needed`, in the score's unit.
         confidence: Share of studies whose interval holds the mean, if differences are normal.
-        draws: Maximum number of sign flips of one test.
+        draws: Maximum number of sign flips of one test; `None` for 80 per row of this table, and at
+            least 9,999, with which p_holm can be below .05 however long the table is.
         seed: Seed of random sign flips.
 
     Raises:
@@ -78,14 +80,14 @@ def comparisons(
     """
     check_above("detect", detect, 0)
     check_share("confidence", confidence)
-    check_count("draws", draws, 99)
+    if draws is not None:
+        check_count("draws", draws, 99)
     named_columns(table, [between, SEED], "between")
     columns = chosen_results(table, scores)
     others = [name for name in setting_columns(table) if name != between]
     keys = others if within is None else chosen_settings(table, within, "within")
     levels = _levels(table, between)
     keys = [name for name in keys if name != between]
-    generator = np.random.default_rng(seed)
     rows = []
     for key, group in groups(table, keys):
         settings = [name for name in others if name not in key]
@@ -95,15 +97,20 @@ def comparisons(
                 if first not in values or second not in values:
                     continue
                 differences, unpaired = _by_seed(values[first], values[second])
-                test = _test(differences, confidence, draws, generator)
                 names = {"score": name, "first": first, "second": second}
-                rows.append({**key, **names, **test, "unpaired": unpaired})
+                rows.append(({**key, **names}, differences, unpaired))
     if not rows:
         raise InputError(
             f"within: no two runs differ in {between} and agree in {', '.join(keys)}; "
             "name fewer columns"
         )
-    return _corrected(pd.DataFrame(rows), detect)
+    draws = draws or draws_for(sum(len(differences) > 0 for _, differences, _ in rows))
+    generator = np.random.default_rng(seed)
+    tested = [
+        {**names, **_test(differences, confidence, draws, generator), "unpaired": unpaired}
+        for names, differences, unpaired in rows
+    ]
+    return _corrected(pd.DataFrame(tested), detect)
 
 
 def _corrected(tested: pd.DataFrame, detect: float) -> pd.DataFrame:
@@ -163,7 +170,18 @@ def _test(
     }
 
 
-def least_p(count: int, draws: int = DRAWS) -> float:
+def draws_for(tests: int) -> int:
+    """Maximum number of sign flips of each of some tests that are corrected together by Holm.
+
+    As many seeds as `seeds_needed` gives at its level have no more, so that their tests are exact.
+
+    Args:
+        tests: Number of tests.
+    """
+    return max(_LEAST_DRAWS, _DRAWS_PER_TEST * tests)
+
+
+def least_p(count: int, draws: int) -> float:
     """Smallest p that `sign_test` can give; NaN without any difference.
 
     Args:
