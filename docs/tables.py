@@ -48,7 +48,7 @@ VERDICTS = (
 INTERVALS = {
     "runs": "by resampling runs (bootstrap)",
     "means": "of means, by Student's distribution",
-    "differences": "by resampling the seeds' differences (bootstrap)",
+    "differences": "of differences, by Student's distribution",
     "within": "by resampling runs within methods (bootstrap)",
     "welch": "of differences of means, by Welch's t",
     "episodes": "by resampling the episodes of these agents (bootstrap)",

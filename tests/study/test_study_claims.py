@@ -4,6 +4,7 @@ import importlib
 import itertools
 import json
 import re
+from io import BytesIO
 from pathlib import Path
 from types import ModuleType
 
@@ -13,6 +14,7 @@ import pytest
 from scipy.stats import beta, spearmanr, t
 
 from dislab.study.statistics import holm, rank_correlations
+from dislab.study.tables import table_bytes
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 UNDECIDED = "undecided"
@@ -479,6 +481,20 @@ def test_correlations_of_transfer_are_those_of_the_stored_runs(claims: ModuleTyp
     runs = pd.read_csv(BENCHMARKS.parent / "docs" / "results" / "dittadi_laptop" / "runs.csv")
     stored = json.loads((BENCHMARKS / "results" / "dittadi_laptop.json").read_text())["tables"]
     assert findings.transfer_correlations(runs) == stored["correlations"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name", ["locatello_laptop", "correlated_laptop", "dittadi_laptop", "montero_laptop"]
+)
+def test_tables_of_archived_studies_are_those_of_the_stored_runs(
+    claims: ModuleType, name: str
+) -> None:
+    archived = importlib.import_module("archived_summaries")
+    for key, table in archived.summary_of(name).tables.items():
+        today = BytesIO(table_bytes(table.table.set_index(table.table.columns[0]), "csv"))
+        stored = archived.RESULTS / name / f"{key}.csv"
+        pd.testing.assert_frame_equal(pd.read_csv(today), pd.read_csv(stored))
 
 
 def test_the_coverage_of_jackknife_intervals_is_the_stored_one(claims: ModuleType) -> None:
