@@ -196,9 +196,9 @@ def _strength(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
         correlations[clear & (correlations["rho"] < 0)],
     )
     here = (
-        f"of {len(correlations)} pairs of method and score, {_trends(rising, 'rise')} and "
-        f"{_trends(falling, 'fall')} with the strength (corrected p < .05), in {(~clear).sum()} "
-        "pairs no test finds a trend"
+        f"of {len(correlations)} tests, one a pair of method and score, "
+        f"{_trends(rising, 'rise')} and {_trends(falling, 'fall')} with the strength "
+        f"(corrected p < .05), in {(~clear).sum()} pairs no test finds a trend"
     )
     if not clear.all():
         here += f" (ρ {value_range(correlations['rho'][~clear])})"

@@ -54,7 +54,7 @@ class Claim(NamedTuple):
         here: The figure of this study, with chance beside it.
         supported: Outcome of each test of the claim; none if it was not tried.
         otherwise: The verdict unless every test supports the claim, and after a colon what precedes
-            the figure; by default how many tests do.
+            the figure; by default how many tests do, unless all come out alike.
         by_interval: Whether the tests are intervals over few seeds, without a p-value.
         reach: How far the interval of each test goes in the direction of the claim; without it
             a claim that no test supports is refuted.
@@ -81,6 +81,8 @@ class Claim(NamedTuple):
         excluded = np.asarray(self.reach, dtype=float) <= self.margin
         yes = "yes, by the interval" if self.by_interval else "yes"
         unsupported = "no" if excluded.all() else "undecided"
+        if excluded.shape == supported.shape and len(set(excluded)) == 2:
+            unsupported += f": {ways(supported, excluded)}"
         if supported.all():
             verdict = yes
         elif self.otherwise or not supported.any():

@@ -74,7 +74,8 @@ def test_a_verdict_counts_the_tests_of_a_claim(
     ("supported", "reach", "verdict"),
     [
         ([False, False], [0.05, -0.1], "no"),
-        ([False, False], [0.36, -0.1], UNDECIDED),
+        ([False, False], [0.36, 0.1], UNDECIDED),
+        ([False, False], [0.36, -0.1], "undecided: 0 of 2 tests for, 1 against, 1 undecided"),
         ([True, False], [0.5, 0.5], "partly: 1 of 2 tests for, 0 against, 1 undecided"),
         ([True, False], [0.5, 0.05], "partly: 1 of 2 tests for, 1 against, 0 undecided"),
     ],
