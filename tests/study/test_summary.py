@@ -198,7 +198,9 @@ def test_every_table_of_a_study() -> None:
 def test_a_single_axis_has_no_share_of_other_axes() -> None:
     for axes in (("method",), ("method", "strength")):
         shares = summarize(table(), "mine", axes, PRIMARY).tables["variance_shares"]
-        assert ("setting" in shares.excerpts[0]) == ("`setting`" in shares.note) == bool(axes[1:])
+        assert ("strength" in shares.note) == bool(axes[1:])
+        heads = [head for axis in axes for head in (axis, f"{axis} by chance below")]
+        assert [head for head in shares.excerpts[0] if head != "runs"] == ["score", *heads, "seed"]
         assert not any("-0.000" in str(cell) for cell in shares.excerpts[0].to_numpy().ravel())
 
 

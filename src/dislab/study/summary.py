@@ -564,27 +564,24 @@ def _shares(runs: pd.DataFrame, axes: list[str], measures: Mapping[str, Best]) -
         raise InputError("no axis has two values, so that nothing but the seed can matter")
     shares = variance_shares(runs, axes[0], list(measures), settings=axes)
     excerpt = pd.DataFrame({"score": shares["score"].map(label)})
-    for name in ("method", "setting")[: len(axes)]:  # a single axis leaves nothing to the setting
-        excerpt[name] = shares[name]
-        excerpt[f"{name} by chance (95 %)"] = [
-            "–" if pd.isna(mean) else f"{mean:.3f} ({high:.3f})"
-            for mean, high in shares[[f"{name}_by_chance", f"{name}_chance_high"]].to_numpy()
-        ]
+    names = [label(axes[0])]
+    if len(axes) > 1:  # a single axis leaves nothing to the others
+        names.append(label(axes[1]) if len(axes) == 2 else "other axes")
+    for name, column in zip(names, ("method", "setting"), strict=False):
+        excerpt[name] = shares[column]
+        excerpt[f"{name} by chance below"] = shares[f"{column}_chance_high"]
     excerpt = excerpt.assign(seed=shares["seed"], runs=shares["runs"])
     if shares["note"].any():
         excerpt["note"] = shares["note"]
     excerpt, same = _without_constants(excerpt, ["runs"])
-    method = "`method`" if axes[0] == "method" else f"`method`, which is {label(axes[0])}"
-    other, shuffled = "", ""
-    if len(axes) > 1:
-        other = "from `setting`, which is the other axes, "
-        shuffled = ", over all methods for `method`, within each for `setting`"
+    other = "".join(f"from {name}, " for name in names[1:])
+    within = "".join(f", for {name} within each value of {names[0]}" for name in names[1:])
     return NamedTable(
         "What matters",
-        f"Shares of each score's variance that come from {method}, {other}and from `seed`, the "
-        "rest. By chance: mean and, in brackets, 95 % quantile of the share after shuffling the "
-        f"runs{shuffled}. A share "
-        f"above the quantile is more than chance, if that score alone is asked about.{same}",
+        f"Shares of each score's variance that come from {names[0]}, {other}and from the seed, the "
+        "rest. By chance below: the level that 95 % of the shares of shuffled runs stay below"
+        f"{within}. A share above it is more than chance, if that score alone is asked "
+        f"about.{same}",
         shares,
         (excerpt,),
     )
