@@ -70,7 +70,7 @@ def test_main_scores_come_first_and_bounds_never() -> None:
             3,
             0.3,
             r"95 % interval 0\.30\d to 0\.30\d, 3 seeds; not supported: 3 seeds are too "
-            r"few to support it, by p \(Holm\) below 0\.05; 6 seeds could\)",
+            r"few to support the difference, by p \(Holm\) below 0\.05; 6 seeds could\)",
         ),
         (2, 6, 0.3, r"6 seeds; supported for this score alone, p 0\.031"),
         (

@@ -250,17 +250,17 @@ def test_comparisons_of_the_target_stand_open(make: Make, tmp_path: Path, seeds:
     scores = [*noise, *(0.5 + value for value in noise)]
     page = study_page_of(make(f"{text}seeds: {seeds}\n", mig=scores), tmp_path)
     assert "<summary>Comparisons of method" not in page
-    least = "2 seeds are too few to support it, by p (Holm) below 0.05; 6 seeds could."
+    least = "2 seeds are too few to support the difference, by p (Holm) below 0.05; 6 seeds could."
     assert (least in page) == (seeds == 2)
-    assert "A difference is supported if p (Holm) is below 0.05" in page
-    assert ("0.05; an uncorrected interval may exclude 0 without that" in page) == (seeds == 8)
+    assert ("A difference is supported if p (Holm) is below 0.05" in page) == (seeds == 8)
+    assert ("may exclude 0 of a difference that is not supported" in page) == (seeds == 8)
     comparisons = page.partition('id="comparisons_method"')[2].partition("</table>")[0]
     assert ">p (uncorrected)</th>" in comparisons
     assert ">p (Holm)</th>" in comparisons
     assert ">p</th>" not in page
-    assert ("without intervals, which take three seeds: here are 2;" in page) == (seeds == 2)
+    assert ("without intervals, which take three seeds: here are 2." in page) == (seeds == 2)
     assert (">seeds to detect 0.05</th>" in page) == (seeds == 8)
-    assert "by Holm for the 1 row of MIG." in page
+    assert page.count("corrected by Holm for the rows of MIG.") == 1
 
 
 @pytest.mark.slow

@@ -114,6 +114,8 @@ class _Section(NamedTuple):
     tables: dict[str, Table]
     folded: list[str]
     """Captions of tables that are collapsed initially."""
+    details: str = ""
+    """What the columns mean, in a fold, unless an earlier section says the same."""
 
 
 def write_study_page(
@@ -508,7 +510,10 @@ def _sections(summary: StudySummary) -> Iterator[_Section]:
         pictures_of.setdefault(section, []).append(
             PagePicture(picture.name, drawing(picture.figure), caption)
         )
+    said = {""}
     for name, table in summary.tables.items():
+        details = "" if table.details in said else table.details.translate(_PLAIN)
+        said.add(table.details)
         is_open = name.startswith("comparisons_") or _has_support(table)
         unsupported = "" if is_open else ": no p (Holm) below 0.05"
         tables = {}
@@ -529,7 +534,7 @@ def _sections(summary: StudySummary) -> Iterator[_Section]:
         text = table.note.translate(_PLAIN)
         if name == "means":
             text += f"\n{_reading(summary)}"
-        yield _Section(name, table.title, text, pictures_of.get(name, []), tables, folded)
+        yield _Section(name, table.title, text, pictures_of.get(name, []), tables, folded, details)
     for name, reason in summary.absent.items():
         words = name.replace("_", " ")
         title = f"{words[0].upper()}{words[1:]}"

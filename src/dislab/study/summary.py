@@ -93,12 +93,14 @@ class NamedTable(NamedTuple):
         table: The complete table, with the columns of its function in `dislab.study.statistics`.
         excerpts: The most important part for readers, as one or more tables, possibly with numbers
             formatted as text.
+        details: What the columns mean, beyond the note; tables of one kind can have the same.
     """
 
     title: str
     note: str
     table: pd.DataFrame
     excerpts: tuple[pd.DataFrame, ...]
+    details: str = ""
 
 
 @dataclass(frozen=True)
@@ -458,24 +460,27 @@ def _compared(
     excerpt, same = _without_constants(excerpt, ["seeds", *both, LEAST_P])
     others = [name for name in axes if name not in (axis, *outer)]
     averaged = f", averaged over {' and '.join(map(label, others))}" if others else ""
-    intervals = "with uncorrected 95 % intervals, each of one difference alone"
-    apart = "; an uncorrected interval may exclude 0 without that"
+    intervals = "with uncorrected 95 % intervals"
+    apart = (
+        " An interval is of one difference alone: uncorrected, it may exclude 0 of a difference "
+        "that is not supported."
+    )
     if part["low"].isna().all():
         apart = ""
         intervals = f"without intervals, which take three seeds: here are {part['seeds'].max()}"
-    family = f"the {len(part)} row{'s' * (len(part) != 1)} of {label(target)}"
+    supported = f" A difference is supported if p (Holm) is below {LEVEL}."
     every = (
-        f"; in the complete table for all {len(differences)} rows, those of {len(scores)} scores, "
-        "so that its p (Holm) and numbers of seeds can be larger"
+        f"; in the complete table for those of {len(scores)} scores, so that its p (Holm) and "
+        "numbers of seeds can be larger"
     )
     return NamedTable(
         f"Comparisons of {label(axis)}",
-        f"Differences paired by seed{averaged}, {intervals}; p by permutation, uncorrected and "
-        f"corrected by Holm for {family}{every * (len(scores) > 1)}. A difference is "
-        f"supported if p (Holm) is below {LEVEL}{apart}.{few}{same}"
-        f"{_OF_NEED * bool(part['seeds_needed'].notna().any())}",
+        f"Differences paired by seed{averaged}, {intervals}.{few or supported}{same}",
         differences,
         (excerpt,),
+        f"p is by permutation, uncorrected and corrected by Holm for the rows of {label(target)}"
+        f"{every * (len(scores) > 1)}.{apart}"
+        f"{_OF_NEED * bool(part['seeds_needed'].notna().any())}",
     )
 
 
@@ -484,7 +489,7 @@ def _of_few_seeds(differences: pd.DataFrame) -> str:
     tests = int(differences["p"].notna().sum())
     if not tests or tests * differences["least_p"].min() < LEVEL:
         return ""
-    return f" Here none is: {of_few_seeds(int(differences['seeds'].max()), tests)}."
+    return f" {of_few_seeds(int(differences['seeds'].max()), tests)}."
 
 
 def of_few_seeds(seeds: int, tests: int) -> str:
@@ -495,8 +500,9 @@ def of_few_seeds(seeds: int, tests: int) -> str:
         tests: Number of comparisons that are corrected together.
     """
     few = "seeds are" if seeds > 1 else "seed is"
+    what = f"any of {tests} differences" if tests > 1 else "the difference"
     return (
-        f"{seeds} {few} too few to support {f'any of {tests} differences' if tests > 1 else 'it'}, "
+        f"{seeds} {few} too few to support {what}, "
         f"by p (Holm) below {LEVEL}; {seeds_needed(0.0, level=LEVEL, tests=tests)} seeds could"
     )
 

@@ -257,7 +257,8 @@ def page(
         text = "\n".join(markdown(excerpt) for excerpt in table.excerpts)
         parts += [
             f"## {markdown_text(table.title)}",
-            f"{markdown_text(table.note)} All numbers: [{name}.csv]({name}.csv).",
+            f"{markdown_text(f'{table.note} {table.details}'.strip())} All numbers: "
+            f"[{name}.csv]({name}.csv).",
             f"{_SNIPPET}{name}] -->\n{text}<!-- --8<-- [end:{name}] -->",
         ]
     if summary.absent:
