@@ -53,7 +53,10 @@ def test_facts_scores_and_transfer_of_a_run(tmp_path: Path) -> None:
         "KL: Kullback–Leibler divergence of the posterior from the prior; "
         "MIG: mutual information gap.",
     ]
-    assert found.verdict == "1 of 2 factors has a latent of its own: y in z0; x is in no latent."
+    assert found.verdict == (
+        "1 of 2 factors has a latent of its own: y in z0 (100 % of its information); "
+        "x is in no latent."
+    )
     assert found.bounds is None
     assert found.transfer is not None
     assert found.transfer.heads == ["scenario/predictor", "error", "error in distribution"]
@@ -310,10 +313,16 @@ def test_a_record_of_images_that_labels_do_not_tell_apart_has_a_verdict_and_figu
         "data": {"factors": ["x", "y", "instance"]},
         "sample": {"factors": {"x": 3, "y": 3}},
     }
-    assert verdict(record) == "2 of 2 factors have a latent of their own: x in z0, y in z1."
+    assert verdict(record) == (
+        "2 of 2 factors have a latent of their own: x in z0 (100 % of its information), "
+        "y in z1 (100 %)."
+    )
     chance = {"mutual_information_by_chance": [[0.0, 0.9], [0.0, 0.9]]}
     few = record | {"parts": {"mutual_information": [[0.9, 1.0], [0.0, 0.9]]} | chance}
-    assert verdict(few) == "1 of 2 factors has a latent of its own: x in z0; y is in no latent."
+    assert verdict(few) == (
+        "1 of 2 factors has a latent of its own: x in z0 (100 % of its information); "
+        "y is in no latent."
+    )
     ((_, _, figure),) = part_figures(record)
     labels = [label.get_text() for label in figure.axes[0].get_yticklabels()]
     assert labels == ["x", "y"]
@@ -325,23 +334,38 @@ def test_a_record_of_images_that_labels_do_not_tell_apart_has_a_verdict_and_figu
     [
         (
             [[0.9, 0.1], [0.1, 0.8], [0.0, 0.0]],
-            "2 of 2 factors have a latent of their own: x in z0, y in z1.",
+            "2 of 2 factors have a latent of their own: x in z0 (90 % of its information), "
+            "y in z1 (89 %).",
         ),
         (
             [[0.9, 0.2], [0.0, 0.2], [0.0, 0.1]],  # z0 has most of y, but less than half
-            "1 of 2 factors has a latent of its own: x in z0; y is spread over several latents.",
+            "1 of 2 factors has a latent of its own: x in z0 (100 % of its information); "
+            "y (40 % in z0) is spread over several latents.",
         ),
         (
             [[0.9, 0.1], [0.0, 0.2], [0.0, 0.25]],
-            "1 of 2 factors has a latent of its own: x in z0; y is spread over several latents.",
+            "1 of 2 factors has a latent of its own: x in z0 (100 % of its information); "
+            "y (45 % in z2, just below half) is spread over several latents.",
+        ),
+        (
+            [[0.52, 0.1], [0.48, 0.8], [0.0, 0.0]],
+            "2 of 2 factors have a latent of their own: x in z0 (52 % of its information, just "
+            "above half), y in z1 (89 %).",
+        ),
+        (
+            [[0.48, 0.2], [0.52, 0.8], [0.0, 0.0]],
+            "No factor has a latent of its own; x (52 % of its information, just above half) and "
+            "y (80 %) share z1.",
         ),
         (
             [[0.9, 0.5], [0.0, 0.4], [0.0, 0.0]],  # more than half of both
-            "No factor has a latent of its own; x and y share z0.",
+            "No factor has a latent of its own; x (100 % of its information) and y (56 %) share "
+            "z0.",
         ),
         (
             [[0.9, 0.01], [0.0, 0.0], [0.0, 0.0]],  # next to nothing
-            "1 of 2 factors has a latent of its own: x in z0; y is in no latent.",
+            "1 of 2 factors has a latent of its own: x in z0 (100 % of its information); "
+            "y is in no latent.",
         ),
         (
             [[0.0, 0.05], [0.0, 0.02]],  # x is constant
@@ -367,11 +391,17 @@ def test_the_verdict_says_which_latents_carry_which_factors(
 @pytest.mark.parametrize(
     ("kl", "sizes", "sentence"),
     [
-        ([2.0, 1.0], [9, 9], "No factor has a latent of its own; x and y share z0."),
+        (
+            [2.0, 1.0],
+            [9, 9],
+            "No factor has a latent of its own; x (100 % of its information) and y (100 %) share "
+            "z0.",
+        ),
         (
             [2.0, 1.0],
             [9, 40],  # a thirtieth of what could be known of y
-            "1 of 2 factors has a latent of its own: x in z0; y is in no latent.",
+            "1 of 2 factors has a latent of its own: x in z0 (100 % of its information); "
+            "y is in no latent.",
         ),
         (
             [0.05, 1.0],  # a sample of z0 tells at most 0.05 nats
@@ -404,10 +434,20 @@ def test_the_verdict_takes_the_entropy_of_factors_in_the_scored_images() -> None
         "data": {"factors": ["x", "y"]},
         "sample": {"factors": {"x": 9, "y": 40}},
     }
-    alone = "1 of 2 factors has a latent of its own: x in z0; y is in no latent."
+    alone = (
+        "1 of 2 factors has a latent of its own: x in z0 (100 % of its information); "
+        "y is in no latent."
+    )
     assert verdict(record) == alone
     record["sample"]["entropy"] = {"x": math.log(9), "y": math.log(2)}
-    assert verdict(record) == "No factor has a latent of its own; x and y share z0."
+    assert verdict(record) == (
+        "No factor has a latent of its own; x (100 % of its information) and y (100 %) share z0."
+    )
+    record["parts"] = {"mutual_information": [[0.21, 0.6], [0.03, 0.0]]}  # enough, but not in z0
+    assert verdict(record) == (
+        "1 of 2 factors has a latent of its own: y in z0 (100 % of its information); "
+        "x is spread over several latents."
+    )
 
 
 @pytest.mark.parametrize(
@@ -415,12 +455,13 @@ def test_the_verdict_takes_the_entropy_of_factors_in_the_scored_images() -> None
     [
         (
             109,
-            "1 of 3 factors has a latent of its own: z in z1; x, y cannot be told from 109 images.",
+            "1 of 3 factors has a latent of its own: z in z1 (100 % of its information); x, y "
+            "cannot be told from 109 images.",
         ),
         (
             5000,
-            "1 of 3 factors has a latent of its own: z in z1; y is spread over several latents; "
-            "x is in no latent.",
+            "1 of 3 factors has a latent of its own: z in z1 (100 % of its information); "
+            "y (50 % in z0) is spread over several latents; x is in no latent.",
         ),
     ],
 )
@@ -436,7 +477,10 @@ def test_the_verdict_leaves_open_what_few_images_do_not_tell(images: int, senten
     }
     assert verdict(record) == sentence
     parts = record["parts"] | {"mutual_information": [[0.33, 0.33, 0.33], [0.2, 0.2, 0.2]]}
-    shared = "No factor has a latent of its own; x and y and z share z0."
+    shared = (
+        "No factor has a latent of its own; x (100 % of its information) and y (100 %) and "
+        "z (100 %) share z0."
+    )
     unclear = "What latents carry cannot be told from 109 images."
     assert verdict(record | {"parts": parts}) == (unclear if images == 109 else shared)
 
@@ -480,8 +524,8 @@ def test_likelihoods_stand_in_one_table(tmp_path: Path) -> None:
     [
         (
             0.042,
-            "Reconstructions explain 4% of the variance of the pixels: the model draws little more "
-            "than the mean image.",
+            "Reconstructions explain 4 % of the variance of the pixels: the model draws little "
+            "more than the mean image.",
         ),
         (-0.25, "Reconstructions are farther from the images than the mean image is."),
         (0.75, ""),

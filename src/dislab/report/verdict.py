@@ -13,6 +13,7 @@ from torch import Tensor
 from dislab.codes.latent_order import (
     ACTIVE,
     LEAST,
+    MAIN,
     NAMED,
     NONE_ACTIVE,
     chance_noise,
@@ -29,6 +30,10 @@ EXPLAINED: Final = "explained_variance"
 """Name of the share of the variance of pixels that reconstructions explain, without its split."""
 _LITTLE: Final = 0.1
 """Share of the variance of pixels below which a model draws little more than the mean image."""
+_NEAR: Final = 0.05
+"""Difference from a half up to which a share of information is called close to it."""
+_FIRST: Final = "\ue000"
+"""Character of no language, where the first share of a sentence says what it is a share of."""
 
 
 class _Information(NamedTuple):
@@ -65,9 +70,11 @@ def verdict(scored: Mapping[str, Any]) -> str:
 
     Each sentence is left out where its scores are missing. A factor without a latent of its own
     shares one, if that has more than half of the information about the factor, or is spread, or is
-    in no latent, as `own_latents` counts. A latent with a KL of at most 0.1 nats is not in use: it
-    has no factor, and its information does not count. Of few images, information counts only if
-    chance does not give as much; a factor without any cannot be told.
+    in no latent, as `own_latents` counts. Shares of the information that decide this are given,
+    with those that are just above or below half: within 0.05, or within what chance may give this
+    number of images. A latent with a KL of at most 0.1 nats is not in use: it has no factor, and
+    its information does not count. Of few images, information counts only if chance does not give
+    as much; a factor without any cannot be told.
 
     Args:
         scored: The record of the scores of codes.
@@ -85,7 +92,7 @@ def _on_images(scored: Mapping[str, Any]) -> str:
     if share < 0:
         return "Reconstructions are farther from the images than the mean image is."
     return (
-        f"Reconstructions explain {share:.0%} of the variance of the pixels: the model "
+        f"Reconstructions explain {100 * share:.0f} % of the variance of the pixels: the model "
         "draws little more than the mean image."
     )
 
@@ -100,7 +107,12 @@ def _on_factors(scored: Mapping[str, Any]) -> str:
             f"No latent is active: {NONE_ACTIVE} (posterior collapse, or a training that has "
             "hardly begun)."
         )
-    alone = [f"{name} in z{latent}" for name, latent in owners.items() if latent is not None]
+    shares = _shares(information)
+    alone = [
+        f"{name} in z{latent}{shares[name]}"
+        for name, latent in owners.items()
+        if latent is not None
+    ]
     if alone:
         verb = "has a latent of its" if len(alone) == 1 else "have a latent of their"
         text = f"{len(alone)} of {len(owners)} factors {verb} own: {', '.join(alone)}"
@@ -109,7 +121,8 @@ def _on_factors(scored: Mapping[str, Any]) -> str:
     else:
         text = f"No factor {'is seen to have' if untold else 'has'} a latent of its own"
     rest = [name for name, latent in owners.items() if latent is None]
-    return "; ".join([text, *_without_own(rest, information)]) + "."
+    text = "; ".join([text, *_without_own(rest, information, shares)]) + "."
+    return text.replace(_FIRST, " of its information", 1).replace(_FIRST, "")
 
 
 def _information(scored: Mapping[str, Any]) -> _Information | None:
@@ -161,7 +174,29 @@ def _untold(information: _Information) -> list[str]:
     return list(compress(information.factors, is_noise.tolist()))
 
 
-def _without_own(names: Sequence[str], information: _Information) -> Iterator[str]:
+def _shares(information: _Information) -> dict[str, str]:
+    """The largest share of the information about each factor, and where it is close to a half.
+
+    Empty for a factor whose largest share is more than half of information that is too little.
+    """
+    largest, total = information.nats.max(0), information.nats.sum(0)
+    margin = (_NEAR * total).maximum(information.noise)
+    is_near = (largest.values - MAIN * total).abs() <= margin
+    main = main_latents(information.nats, information.least)
+    texts = {}
+    for k, name in enumerate(information.factors):
+        share = float(largest.values[k] / total[k]) if total[k] else 0.0
+        place = f" in z{largest.indices[k]}" if main[k] is None else ""
+        side = f", just {'above' if share > MAIN else 'below'} half"
+        near = side if is_near[k] and not math.isclose(share, MAIN) else ""
+        is_given = main[k] is not None or share <= MAIN
+        texts[name] = f" ({100 * share:.0f} %{_FIRST}{place}{near})" if is_given else ""
+    return texts
+
+
+def _without_own(
+    names: Sequence[str], information: _Information, shares: Mapping[str, str]
+) -> Iterator[str]:
     """Where factors without a latent of their own are: shared, spread, in no latent, or unknown."""
     factors, nats, least = information.factors, information.nats, information.least
     is_there = dict(
@@ -172,12 +207,13 @@ def _without_own(names: Sequence[str], information: _Information) -> Iterator[st
     together: dict[int, list[str]] = {}
     for name in names:
         if (latent := main[name]) is not None:
-            together.setdefault(latent, []).append(name)
+            together.setdefault(latent, []).append(f"{name}{shares[name]}")
     yield from (f"{' and '.join(members)} share z{k}" for k, members in together.items())
     rest = [name for name in names if main[name] is None]
     rest = [name for name in rest if name not in untold]
     for ending, wanted in (("spread over several latents", True), ("in no latent", False)):
         if members := [name for name in rest if is_there[name] is wanted]:
+            members = [f"{name}{shares[name] if wanted else ''}" for name in members]
             yield f"{', '.join(members)} {'is' if len(members) == 1 else 'are'} {ending}"
     if untold:
         yield f"{', '.join(untold)} cannot be told from {information.images:,} images"
