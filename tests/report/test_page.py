@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.report.cases import SETTINGS, Own, blobs, vae, write_run
+from tests.report.cases import SCORED, SETTINGS, Own, blobs, vae, write_run
 
 from dislab.errors import InputError
 from dislab.report import ReportedRun, document, page_of, write_page
@@ -117,6 +117,12 @@ def test_several_runs_are_compared_and_shown(small: ReportedRun, tmp_path: Path)
     assert "Runs side by side" in text
     assert text.index('id="run-0"') < text.index('id="run-1"')
     assert text.count('class="explorer"') == 2
+    assert "scored on different images" not in text
+    scores = {"test": SCORED | {"draw": SCORED["draw"] | {"points": 300}}}
+    few = small._replace(folder=write_run(tmp_path / "c", settings, scores))
+    assert "The runs are scored on different images (900 of 1,024 images, training" in page_of(
+        [small, few]
+    )
 
 
 def test_without_model_or_data_the_page_says_so(small: ReportedRun) -> None:

@@ -202,6 +202,23 @@ def test_scores_of_different_data_are_not_to_be_compared(
     assert ("the runs have different data, and their scores cannot be compar" in printed) == differ
 
 
+@pytest.mark.parametrize("points", [300, 900])
+def test_scores_of_different_images_are_named(
+    points: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, count in (("a", 900), ("b", points)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "config.yaml").write_text("model: {class_path: VAE}\n")
+        draw = {"points": count, "available": 1000, "split": "test"}
+        write_scores(tmp_path / name, "test", {"scores": {"mig": 0.5}, "draw": draw})
+    assert main(["compare", str(tmp_path / "a"), str(tmp_path / "b")]) == 0
+    note = (
+        "the runs are scored on different images (900 of 1,000 images of the test split; 300 of "
+        "1,000 images of the test split), so that scores may differ for this; single runs: "
+    )
+    assert (note in capsys.readouterr().out) == (points == 300)
+
+
 def test_a_factor_vae_score_of_no_latent_has_no_chance_level(tmp_path: Path) -> None:
     """Its 0 is none by chance, and would lower the level of a study at one door or another."""
     for name, still in (("a", 2.0), ("b", 0.0)):

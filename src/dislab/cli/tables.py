@@ -50,13 +50,16 @@ def check_table_options(options: argparse.Namespace) -> None:
         raise InputError("--format parquet needs --out FILE, as Parquet is no text")
 
 
-def put_table(table: "pd.DataFrame", options: argparse.Namespace, axes: Sequence[str] = ()) -> None:
+def put_table(
+    table: "pd.DataFrame", options: argparse.Namespace, axes: Sequence[str] = (), note: str = ""
+) -> None:
     """Writes a table into its file, or prints it: in brief unless it is CSV or Parquet.
 
     Args:
         table: One row a run.
         options: Those of `add_table_options`.
         axes: The columns that are axes of a study.
+        note: What to know of the scores of runs of the same data, below the table.
     """
     form = chosen_format(options)
     if form in ("csv", "parquet"):
@@ -83,7 +86,8 @@ def put_table(table: "pd.DataFrame", options: argparse.Namespace, axes: Sequence
         scores = [str(name) for name in table if str(name).startswith("score.")]
         if few := without_latents(table, scores):
             print(f"\n{few}")
-        legend = "single runs: another seed may change their order; " if len(table) > 1 else ""
+        legend = f"{note}; " if note else ""
+        legend += "single runs: another seed may change their order; " if len(table) > 1 else ""
         if data_differ(table):
             legend = "the runs have different data, and their scores cannot be compared; "
         print(f"\n{legend}all {table.shape[1]} columns: --format csv, or --out FILE.csv")
@@ -143,7 +147,7 @@ def compare(args: list[str]) -> int:
         numbered = {str(number): name for number, name in enumerate(names, start=1)}
         names = list(numbered)
     table = table.rename(index=dict(zip(table.index, names, strict=True)))
-    put_table(table, options, list(map(str, axes)))
+    put_table(table, options, list(map(str, axes)), comparison.other_images(runs))
     if above:
         print(f"runs in {above}")
     for name, path in numbered.items():

@@ -24,6 +24,7 @@ from dislab.report.run_record import (
     PagePicture,
     RunRecord,
     Table,
+    other_images,
     read_run,
 )
 
@@ -110,6 +111,9 @@ def page_of(runs: Sequence[ReportedRun], *, explorer_only: bool = False) -> str:
         "runs": sections,
         "blind": _blind(sections),
         "comparison": _comparison(sections) if len(sections) > 1 else None,
+        "other_images": other_images(
+            section.record.facts.get("scored on", "") for section in sections
+        ),
     }
     data = {"explorers": [section.explorer for section in sections]}
     template = "explorers.html" if explorer_only else "runs.html"

@@ -1,6 +1,6 @@
 """Reads a run folder into the form that a page shows."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from inspect import signature
 from itertools import islice
@@ -254,7 +254,7 @@ def facts_of(settings: Mapping[str, Any], scored: Mapping[str, Any]) -> dict[str
         "resized to": f"{size}×{size} pixels" if size else "",
         "supervision": class_name(data),
         "steps": f"{steps:,}" if isinstance(steps, int) else "",
-        "scored on": _images_of(mapping_in(scored, "draw")) if _headline(scored) else "",
+        "scored on": images_of(scored) if _headline(scored) else "",
         "seed": _text(settings.get("seed_everything")),
     }
     return {name: fact for name, fact in facts.items() if fact}
@@ -275,12 +275,30 @@ def _training(folder: Path) -> dict[str, str]:
     return {name: fact for name, fact in facts.items() if fact}
 
 
-def _images_of(draw: Mapping[str, Any]) -> str:
-    """How many images were scored, of how many, and of which split; empty for an older record."""
+def images_of(scored: Mapping[str, Any]) -> str:
+    """How many images were scored, of how many, and of which split; empty for an older record.
+
+    Args:
+        scored: The record of scores.
+    """
+    draw = mapping_in(scored, "draw")
     count, available, split = (draw.get(name) for name in ("points", "available", "split"))
     if not isinstance(count, int) or not isinstance(available, int):
         return ""
     return scored_on(count, available, _text(split))
+
+
+def other_images(scored: Iterable[str]) -> str:
+    """Says that runs are scored on different images; empty where these are the same or unknown.
+
+    Args:
+        scored: Result of `images_of` for each run.
+    """
+    texts = list(dict.fromkeys(filter(None, scored)))
+    if len(texts) < 2:
+        return ""
+    which = f" ({'; '.join(texts)})" if len(texts) <= _FEW else ""
+    return f"the runs are scored on different images{which}, so that scores may differ for this"
 
 
 def _text(value: Any) -> str:
@@ -419,7 +437,7 @@ def _scores(scored: Mapping[str, Any], are_details: bool) -> Table | None:
 
 def _reading(scored: Mapping[str, Any]) -> Iterator[str]:
     """How to read the table of scores: its images, the best value, the columns, abbreviations."""
-    if images := _images_of(mapping_in(scored, "draw")):
+    if images := images_of(scored):
         yield f"Scored on {images}."
     scores, metrics = mapping_in(scored, "scores"), _mappings(mapping_in(scored, "metrics"))
     ends = {True: "Higher is better", False: "Lower is better"}

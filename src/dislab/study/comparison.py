@@ -118,6 +118,14 @@ def published_values(run: Path) -> list[str]:
     return literature(run, read_config(run), scores.get("scores", {}))
 
 
+def other_images(runs: Sequence[Path]) -> str:
+    """Says that runs are scored on different images; empty where these are the same or unknown."""
+    from dislab.report import run_record
+
+    records = [run_record.scored_record(_records(run)) for run in runs]
+    return run_record.other_images(map(run_record.images_of, records))
+
+
 def _unscored(folder: Path, config: Mapping[str, Any]) -> str:
     """The state of a run without scores, by the steps of its last checkpoint."""
     from dislab.runs import checkpoint_of, read_checkpoint

@@ -229,6 +229,23 @@ def test_each_image_is_encoded_once_for_all_scores_and_modes_are_put_back(
 
 
 @pytest.mark.slow
+def test_scores_of_other_images_say_which_they_replace(
+    trainer: MakeTrainer,
+    data: DataModule,
+    objective: Objective,
+    correlation: MakeMetric,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO)
+    for points, replaced in ((20, 0), (20, 0), (10, 1), (10, 1), (20, 2)):
+        score = Evaluate({"corr": correlation}, points=points, bound_points=0)
+        trainer(callbacks=[score]).test(objective, datamodule=data, verbose=False)
+        assert caplog.text.count("These scores replace those of") == replaced
+    text = "These scores replace those of 20 of 32 images, training included"
+    assert caplog.text.count(text) == 1
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("stage", ["validate", "test"])
 def test_scores_of_two_data_sets_in_a_folder_are_both_kept(
     stage: runs.ScoreStage,

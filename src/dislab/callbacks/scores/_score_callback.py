@@ -18,6 +18,7 @@ from dislab.callbacks._trainer import (
     results_folder,
     run_folder,
 )
+from dislab.report.run_record import images_of
 
 Stages: TypeAlias = Mapping[Literal["validate", "test"], runs.ScoreStage]
 """Key in `scores.json` for each command that scores."""
@@ -105,7 +106,11 @@ class ScoreCallback(pl.Callback, ABC):
         stage: runs.ScoreStage,
         scored: Scored,
     ) -> None:
+        earlier = runs.read_scores(folder) if (folder / runs.SCORES).is_file() else {}
+        before, now = images_of(earlier.get(stage, {})), images_of(scored.record)
         runs.write_scores(folder, stage, scored.record)
+        if before and before != now:
+            rank_zero_info(f"These scores replace those of {before}")
         for logger in trainer.loggers if scored.logged else ():
             logger.log_metrics(scored.logged, step=int(module.steps))
             logger.save()
