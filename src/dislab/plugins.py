@@ -235,6 +235,23 @@ def remedy(word: str) -> str:
     return ""
 
 
+def letters(name: str) -> str:
+    """The letters and digits of a name, in lower case."""
+    return re.sub(r"[^a-z0-9]", "", name.lower())
+
+
+def spelt(group: str, word: str) -> str:
+    """The name of the part whose letters and digits a word has; the word itself without any.
+
+    Args:
+        group: One of `GROUPS`.
+        word: A name such as `mig`, for `MIG`.
+    """
+    names = [plugin.name for plugin in available(group)]
+    alike = [name for name in names if letters(name) == letters(word)]
+    return word if word in names or len(alike) != 1 else alike[0]
+
+
 def hint_for(word: str, names: Iterable[str]) -> str:
     """How to install the plugin that declares a name, else ` (did you mean …?)`; empty if neither.
 

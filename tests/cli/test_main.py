@@ -233,6 +233,10 @@ def test_each_part_and_each_configuration_has_help_by_its_name() -> None:
         (["--help", "locatello_rooms"], ["configs", "show", "studies/locatello_rooms"]),
         (["help", "encoders"], ["plugins", "encoders"]),
         (["help", "encoder"], ["plugins", "encoders"]),
+        (
+            ["help", "total", "correlation"],
+            ["fit", "--model.regularizers.help", "TotalCorrelation"],
+        ),
         (["help", "tc"], ["fit", "--model.regularizers.help", "TotalCorrelation"]),
         (["help", "trainer"], ["fit", "--help", "trainer"]),
         (["help", "model"], ["fit", "--help", "model"]),
@@ -267,6 +271,10 @@ def test_every_section_of_a_configuration_has_help_by_its_name(
         assert command_line([section], COMMANDS) == line
 
 
+DCI = ("dci_hgbt_disentanglement", "DCI disentanglement", "DCI.disentanglement")
+"""Names of one score, in a file, in a table and as if it were a setting."""
+
+
 @pytest.mark.parametrize(
     ("word", "shown"),
     [
@@ -280,6 +288,24 @@ def test_every_section_of_a_configuration_has_help_by_its_name(
         ("optimizer", ["--model.optimizer", "`dislab help VAE.optimizer` describes that of VAE"]),
         ("MIG.bins", ["MIG: --evaluate.metrics.NAME MIG\n\n  --evaluate.metrics.NAME.bins BINS\n"]),
         ("tc.gamma", ["35 is the paper's best"]),
+        ("lr", ["lr: a setting\n\n  --model.optimizer.lr\n", "learning rate", "InfoWGANGP"]),
+        ("learning rate", ["  --model.optimizer.lr\n"]),
+        ("model.optimizer.lr", ["  --model.optimizer.lr", "learning rate"]),
+        ("model.regularizers.kl.beta", ["KL: --model.regularizers.NAME KL\n\n", ".beta BETA\n"]),
+        ("trainer.max_steps", ["  --trainer.max_steps MAX_STEPS"]),
+        ("evaluate.points", ["  --evaluate.points POINTS"]),
+        ("epochs", ["  --trainer.max_epochs\n"]),
+        ("seed", ["  --seed_everything"]),
+        ("max steps", ["  --trainer.max_steps MAX_STEPS"]),
+        ("elbo", ["ELBO: evidence lower bound, "]),
+        ("ELBO of mean codes, no bound", ["ELBO of mean codes, no bound: minus the recon"]),
+        ("active_units", ["Active units (KL above 0.01 nats): number of latents whose KL"]),
+        ("explained_variance_test", ["Explained variance of pixels (share): share of"]),
+        *(
+            (word, ["DCI makes the scores that", "DCI: --evaluate.metrics.NAME DCI"])
+            for word in DCI
+        ),
+        ("infom_hgbt", ["InfoMEC: --evaluate.metrics.NAME"]),
         ("beta", ["--model.regularizers.NAME.beta  DecomposedKL, KL\n"]),
         ("max_steps", ["  --trainer.max_steps MAX_STEPS"]),
         ("data.batch_size", ["  --data.batch_size BATCH_SIZE"]),
@@ -289,10 +315,10 @@ def test_every_section_of_a_configuration_has_help_by_its_name(
 def test_help_on_a_setting_shows_it_or_the_parts_that_have_it(
     word: str, shown: list[str], capfd: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["help", word]) == 0
+    assert main(["help", *word.split()]) == 0
     output = capfd.readouterr().out
     assert all(text in output for text in shown), output
-    if "." in word:
+    if "." in word and word not in DCI:
         assert len(re.findall(r"^  --", output, re.MULTILINE)) == 1
 
 

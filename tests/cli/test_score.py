@@ -192,6 +192,11 @@ NAN[[4, 9], 0] = np.nan
         (with_arrays(factors=draw()["factors"] * 0), [], "none of factor_0, factor_1 takes more"),
         (with_arrays(names=np.array(["a"])), [], "1 names for 2 factors: a"),
         (with_arrays(names=np.array("a")), [], "1 names for 2 factors: a"),
+        (
+            with_arrays(),
+            ["--metrics", "mig.bin=3"],
+            "MIG has no setting 'bin' (did you mean bins?)",
+        ),
         (with_arrays(), ["--metrics", "MGI"], "none of the metrics is named 'MGI' (did you mean"),
         (
             with_arrays(),

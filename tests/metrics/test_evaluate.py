@@ -298,6 +298,7 @@ def test_codes_of_a_run_have_their_factors_and_names() -> None:
     codes, factors = draw()
     encoded = Encoded(codes, factors, factors, ("x", "y", "z"), np.arange(len(codes)))
     assert evaluate(encoded, metrics=["MIG"]) == evaluate(codes, factors, ["MIG"])
+    assert evaluate(codes, factors, ["mig"]) == evaluate(codes, factors, ["MIG"])
     assert evaluate(encoded, metrics=["MIG"], kinds={"z": "ordinal"})  # by a name of its own
     with pytest.raises(InputError, match=r"has codes and factors; leave out factors, .*metrics=\["):
         evaluate(encoded, ["MIG"])

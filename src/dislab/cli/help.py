@@ -11,7 +11,7 @@ from typing import Final
 from dislab.cli import COMMANDS, OTHER_NAMES, TRAINING
 from dislab.cli.arguments import help_width
 from dislab.errors import InputError, suggestion
-from dislab.plugins import GROUPS, Plugin, available, configurations, remedy
+from dislab.plugins import GROUPS, Plugin, available, configurations, letters, remedy, spelt
 from dislab.storage import text_table
 
 OPTION: Final = {
@@ -63,6 +63,14 @@ _NAMED: Final = re.compile(r"^ *(\w+):(?: *\{|\s*\n) *class_path: *(\w+)", re.MU
 _WHOLE: Final = ("objectives", "datamodules", "datasets")
 """Groups whose parts take settings without a default; the others' owners fill such arguments in."""
 
+_CHOSEN: Final = {"model.optimizer": ["fit", "--model.optimizer.help", "torch.optim.Adam"]}
+"""What explains the settings of a part whose class has no name of dislab, for its usual class."""
+
+_OF_LABELS: Final = {"dci": "dci_hgbt"}
+"""The beginning of the keys of scores that tables show by a shorter one."""
+_MADE_BY: Final = {"infom": "InfoMEC", "infoe": "InfoMEC", "infoc": "InfoMEC"}
+"""The part whose scores begin with a word that is not its name."""
+
 _USUAL: Final = {"model": "VAE", "data": "SingleData", "": "KL"}
 """Parts that examples take, by the section that has their settings."""
 
@@ -91,16 +99,18 @@ def print_help(words: Sequence[str], commands: Collection[str], run: Run) -> int
     line = command_line(words, commands)
     if line and not also:
         return run(line[0], line[1:])
-    text = _page(run, line) if line else _of_setting(first, run)
+    name = "_".join(words)
+    of_score = None if line or "." in name else _of_score(name, run)
+    text = _page(run, line) if line else of_score or _of_setting(name, run)
     if text is None:
-        raise _unknown(first, commands)
+        raise _superfluous(first, words[1:]) if words[1:] else _unknown(first, commands)
     more = f"\n{fill(also, help_width(), break_on_hyphens=False)}\n" if also else ""
     print(text + more, end="")
     return 0
 
 
 def command_line(words: Sequence[str], commands: Collection[str]) -> list[str] | None:
-    """The command and arguments that print the help on a name; None for a setting or no name.
+    """The command and arguments that print the help on a name; None for another name, or none.
 
     Args:
         words: The name; of a verb, the command and the verb.
@@ -111,9 +121,7 @@ def command_line(words: Sequence[str], commands: Collection[str]) -> list[str] |
     """
     first, *others = words
     if first not in commands:
-        if others:
-            raise _superfluous(first, others)
-        return explained(first)
+        return explained("_".join(words))
     if not others:
         return [first, "--help"]
     if others[1:] and first in COMMANDS and first != "data":  # data show NAME
@@ -175,7 +183,7 @@ def _short_names() -> dict[str, str]:
 
 def _letters(name: str) -> str:
     """The letters and digits of a name without its folder, in lower case."""
-    return re.sub(r"[^a-z0-9]", "", name.rpartition("/")[2].removesuffix(".yaml").lower())
+    return letters(name.rpartition("/")[2].removesuffix(".yaml"))
 
 
 def _page(run: Run, line: Sequence[str]) -> str:
@@ -185,6 +193,24 @@ def _page(run: Run, line: Sequence[str]) -> str:
     return printed.getvalue()
 
 
+def _of_score(word: str, run: Run) -> str | None:
+    """What a score in a table is, and the part that makes it; None for no score."""
+    from dislab.metrics.score_table import blind_spot, definition  # the package imports torch
+
+    if text := definition(word):
+        return f"{fill(text, help_width())}\n"
+    first, *others = re.findall(r"[^\W_]+", word.lower()) or [""]
+    key = "_".join([_OF_LABELS.get(first, first), *others]) if others else first
+    sees = blind_spot("_".join([first, *others])) or blind_spot(key)
+    for count in range(len(others), 0, -1):
+        part = spelt("metrics", _MADE_BY.get(first, "".join([first, *others][:count])))
+        if sees and part in _names():
+            page = _page(run, _line("metrics", part))
+            text = fill(f"{part} makes the scores that begin with {first}. {sees}", help_width())
+            return f"{text}\n\n{page}"
+    return None
+
+
 def _of_setting(word: str, run: Run) -> str | None:
     """Help on a setting: of a part, as in `MIG.bins`, or of all that have it; None for no setting.
 
@@ -192,7 +218,9 @@ def _of_setting(word: str, run: Run) -> str | None:
         InputError: A part or a section has no such setting.
     """
     owner, _, name = word.rpartition(".")
-    if owner and (line := explained(owner)) and line[0] == "fit":
+    short = owner.rpartition(".")[2]  # as kl in model.regularizers.kl
+    line = _CHOSEN.get(owner) or explained(owner) or explained(short) if owner else None
+    if line and line[0] == "fit":
         if owner in _USUAL:  # the class decides about the settings
             owner = _USUAL[owner]
             line = explained(owner) or []
@@ -200,14 +228,17 @@ def _of_setting(word: str, run: Run) -> str | None:
         entries = _entries(page)
         names = [option.rpartition(".")[2] for option in entries]
         if name not in names:
+            hint = suggestion(name, names)
+            if not hint and (text := _of_score(word, run)):  # as DCI.disentanglement
+                return text
             raise InputError(
-                f"{owner} has no setting {name!r}{suggestion(name, names)}; `dislab help {owner}` "
-                "describes its settings"
+                f"{owner} has no setting {name!r}{hint}; `dislab help {owner}` describes its "
+                "settings"
             )
         return f"{page.partition(chr(10))[0]}\n\n" + "".join(
             entry for option, entry in entries.items() if option.rpartition(".")[2] == name
         )
-    from dislab.cli.messages import NAMED_PARTS  # imports torch, as the page of all settings does
+    from dislab.cli.messages import ELSEWHERE, NAMED_PARTS  # torch, as the page of all settings
 
     owners = _owners(name)
     entries = {
@@ -216,6 +247,9 @@ def _of_setting(word: str, run: Run) -> str | None:
         if option.rpartition(".")[2] == name and option.count(".") < 2
     }
     blocks = ["".join(entries.values())] if entries else []
+    if (usual := "" if owner else ELSEWHERE.get(name, "")) and usual not in entries:
+        entry = (_of_setting(usual, run) or "").partition("\n\n")[2]
+        blocks.insert(0, f"  --{usual}\n{entry.partition(chr(10))[2]}")
     if owners:
         rows = [
             (f"  --{OPTION[group]}.{'NAME.' * (group in NAMED_PARTS)}{name}", ", ".join(parts))
@@ -266,6 +300,6 @@ def _unknown(name: str, commands: Collection[str]) -> InputError:
 
 def _holding(word: str) -> str:
     """` (did you mean …?)` with the names of parts and configurations that hold a word."""
-    letters = _letters(word)
-    found = [name for name in _names() if len(letters) > 2 and letters in _letters(name)]
+    held = _letters(word)
+    found = [name for name in _names() if len(held) > 2 and held in _letters(name)]
     return f" (did you mean {' or '.join(sorted(found, key=len)[:3])}?)" if found else ""

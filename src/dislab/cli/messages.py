@@ -100,7 +100,7 @@ _EXAMPLES: Final = {
 """Values of settings whose mapping has a form of its own."""
 
 
-_ELSEWHERE: Final = {
+ELSEWHERE: Final = {
     "beta": "model.regularizers.kl.beta",
     "gamma": "model.regularizers.tc.gamma",
     "lr": "model.optimizer.lr",
@@ -423,7 +423,7 @@ def _unknown_option(name: str, class_path: str, setting: str) -> str:
     names = [parameter for parameter in parameters[count:] if parameter not in LINKED]
     if not names:  # a base class, which the parser takes where none is named
         return _no_class(setting)
-    elsewhere = _ELSEWHERE.get(name, "")
+    elsewhere = ELSEWHERE.get(name, "")
     if elsewhere.startswith(f"{setting}."):
         return f"{attribute} has no setting {name!r}; use --{elsewhere}"
     return (
@@ -462,7 +462,7 @@ def _unknown_key(written: str, top_level: Sequence[str]) -> str:
     if inside and setting == "help":
         return f"`dislab fit --help {section}` lists the settings of {section}"
     if inside and setting:
-        other = _ELSEWHERE.get(setting, "").removeprefix(f"{section}.")
+        other = ELSEWHERE.get(setting, "").removeprefix(f"{section}.")
         hint = _OF_OTHER_VERSIONS.get(setting) or (f"; use {other}" if other in inside else "")
         hint = hint or suggestion(setting, inside)
         if not hint:
@@ -486,7 +486,7 @@ def _unknown_key(written: str, top_level: Sequence[str]) -> str:
 def _elsewhere(name: str, top_level: Sequence[str]) -> list[str]:
     """The settings of sections that have a name, or its meaning in other programs."""
     name = name.lower().replace("-", "_")
-    if (key := _ELSEWHERE.get(name)) and key.partition(".")[0] in {"data", "model", *top_level}:
+    if (key := ELSEWHERE.get(name)) and key.partition(".")[0] in {"data", "model", *top_level}:
         return [key]
     return [key for key in _inner(top_level) if key.rpartition(".")[2] == name][:3]
 

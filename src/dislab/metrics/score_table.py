@@ -7,7 +7,7 @@ from functools import cache, partial
 from types import MappingProxyType
 from typing import Any, Final
 
-from dislab.plugins import available
+from dislab.plugins import available, letters
 from dislab.storage import text_table
 
 _FORMS: Final = {
@@ -45,6 +45,7 @@ _WORDS: Final = {
 }
 """Names of the field for parts of names of scores."""
 _WORD: Final = re.compile(rf"(?<![a-z0-9])({'|'.join(_WORDS)})(?![a-z0-9])")
+_ENDS: Final = ("", "_train", "_validation", "_test")
 _COUNT: Final = re.compile(r"(?:^|[._/])(?:active_units|num_active|informative)$")
 """Matches names of scores that count latents."""
 _ACRONYM: Final = re.compile(r"[A-Z]{2,}(?![a-z])")
@@ -63,6 +64,22 @@ _ABBREVIATED: Final = {
     "SAP": "separated attribute predictability",
     "UDR": "unsupervised disentanglement ranking",
 }
+
+_DEFINED: Final = {
+    "elbo": "evidence lower bound, minus the reconstruction and the KL, where a sample of the "
+    "posterior is decoded; nats per image.",
+    "elbo_mean": "minus the reconstruction and the KL, where the mean of the posterior is decoded; "
+    "no bound on the likelihood, as nothing is sampled; nats per image.",
+    "reconstruction": "negative log-likelihood of the pixels where a sample of the posterior is "
+    "decoded; nats per image.",
+    "reconstruction_mean": "negative log-likelihood of the pixels where the mean of the posterior "
+    "is decoded; nats per image.",
+    "kl": "Kullback–Leibler divergence of the posterior from the prior; nats per image.",
+    "explained_variance": "share of the variance of pixels that images decoded from means explain.",
+    "active_units": "number of latents whose KL, a mean over images, is above 0.01 nats.",
+    "num_active": "number of latents that vary enough to count in the FactorVAE score.",
+}
+"""Definitions of the scores that no part makes, and of counts, by name without the split."""
 
 _FEW: Final = 250
 """Number of images below which scores are called rough."""
@@ -330,6 +347,23 @@ def blind_spot(score: str) -> str:
     for pattern, sentence in _BLIND_SPOTS:
         if re.fullmatch(pattern, name):
             return sentence
+    return ""
+
+
+def definition(word: str) -> str:
+    """A score that no part makes, in words and with its definition; empty for other words.
+
+    Args:
+        word: Its name in `scores.json` or in a table; letters and digits alone decide.
+
+    >>> definition("elbo_mean_test").partition(": ")[0], definition("mig")
+    ('ELBO of mean codes, no bound', '')
+    """
+    for name, sentence in _DEFINED.items():
+        words = (likelihood(f"{name}_test") or (label(name), ""))[0]
+        names = {letters(f"{form}{end}") for form in (name, words) for end in _ENDS}
+        if letters(word.replace("_sample", "")) in names:
+            return f"{words}: {sentence}"
     return ""
 
 

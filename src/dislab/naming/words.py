@@ -18,8 +18,9 @@ def builders_of(
 
     Args:
         group: The plugin group.
-        words: Class names such as `MIG`; settings such as `MIG.bins=30`, which also select their
-            class; and YAML files that map names to `{class_path: …, init_args: …}`.
+        words: Class names such as `MIG`, of which letters and digits alone decide; settings such as
+            `MIG.bins=30`, which also select their class; and YAML files that map names to
+            `{class_path: …, init_args: …}`.
         noun: What a part is, for messages.
         example: A class with a setting, such as `MIG.bins=30`, for messages.
 
@@ -37,6 +38,7 @@ def builders_of(
             continue
         target, equals, text = word.partition("=")
         name, dot, setting = target.partition(".")
+        name = plugins.spelt(group, name)
         if bool(dot) != bool(equals) or (dot and not setting):
             raise InputError(
                 f"{word!r} is no {noun}; give class names such as {example.partition('.')[0]}, "
