@@ -52,6 +52,18 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("steps", [0, 1])
+def test_no_command_that_needs_a_checkpoint_is_proposed_without_one(
+    steps: int, folder: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    args = ["--config=small.yaml", f"--trainer.max_steps={steps}", "--then_test=false"]
+    assert main(["fit", *args]) == 0
+    assert ("dislab encode" in capfd.readouterr().out) == (steps > 0)
+    assert any(Path("runs/small/version_0/checkpoints").glob("*.ckpt")) == (steps > 0)
+
+
+@pytest.mark.slow
 def test_off_a_terminal_a_fit_prints_few_lines_and_ends_with_the_scores(folder: Path) -> None:
     printed, errors = Started(folder, obey, FIT[3:], apart=True).communicate()
     lines = errors.splitlines()

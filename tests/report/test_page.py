@@ -109,6 +109,14 @@ def test_the_caption_of_traversals_of_several_ranges_says_so(
     assert caption in page_of([small])
 
 
+def test_the_elbo_of_mean_codes_is_defined_below_its_table(
+    small: ReportedRun, tmp_path: Path
+) -> None:
+    scores = {"test": {"scores": {"elbo_mean_test": 1.0, "kl_test": 1.0}}}
+    text = page_of([small._replace(folder=write_run(tmp_path / "b", SETTINGS, scores))])
+    assert "ELBO of mean codes, no bound: minus the reconstruction and the KL" in text
+
+
 def test_several_runs_are_compared_and_shown(small: ReportedRun, tmp_path: Path) -> None:
     settings = {**SETTINGS, "name": "other"}
     other = small._replace(folder=write_run(tmp_path / "b", settings))

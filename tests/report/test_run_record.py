@@ -20,7 +20,7 @@ FACTS = {
     "method": "small",
     "objective": "VAE",
     "regularizers": "KL (beta 4.0)",
-    "decoder": "MLPDecoder (hidden [8])",
+    "decoder": "MLPDecoder (hidden 8)",
     "latents": "3",
     "likelihood": "bernoulli",
     "data set": "GaussianBlob",
@@ -80,6 +80,9 @@ def test_a_data_set_is_called_a_part_and_a_look_alike_and_has_changed_settings()
     assert facts["data set"] == "a part of GaussianBlob (places 8), rendered look-alike"
     assert facts["included"] == "posX min 0.2 and max 0.5, posY 0 or 1, hue 1, size 9 values"
     assert facts["resized to"] == "32×32 pixels"
+    folder = {"class_path": "FolderDataset", "init_args": {"folder": "a", "factors": ["folder"]}}
+    named = {"data": {"class_path": "SingleData", "init_args": {"dataset": folder}}}
+    assert facts_of(named, {})["data set"] == "FolderDataset (folder a, factors folder)"
     dataset["class_path"] = "gone.Blob"  # of a package that is not installed
     arguments.pop("include")
     assert facts_of({"data": data}, {})["data set"] == "Blob (sigma 4.0, places 8)"
@@ -95,8 +98,8 @@ def test_facts_have_the_hyperparameters_with_short_lists() -> None:
         "data": {"class_path": "SingleData", "init_args": {"batch_size": 64}},
     }
     facts = facts_of(settings, {})
-    assert facts["encoder"] == "MLPEncoder (hidden [256, 128])"
-    assert facts["regularizers"] == "TotalCorrelation (gamma 10.0, betas [0.5, 0.9])"
+    assert facts["encoder"] == "MLPEncoder (hidden 256 and 128)"
+    assert facts["regularizers"] == "TotalCorrelation (gamma 10.0, betas 0.5 and 0.9)"
     assert facts["optimizer"] == "Adam (lr 0.002)"
     assert facts["batch size"] == "64"
     encoder["init_args"] = {"hidden": list(range(9))}

@@ -4,7 +4,7 @@ import shlex
 import threading
 import traceback
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import torch.distributed as dist
@@ -22,7 +22,7 @@ from dislab.errors import InputError, TrainingError, cannot_write, one_line
 from dislab.functional.runtime import lost_another
 from dislab.naming.parsed import confine_names
 from dislab.report import PAGE
-from dislab.runs import SCORES
+from dislab.runs import SCORES, checkpoint_of
 from dislab.training.checkpoints import arose_while_restoring
 from dislab.yaml_files import read_values_strictly
 
@@ -111,6 +111,13 @@ def _closing(cli: TrainingCLI) -> str:
     return "\n".join(f"{name:<9} {text}" for name, text in _rows(cli))
 
 
+def _has_checkpoint(run: Path) -> bool:
+    """Whether a run has weights, as after a step of training."""
+    with suppress(InputError):
+        return checkpoint_of(run).exists()
+    return False
+
+
 def _rows(cli: TrainingCLI) -> Iterator[tuple[str, str]]:
     folder = cli.run_folder.path
     run = shlex.quote(str(folder))
@@ -124,7 +131,7 @@ def _rows(cli: TrainingCLI) -> Iterator[tuple[str, str]]:
         yield "page", f"{folder / PAGE} (open it in a browser)"
     if any(folder.glob("events.out.tfevents.*")):
         yield "curves", f"tensorboard --logdir {run}"
-    if cli.outcome:
+    if cli.outcome and _has_checkpoint(folder):
         commands = [f"dislab encode {run}   # its codes as arrays"] if cli.model.has_codes else []
         if cli.longer:
             commands.append(f"dislab fit --resume {run} {cli.longer}   # train longer")

@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 from dislab.base import DataModule, Objective, is_vector
 from dislab.base.inference import lacks
 from dislab.errors import InputError
+from dislab.metrics.score_table import definition
 from dislab.naming.settings import checks_arguments
 from dislab.report.document import EXPLORER_SCRIPTS, document, write_document
 from dislab.report.explorer import (
@@ -110,6 +111,7 @@ def page_of(runs: Sequence[ReportedRun], *, explorer_only: bool = False) -> str:
         "title": names[0] if len(names) == 1 else f"{len(names)} runs",
         "runs": sections,
         "blind": _blind(sections),
+        "definition": definition,
         "comparison": _comparison(sections) if len(sections) > 1 else None,
         "other_images": other_images(
             section.record.facts.get("scored on", "") for section in sections

@@ -310,7 +310,7 @@ def _described(part: Any) -> str:
     if not class_name(part):
         return ""
     arguments = mapping_in(part, "init_args") if isinstance(part, Mapping) else {}
-    settings = [f"{name} {value}" for name, value in arguments.items() if _is_plain(value)]
+    settings = [f"{name} {_plain_text(v)}" for name, v in arguments.items() if _is_plain(v)]
     return f"{class_name(part)} ({', '.join(settings)})" if settings else class_name(part)
 
 
@@ -354,6 +354,12 @@ def _without_defaults(dataset: Any) -> Any:
     arguments = mapping_in(dataset, "init_args")
     changed = {name: item for name, item in arguments.items() if defaults.get(name, cls) != item}
     return {**dataset, "init_args": changed}
+
+
+def _plain_text(value: Any) -> str:
+    """A plain setting in words, a list as in `32, 32 and 64`."""
+    *others, last = map(str, value if isinstance(value, list) else [value])
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def _is_plain(value: Any) -> bool:
