@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 import torch
 from lightning.pytorch.plugins import Precision
+from PIL import Image
 from tests import cases
 from tests.small_runs import small_config
 
 from dislab.cli import main
 from dislab.datamodules import SingleData
-from dislab.datasets import GaussianBlob
+from dislab.datasets import ArrayDataset, FolderDataset, GaussianBlob
 from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
 from dislab.errors import InputError
@@ -154,3 +155,30 @@ def test_it_has_the_folder_and_the_scores_of_the_run(tmp_path: Path) -> None:
     with pytest.raises(KeyError, match=r"no score is named 'mgi' \(did you mean mig\?\)"):
         _ = run.scores["mgi"]
     assert list(run.records) == ["validate", "test"]
+
+
+def test_codes_name_the_images_of_the_users_own_data(tmp_path: Path) -> None:
+    cases.save(VAE((1, 8, 8), 100, 2, MLPEncoder, MLPDecoder, {"kl": KL}), tmp_path)
+    rng = np.random.default_rng(0)
+    labels = rng.permuted(np.indices((6, 5)).reshape(2, 30).T, axis=0)
+    images = rng.integers(0, 256, (30, 1, 8, 8), dtype=np.uint8)
+    own = SingleData(ArrayDataset(images, labels), batch_size=8, validation=0.0, test=0.3)
+    run = open_run(tmp_path, own)
+    for encoded in (run.encode(), run.encode("test"), run.encode(states=[7, 3, 7])):
+        assert encoded.rows is not None
+        assert np.array_equal(labels[encoded.rows], encoded.factors)
+        codes = run.model.codes(torch.from_numpy(images[encoded.rows] / 255).float()).numpy()
+        np.testing.assert_allclose(encoded.codes, codes, atol=1e-6)
+        assert encoded.files is None
+
+    (tmp_path / "own").mkdir()
+    for name, image in zip("ba", images[:, 0], strict=False):
+        Image.fromarray(image).save(tmp_path / f"own/{name}.png")
+    pngs = FolderDataset(str(tmp_path / "own"), table=None)
+    folder = SingleData(pngs, batch_size=1, validation=0.0, test=0.0)
+    named = open_run(tmp_path, folder).encode()
+    assert named.files is not None
+    assert named.files.tolist() == ["a.png", "b.png"]
+    assert named.rows is None
+    drawn = open_run(tmp_path, SingleData(GaussianBlob(), batch_size=8, resize=8)).encode(images=2)
+    assert (drawn.rows, drawn.files) == (None, None)

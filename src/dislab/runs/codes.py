@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, Shaped
 from lightning.pytorch.plugins import Precision
 from torch import Tensor
 
@@ -26,6 +26,9 @@ CODES: Final = "codes.npz"
 class Encoded(NamedTuple):
     """Codes of images, with the images' factors, as NumPy arrays.
 
+    Rows are in the order of `states`, not in that of your own array or table: labels of your own
+    for the same images are `labels[encoded.rows]`.
+
     Attributes:
         codes: In float32, shape (image, latent).
         factors: Value numbers of the factors in int64, shape (image, factor).
@@ -35,6 +38,9 @@ class Encoded(NamedTuple):
         states: Numbers of the images in the data set, shape (image,).
         kl: KL of each latent's posterior from the prior in nats, averaged over the images, shape
             (latent,), in float64; None for a method without posteriors, or if it was not computed.
+        rows: Numbers of the images in your own array, file or data set, from 0, shape (image,);
+            None for images of a folder, and for data sets that are not your own.
+        files: Names of the images, relative to their folder, shape (image,); None for others.
     """
 
     codes: Float[np.ndarray, "image latent"]
@@ -43,6 +49,8 @@ class Encoded(NamedTuple):
     names: tuple[str, ...]
     states: Indices
     kl: Float[np.ndarray, " latent"] | None = None
+    rows: Indices | None = None
+    files: Shaped[np.ndarray, " image"] | None = None
 
     def __repr__(self) -> str:
         """Numbers of images and latents, and the names of the factors."""
@@ -105,7 +113,9 @@ def encoded(
     codes = over_images(data, model, states, batch_size, encode, precision).numpy()
     kl = (torch.stack(sums).sum(0) / len(states)).numpy() if sums else None
     space, values = data.factors, data.dataset.values(states)
-    return Encoded(codes, space.positions(states), values, space.names, states, kl)
+    ids = data.dataset.image_ids(states)
+    rows, files = ids.get("rows"), ids.get("files")
+    return Encoded(codes, space.positions(states), values, space.names, states, kl, rows, files)
 
 
 def standard_noise(count: int, seed: int) -> Callable[[Tensor], Tensor]:

@@ -118,7 +118,9 @@ class OpenRun:
     ) -> Encoded:
         """Codes and factors of the images of a split: all in order, or a random sample.
 
-        The factors are those that scores look at: without nuisance factors.
+        The factors are those that scores look at: without nuisance factors. Images are in the order
+        of their states, not in that of your own arrays: `evaluate(run.encode())` scores them, and
+        labels of your own for the rows are `labels[encoded.rows]`.
 
         Args:
             split: Part of the data: train, validation, test, or all.

@@ -36,7 +36,9 @@ class ArrayDataset(Dataset):
     """Images of your own: an array of them, and factor values if you have them.
 
     For use from Python; in a configuration, use `NumpyDataset` for files of arrays. Any set of
-    combinations of values is possible; states are sorted by them, the last factor varying fastest.
+    combinations of values is possible; states are sorted by them, the last factor varying fastest,
+    so they are in another order than the images given: `image_ids(states)["rows"]` has the number
+    of each in the arrays, as `run.encode().rows` has.
     If images have equal values, an additional last factor `instance` distinguishes them. Without
     factors, the only factor is the image number, and scores that compare codes with factors are not
     computed.
