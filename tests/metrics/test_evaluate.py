@@ -4,6 +4,7 @@ import functools
 import math
 import re
 import warnings
+from collections.abc import Callable
 from importlib.metadata import version
 from types import SimpleNamespace
 from typing import Any
@@ -19,6 +20,8 @@ from dislab.base import Metric, Sample
 from dislab.base.metric import reason_against
 from dislab.codes.bank import CodeBank, ConstantFactorWarning
 from dislab.codes.splits import UnseenValueWarning
+from dislab.datamodules import SingleData
+from dislab.datasets import GaussianBlob
 from dislab.errors import InputError
 from dislab.factors import Factor, FactorSpace
 from dislab.metrics import DCI, MIG, FactorVAEScore, evaluate, evaluate_fully
@@ -26,6 +29,7 @@ from dislab.metrics._arrays import tensor
 from dislab.metrics.array_scores import DEFAULT, DoubtfulScoresWarning, SkippedScoreWarning
 from dislab.metrics.score_table import score_table
 from dislab.plugins import available
+from dislab.runs import OpenRun
 from dislab.runs.codes import Encoded
 
 SIZES = (3, 6, 8)
@@ -294,13 +298,31 @@ def test_what_is_no_table_is_named(array: object, message: str) -> None:
         tensor("codes", array)
 
 
+@pytest.mark.parametrize("function", [evaluate, evaluate_fully])
+def test_a_run_in_place_of_codes_is_refused_in_words(function: Callable[..., object]) -> None:
+    data = SingleData(GaussianBlob(places=4), batch_size=8, validation=0.0, test=0.0)
+    run = object.__new__(OpenRun)
+    allowed = "it must be an array or a Tensor or a list"
+    remedy = r"run.encode\(\) gives the codes and factors of a run$"
+    with pytest.raises(InputError, match=f"^codes is an object of OpenRun; {allowed}; {remedy}"):
+        function(run)
+    with pytest.raises(InputError, match=f"^factors is .* OpenRun; {allowed} or null; {remedy}"):
+        function(draw()[0], run)
+    with pytest.raises(InputError, match=f"^codes is an object of SingleData; {allowed}$"):
+        function(data)
+    with pytest.raises(InputError, match=r"^codes are 'runs/a'; open_run\(RUN\).encode\(\) "):
+        function("runs/a")
+
+
 def test_codes_of_a_run_have_their_factors_and_names() -> None:
     codes, factors = draw()
     encoded = Encoded(codes, factors, factors, ("x", "y", "z"), np.arange(len(codes)))
     assert evaluate(encoded, metrics=["MIG"]) == evaluate(codes, factors, ["MIG"])
     assert evaluate(codes, factors, ["mig"]) == evaluate(codes, factors, ["MIG"])
     assert evaluate(encoded, metrics=["MIG"], kinds={"z": "ordinal"})  # by a name of its own
-    with pytest.raises(InputError, match=r"has codes and factors; leave out factors, .*metrics=\["):
+    with pytest.raises(
+        InputError, match=r"leave out factors, .*metrics=\['MIG'\]; .*labels\[encoded.rows\]"
+    ):
         evaluate(encoded, ["MIG"])
     with pytest.raises(InputError, match="factors are missing; give one row for each image"):
         evaluate(codes)
@@ -352,7 +374,10 @@ def test_codes_of_a_run_have_their_factors_and_names() -> None:
             {"factors": [["cup"], ["can"]] * 200, "kinds": {"factor_0": "ordinal"}},
             "factor factor_0 has names for values, but is ordinal",
         ),
-        ({"codes": "codes.npz"}, "codes are 'codes.npz'; numpy.load reads a file"),
+        (
+            {"codes": "codes.npz"},
+            r"codes are 'codes.npz'; open_run\(RUN\).encode\(\) reads a run, and numpy.load a file",
+        ),
         (
             {"factors": draw()[1][:, 0]},
             r"factors have shape \(images.*got \(400,\); factors\[:, None\] makes",

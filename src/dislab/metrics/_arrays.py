@@ -118,7 +118,7 @@ def _no_table(array: object) -> str:
     if array is None:
         return "None; give one row for each image"
     if isinstance(array, str | Path):
-        return f"{str(array)!r}; numpy.load reads a file"
+        return f"{str(array)!r}; open_run(RUN).encode() reads a run, and numpy.load a file"
     if isinstance(array, Mapping):
         return "a dictionary; pandas.DataFrame makes a table of columns"
     if hasattr(array, "codes") and hasattr(array, "factors"):

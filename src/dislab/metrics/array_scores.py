@@ -10,7 +10,7 @@ from dislab.codes.bank import CodeBank
 from dislab.errors import InputError, warn
 from dislab.factors import FactorSpace, PlainKind
 from dislab.functional.checks import check_count
-from dislab.metrics._arrays import Array, Groups, bank_of
+from dislab.metrics._arrays import Array, Groups, bank_of, tensor
 from dislab.metrics.evaluation import Bootstrap, Evaluation, built, score_bank
 from dislab.naming.builders import Choices as Parts
 from dislab.naming.builders import chosen
@@ -207,12 +207,17 @@ def _apart(
     """Codes, factors and names of factors, which codes of a run have with them."""
     if not (hasattr(codes, "codes") and hasattr(codes, "factors")):
         if factors is None:
-            raise InputError("factors are missing; give one row for each image, as codes have")
+            tensor("codes", codes)  # refuses what is no table
+            raise InputError(
+                "factors are missing; give one row for each image, as codes have, or "
+                "run.encode(), which has both"
+            )
         return codes, factors, names
     if factors is not None:
         raise InputError(
             f"{type(codes).__name__} has codes and factors; leave out factors, and name other "
-            "arguments, as in metrics=['MIG']"
+            "arguments, as in metrics=['MIG']; labels of your own are in another order: "
+            "evaluate(encoded.codes, labels[encoded.rows])"
         )
     if names is None and space is None:
         names = getattr(codes, "names", None)

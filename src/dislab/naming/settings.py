@@ -23,6 +23,7 @@ from typing import (
 )
 
 import numpy as np
+import numpy.typing as npt
 
 from dislab import plugins
 from dislab.errors import InputError, lacks_memory, suggestion
@@ -40,6 +41,8 @@ _NAMES: Final[dict[object, str]] = {
 }
 _LARGEST: Final = 2**63 - 1
 """Largest integer that an array can hold."""
+_ARRAY_LIKE: Final = frozenset(get_args(npt.ArrayLike))
+"""What numpy makes an array of, whose types say little in a message."""
 _SHORT: Final = reprlib.Repr()
 _SHORT.maxlevel = 2
 
@@ -220,6 +223,8 @@ def _remedy(value: object, annotation: Any) -> str:
         return f"; make one: {value.__name__}(…)"
     if "DataModule" in _allowed(annotation) and any(map(_is_dataset, type(value).__mro__)):
         return "; dislab.datamodules.SingleData makes one of a data set"
+    if _takes_array(annotation) and any(map(_is_run, type(value).__mro__)):
+        return "; run.encode() gives the codes and factors of a run"
     if "Dataset" in _allowed(annotation):
         if hasattr(value, "shape"):
             return "; dislab.datasets.ArrayDataset makes one of arrays"
@@ -230,6 +235,15 @@ def _remedy(value: object, annotation: Any) -> str:
 
 def _is_dataset(cls: type) -> bool:
     return cls.__name__ == "Dataset" and cls.__module__.startswith("dislab.base")
+
+
+def _is_run(cls: type) -> bool:
+    return cls.__name__ == "OpenRun" and cls.__module__.startswith("dislab.runs")
+
+
+def _takes_array(annotation: Any) -> bool:
+    """Whether an annotation allows everything that numpy makes an array of."""
+    return bool(_ARRAY_LIKE) and _ARRAY_LIKE.issubset(_alternatives(annotation))
 
 
 def _is_torch_dataset(cls: type) -> bool:
@@ -377,6 +391,9 @@ def _allowed(annotation: Any) -> str:
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin in (Union, types.UnionType):
         words = dict.fromkeys(map(_allowed, arguments))
+        if _takes_array(annotation):
+            others = (kind for kind in arguments if kind not in _ARRAY_LIKE)
+            words = dict.fromkeys(["an array", *map(_allowed, others)])
         return " or ".join(sorted(words, key=lambda word: "each" in word))  # lists end a sentence
     if origin is Callable:
         makes = getattr(arguments[-1], "__name__", "part")
@@ -385,6 +402,8 @@ def _allowed(annotation: Any) -> str:
         return f"a mapping of names to {_allowed(arguments[1])}"
     if origin is tuple and Ellipsis not in arguments:
         return f"a list of {len(arguments)}, each {_allowed(arguments[0])}"
+    if isinstance(origin, type) and issubclass(origin, Sequence) and arguments[0] is Any:
+        return "a list"
     if isinstance(origin, type) and issubclass(origin, Sequence):
         return f"a list, each {_allowed(arguments[0])}"
     return _article(getattr(annotation, "__name__", str(annotation)))
