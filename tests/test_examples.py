@@ -1,5 +1,6 @@
 """The runnable examples of the methods' pages."""
 
+import re
 import runpy
 from pathlib import Path
 
@@ -31,3 +32,11 @@ def test_an_example_is_short_and_stands_in_a_page(example: Path) -> None:
     assert len(example.read_text().splitlines()) <= 60
     pages = "".join(page.read_text() for page in (ROOT / "docs").rglob("*.md"))
     assert pages.count(f'--8<-- "docs/examples/{example.name}"') == 1
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+def test_an_example_scores_without_nuisance_factors(example: Path) -> None:
+    text = example.read_text()
+    assert "factor_names" not in text.replace("data.factor_names, data.factor_sizes", "")
+    for call in re.findall(r"evaluate_fully\(.*\)$", text, re.MULTILINE):
+        assert call.endswith(("space=data.factors)", "space=items.factors)"))

@@ -44,7 +44,7 @@ def main(steps: int = 1000) -> None:
             optimizer=partial(torch.optim.Adam, lr=3e-3),
         )
         pl.Trainer(max_steps=steps, **quiet).fit(model, data)
-        scored = evaluate_fully(model.codes(images), factors, ["MIG"], names=data.factor_names)
+        scored = evaluate_fully(model.codes(images), factors, ["MIG"], space=data.factors)
         mig, chance = scored.values["mig"], scored.chance["mig"]
         print(f"{method.__name__}: MIG {mig:.2f}, by chance {chance:.2f}")
 

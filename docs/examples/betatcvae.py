@@ -29,8 +29,8 @@ def main(steps: int = 1500) -> None:
     levels = np.indices((16, 16)).reshape(2, 256).T  # of brightness, the factors
     pixels = np.zeros((256, 32, 32), dtype=np.float32)
     pixels[:, 4:20, 2:18], pixels[:, 20:28, 20:28] = levels.T[..., None, None] / 15
-    names = ["large", "small"]
-    data = SingleData(ArrayDataset(pixels, levels, names=names), batch_size=64)
+    squares = ArrayDataset(pixels, levels, names=["large", "small"])
+    data = SingleData(squares, batch_size=64)
     quiet = {"limit_val_batches": 0, "logger": False, "enable_checkpointing": False}
     quiet |= {"enable_model_summary": False, "enable_progress_bar": False}
     states = data.indices("train")
@@ -51,7 +51,7 @@ def main(steps: int = 1500) -> None:
         with torch.no_grad():
             terms = model.losses(batch, model.draw(len(images), Stream(seed=0)), model.steps)
         print(f"β = {beta:g}:", {name: round(term.item(), 2) for name, term in terms.log.items()})
-        scored = evaluate_fully(model.codes(images), factors, ["MIG", "DCI"], names=names)
+        scored = evaluate_fully(model.codes(images), factors, ["MIG", "DCI"], space=data.factors)
         for score in ("mig", "dci_hgbt_disentanglement"):
             print(f"{score} {scored.values[score]:.2f}, by chance {scored.chance[score]:.2f}")
 

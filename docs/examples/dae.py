@@ -44,7 +44,7 @@ def main(steps: int = 1000) -> None:
     states = data.indices("all")
     factors = data.factors.positions(states)
     codes = model.codes(data.images(torch.from_numpy(states)))
-    scored = evaluate_fully(codes, factors, ["MIG"], names=data.factor_names)
+    scored = evaluate_fully(codes, factors, ["MIG"], space=data.factors)
     print(f"MIG {scored.values['mig']:.2f}, by chance {scored.chance['mig']:.2f}")
     Path("dae.ckpt").unlink()
 

@@ -39,12 +39,13 @@ def main(steps: int = 1000) -> None:
     quiet |= {"enable_model_summary": False, "enable_progress_bar": False}
     pl.Trainer(max_steps=steps, **quiet).fit(model, data)
     states = data.indices("all")
-    factors = data.factors.positions(states)
+    space, names = data.factors, data.factors.essential_names
+    factors = space.positions(states)[:, space.essential]  # without nuisance factors
     with torch.no_grad():
         codes = model.codes(data.images(torch.from_numpy(states)))
     rows = torch.cat([codes, torch.from_numpy(factors)], dim=1).T
     chance = 1.96 / len(states) ** 0.5  # which 95 of 100 correlations of random codes do not reach
-    print("Correlations of latents (rows) with", data.factor_names, f"by chance below {chance:.2f}")
+    print("Correlations of latents (rows) with", names, f"by chance below {chance:.2f}")
     print(torch.corrcoef(rows)[:2, 2:])
 
 

@@ -47,7 +47,7 @@ def main(steps: int = 1000) -> None:
         terms = model.losses(batch, model.draw(len(images), Stream(seed=0)), model.steps)
     # tc/discriminator_accuracy near one half: the codes look like codes with shuffled latents.
     print({name: round(term.item(), 2) for name, term in terms.log.items()})
-    scored = evaluate_fully(model.codes(images), factors, ["MIG"], names=data.factor_names)
+    scored = evaluate_fully(model.codes(images), factors, ["MIG"], space=data.factors)
     print(f"MIG {scored.values['mig']:.2f}, by chance {scored.chance['mig']:.2f}")
 
 

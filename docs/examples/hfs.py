@@ -46,7 +46,7 @@ def main(steps: int = 1000) -> None:
             optimizer=partial(torch.optim.Adam, lr=1e-3),
         )
         pl.Trainer(max_steps=steps, **quiet).fit(model, data)
-        scored = evaluate_fully(model.codes(images), factors, ["MIG"], names=data.factor_names)
+        scored = evaluate_fully(model.codes(images), factors, ["MIG"], space=data.factors)
         print(f"{name}: MIG {scored.values['mig']:.2f}, by chance {scored.chance['mig']:.2f}")
 
 

@@ -38,14 +38,15 @@ def main(steps: int = 1000) -> None:
     quiet |= {"enable_model_summary": False, "enable_progress_bar": False}
     pl.Trainer(max_steps=steps, **quiet).fit(model, data)
     states = data.indices("all")
-    factors = data.factors.positions(states)
+    space, names = data.factors, data.factors.essential_names
+    factors = space.positions(states)[:, space.essential]  # without nuisance factors
     images = data.images(torch.from_numpy(states))
-    figure = plots.traversals(model, images, factors, data.factor_names)
+    figure = plots.traversals(model, images, factors, names)
     plots.save(figure, Path("infogan.png"))  # a row a code
     with torch.no_grad():
         correlations = np.corrcoef(model.codes(images).T, factors.T)
     chance = 1.96 / len(states) ** 0.5  # which 95 of 100 correlations of random codes do not reach
-    print("Correlations of codes (rows) with", data.factor_names, f"by chance below {chance:.2f}")
+    print("Correlations of codes (rows) with", names, f"by chance below {chance:.2f}")
     print(correlations[:2, 2:].round(2))
 
 

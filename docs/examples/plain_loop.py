@@ -52,7 +52,7 @@ def main(steps: int = 1500) -> None:
             print(step, {name: round(term.item(), 2) for name, term in terms.log.items()})
     images, factors = next(iter(DataLoader(items, batch_size=len(items))))
     codes = model.eval().requires_grad_(False).codes(images.to(device))
-    scored = evaluate_fully(codes, factors, ["MIG"], names=items.factors.names)
+    scored = evaluate_fully(codes, factors, ["MIG"], space=items.factors)
     print(f"MIG {scored.values['mig']:.2f}, by chance {scored.chance['mig']:.2f}")
 
 

@@ -42,7 +42,7 @@ def main(steps: int = 1000) -> None:
     for latent, values in enumerate(codes.T):
         print(f"z{latent} takes", [round(value, 2) for value in values.unique().tolist()])
     scores = {"infomec": partial(InfoMEC, estimator="discrete")}
-    scored = evaluate_fully(codes, factors, scores, names=data.factor_names)
+    scored = evaluate_fully(codes, factors, scores, space=data.factors)
     print(scored.values, "by chance", scored.chance)
 
 

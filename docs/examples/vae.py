@@ -51,7 +51,7 @@ def main(steps: int = 1500) -> None:
             optimizer=partial(torch.optim.Adam, lr=3e-3),
         )
         pl.Trainer(max_steps=steps, **quiet).fit(model, data)
-        scored = evaluate_fully(model.codes(images), positions, ["MIG"], names=data.factor_names)
+        scored = evaluate_fully(model.codes(images), positions, ["MIG"], space=data.factors)
         print(f"{method}: MIG {scored.values['mig']:.2f}, by chance {scored.chance['mig']:.2f}")
 
 

@@ -21,7 +21,7 @@ from dislab.base.metric import reason_against
 from dislab.codes.bank import CodeBank, ConstantFactorWarning
 from dislab.codes.splits import UnseenValueWarning
 from dislab.datamodules import SingleData
-from dislab.datasets import GaussianBlob
+from dislab.datasets import ArrayDataset, GaussianBlob
 from dislab.errors import InputError
 from dislab.factors import Factor, FactorSpace
 from dislab.metrics import DCI, MIG, FactorVAEScore, evaluate, evaluate_fully
@@ -296,6 +296,22 @@ def with_nan(codes: Any) -> Any:
 def test_what_is_no_table_is_named(array: object, message: str) -> None:
     with pytest.raises(InputError, match=re.escape(message)):
         tensor("codes", array)
+
+
+def test_positions_of_equal_images_are_scored_without_the_instance() -> None:
+    labels = np.random.default_rng(0).integers(0, 3, (200, 2))
+    dataset = ArrayDataset(np.random.default_rng(1).random((200, 8, 8)), labels)
+    space, positions = dataset.factors, dataset.factors.positions(np.arange(200))
+    codes, columns = positions.astype(float), list(space.essential)
+    assert space.names == ("factor_0", "factor_1", "instance")
+    right = evaluate(codes, positions[:, columns], ["MIG"])
+    assert evaluate(codes, positions, ["MIG"], space=space) == right
+    assert evaluate(codes, positions[:, columns], ["MIG"], space=space.without_nuisance()) == right
+    remedy = "space=dataset.factors instead of names; its last factor may be instance, which"
+    with pytest.raises(InputError, match=f"2 names for 3 factors: x, y; .*{remedy}"):
+        evaluate(codes, positions, ["MIG"], names=["x", "y"])
+    with pytest.raises(InputError, match=r"of factor_0, .*, the space is space.without_nuisance"):
+        evaluate(codes, positions[:, columns], ["MIG"], space=space)
 
 
 @pytest.mark.parametrize("function", [evaluate, evaluate_fully])

@@ -72,9 +72,11 @@ def checked_factors(batches: Sequence[Tensor], space: FactorSpace) -> Int[Tensor
         )
     for batch in batches:
         if batch.ndim != 2 or batch.shape[1] != len(space.factors):
+            scored = batch.ndim == 2 and batch.shape[1] == len(space.essential)
+            hint = "; without nuisance factors, the space is space.without_nuisance()"
             raise InputError(
                 f"factors of shape {tuple(batch.shape)} do not fit; there is one column for each "
-                f"of {', '.join(space.names)}"
+                f"of {', '.join(space.names)}{hint if scored else ''}"
             )
     factors = torch.cat([batch.to(torch.int64) for batch in batches])
     sizes = torch.tensor(space.sizes, device=factors.device)
