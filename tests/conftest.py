@@ -1,5 +1,6 @@
 """Settings that every test shares."""
 
+import logging
 import os
 import random
 import shutil
@@ -10,6 +11,7 @@ os.environ.setdefault("MPLBACKEND", "Agg")
 
 from collections.abc import Callable, Iterator
 
+import lightning.pytorch as pl
 import numpy as np
 import pytest
 import torch
@@ -51,6 +53,15 @@ def _parsers_of_its_own() -> Iterator[None]:
     yield
     _common.parsing_settings.clear()
     _common.parsing_settings.update(before)
+
+
+@pytest.fixture
+def lightnings_level() -> Iterator[None]:
+    """Restores the level of Lightning's notes, which a page may set."""
+    logger = logging.getLogger(pl.__name__)
+    before = logger.level
+    yield
+    logger.setLevel(before)
 
 
 @pytest.fixture(autouse=True)

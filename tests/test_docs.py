@@ -6,6 +6,8 @@ import itertools
 import json
 import re
 import runpy
+import subprocess
+import sys
 import textwrap
 import tomllib
 from collections import Counter
@@ -55,6 +57,7 @@ PAGES = [
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("lightnings_level")
 @pytest.mark.parametrize("page", PAGES)
 def test_every_python_line_of_the_page_is_true(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -63,6 +66,20 @@ def test_every_python_line_of_the_page_is_true(
     failures, examples = doctest.testfile(str(ROOT / page), module_relative=False)
     assert examples > 0
     assert failures == 0
+
+
+@pytest.mark.slow
+def test_the_first_script_prints_nothing(tmp_path: Path) -> None:
+    page = (ROOT / "docs/recipes.md").read_text()
+    blocks = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)[:3]
+    script = "".join(
+        example.source for example in doctest.DocTestParser().get_examples("".join(blocks))
+    )
+    assert "trainer.fit(model, data)" in script
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert (done.stdout, done.stderr) == ("", "")
 
 
 def test_every_page_is_in_the_navigation_and_exists() -> None:

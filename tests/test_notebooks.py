@@ -20,6 +20,7 @@ def test_a_notebook_is_its_page(name: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("lightnings_level")
 @pytest.mark.parametrize("name", PAGES)
 def test_a_notebook_gives_its_outputs(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
