@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -106,6 +106,19 @@ class Dataset(Part, ABC):
         others = [f"{factor.name} {len(factor)}" for factor in space.factors if factor.nuisance]
         factors = ", ".join(texts) + (f" (not scored: {', '.join(others)})" if others else "")
         return f"<{name}: {len(space):,} images of {shape}; factors {factors}>"
+
+    def __iter__(self) -> NoReturn:
+        """Refuses to be a trainer's loader, which asks for an iterator first.
+
+        Raises:
+            InputError: Always; the message names what delivers batches.
+        """
+        name = type(self).__name__
+        raise InputError(
+            f"{name} is a data set, which has no batches; a trainer takes a data module, and "
+            f"dislab.datamodules.SingleData makes one of a data set; {name}.as_torch() makes a "
+            "data set for torch's DataLoader"
+        )
 
     @property
     @abstractmethod
