@@ -293,9 +293,37 @@ def test_a_configuration_for_own_images_is_written_once(
     trainer |= original.pop("trainer")
     assert config == original | {"name": "mine_adagvae", "trainer": trainer}
     before = Path("mine_adagvae.yaml").read_bytes()
-    assert main(command) == 2
-    assert "mine_adagvae.yaml exists already" in capsys.readouterr().err
+    assert main(command) == 0  # it is as this command wrote it
     assert Path("mine_adagvae.yaml").read_bytes() == before
+    edited = before.replace(b"k: 1", b"k: 2")
+    Path("mine_adagvae.yaml").write_bytes(edited)
+    capsys.readouterr()
+    assert main(command) == 2
+    assert "mine_adagvae.yaml exists already, and is edited" in capsys.readouterr().err
+    assert Path("mine_adagvae.yaml").read_bytes() == edited
+
+
+@pytest.mark.parametrize("data", ["mine", "images.npy"])
+def test_factors_that_were_found_are_in_the_next_command_and_in_a_note(
+    data: str, images: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for number in range(4):
+        (images / "ab"[number % 2]).mkdir(exist_ok=True)
+        (images / f"{number}.png").rename(images / "ab"[number % 2] / f"{number}.png")
+    np.save("images.npy", np.arange(4 * 64 * 64, dtype=np.uint8).reshape(4, 64, 64))
+    np.save("size.npy", np.arange(4))
+    factors = "--factors " + ("folder" if data == "mine" else "size.npy")
+    assert main(["data", "check", data]) == 0
+    said = capsys.readouterr().out
+    (note,) = [line for line in said.splitlines() if line.startswith(f"note: {factors} makes the")]
+    command = said.splitlines()[-1].removeprefix("next: dislab ")
+    assert command == f"configs new --data {data} {factors} --method factorvae"
+    assert main(["configs", "new", "--data", data, "--out", "c.yaml"]) == 0
+    assert note in capsys.readouterr().out.splitlines()
+    assert main([*command.split(), "--out", "c.yaml"]) == 0
+    settings = read_mapping(Path("c.yaml"), "")["data"]["init_args"]["dataset"]["init_args"]
+    assert "factors" in settings
+    assert f"note: {factors}" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Configurations of dislab and plugins: the command `dislab configs`, names for `--config`."""
 
 import argparse
+import hashlib
 import math
 import os
 import re
@@ -54,6 +55,7 @@ _HEADINGS: Final = {
     "studies/parts": "parts of studies",
 }
 """Headings of the list, by the folder of a configuration."""
+_CHECKSUM: Final = "# `dislab configs new` replaces this file unless it is edited: checksum "
 _FLAGS: Final = ("--config", "-c")
 _OF_IMAGES: Final = ("SingleData", "PairedData")
 """Data modules that take any images."""
@@ -324,8 +326,11 @@ def _new(options: argparse.Namespace) -> None:
     config = read_mapping(source, "model: {class_path: VAE}")
     name = data.stem if data.is_file() else data.resolve().name
     out = options.out or Path(f"{name}_{source.stem}.yaml")
-    if out.exists():
-        raise InputError(f"{out} exists already; choose another --out")
+    if out.exists() and not _is_unchanged(out):
+        raise InputError(
+            f"{out} exists already, and is edited or of another origin; choose another --out, or "
+            "remove it"
+        )
     check_output("--out", out, suffixes=[".yaml", ".yml"])
     section, model = _arguments(config.get("data")), _arguments(config.get("model"))
     supervised = _learns_from_factors(method, section["class_path"], model["class_path"])
@@ -365,10 +370,25 @@ def _new(options: argparse.Namespace) -> None:
         config["trainer"] = {**trainer, **_VALIDATION}
     first = one_line(f"# {method} on {data}; {check} describes the images.")
     with atomic(out) as temporary:
-        temporary.write_text(f"{first}\n{yaml_text(config)}", encoding="utf-8")
+        temporary.write_text(_with_checksum(f"{first}\n", yaml_text(config)), encoding="utf-8")
     for note in inspection.notes:
         print(f"note: {note}")
     print(f"{out}\nnext: dislab fit --config {shlex.quote(str(out))} --config quick")
+
+
+def _with_checksum(first: str, text: str) -> str:
+    """A new configuration: its first line, the checksum of its other lines, and these."""
+    checksum = hashlib.sha256(text.encode()).hexdigest()[:12]
+    return f"{first}{_CHECKSUM}{checksum}\n{text}"
+
+
+def _is_unchanged(path: Path) -> bool:
+    """Whether a file is what `dislab configs new` wrote, without an edit."""
+    with suppress(OSError, ValueError):
+        first, _, rest = path.read_text(encoding="utf-8").partition("\n")
+        text = rest.partition("\n")[2]
+        return f"{first}\n{rest}" == _with_checksum(f"{first}\n", text)
+    return False
 
 
 def _learns_from_factors(method: str, data: str, model: str) -> bool:

@@ -54,7 +54,7 @@ def test_images_without_a_table_are_described_and_train(folder: Path) -> None:
     assert lines["sizes"] == "8×6 (4), 64×64 (1)"
     assert lines["modes"] == "RGB (4), L (1)"
     assert lines["equal files"] == "2 in 1 group: sub/1.png = sub/copy.png"
-    copies, cut = inspection.notes
+    _, copies, cut = inspection.notes
     assert copies.startswith("equal files may fall into training and test")
     assert cut == "fit: crop cuts off the ends of 4 images that are not square"
     assert lines["other files"] == "notes.txt"
@@ -152,7 +152,7 @@ def test_the_end_of_a_path_must_belong_to_one_image(folder: Path) -> None:
     write(folder, "file,x", "sub/0.png,1", "1.png,2", "other/2.png,3")
     lines = report(inspect(folder))
     assert lines["rows without an image"] == "1: other/2.png (line 4)"
-    assert inspect(folder).notes[-2] == f"1 of 3 rows name no image of {folder}"
+    assert f"1 of 3 rows name no image of {folder}" in inspect(folder).notes
 
 
 def test_numbers_that_end_several_names_do_not_name_the_images(folder: Path) -> None:
@@ -165,7 +165,9 @@ def test_numbers_that_end_several_names_do_not_name_the_images(folder: Path) -> 
 
 def test_subfolders_may_be_a_factor(folder: Path) -> None:
     lines = report(inspect(folder))
-    assert lines["subfolders"] == "sub (3), . (1); --factors folder makes them a factor"
+    assert lines["subfolders"] == "sub (3), . (1)"
+    assert "--factors folder makes the subfolders a factor" in inspect(folder).notes
+    assert inspect(folder).advised == ["folder"]
     inspection = inspect(folder, factors=["folder"])
     assert inspection.is_labelled
     assert report(inspection)["factor folder"] == "categorical, 2 values from . to sub"
@@ -198,7 +200,13 @@ def test_levels_of_subfolders_may_be_factors(
                 Image.new("L", (64, 64), 100 + number).save(nested / top / kind / f"{number}.png")
     inspection = inspect(nested)
     assert inspection.offered == advised
-    assert f"--factors {' '.join(advised)} takes their levels" in report(inspection)["subfolders"]
+    (offer,) = [note for note in inspection.notes if "--factors" in note]
+    splits = ["folder_1"] if "train" in tops else []
+    factors = [*splits, *advised]  # splits are kept apart
+    assert (
+        f"--factors {' '.join(factors)} {'keeps' if 'train' in tops else 'makes levels'}" in offer
+    )
+    assert inspection.advised == factors
     chosen = inspect(nested, factors=advised)
     assert (chosen.offered, chosen.is_labelled) == ([], True)
     factors = usable(chosen).factors
@@ -220,11 +228,15 @@ def pets(folder: Path) -> Path:
 
 
 def test_subfolders_may_be_factors_beside_a_table(pets: Path) -> None:
-    offer = report(inspect(pets))["subfolders"]
-    assert offer.startswith("test/cat (2), test/dog (2), train/cat (2), train/dog (2); ")
-    assert offer.endswith(
-        "--factors size folder_2 takes their levels as factors beside the columns"
-    )
+    counts = "test/cat (2), test/dog (2), train/cat (2), train/dog (2)"
+    assert report(inspect(pets))["subfolders"] == counts
+    (pets / "train").rename(pets / "red")
+    write(pets, "file,size", "red/cat/0.png,1", "test/cat/0.png,2")
+    offer = "--factors size folder_1 folder_2 makes levels of subfolders factors beside the columns"
+    assert offer in inspect(pets).notes
+    (pets / "red").rename(pets / "train")
+    names = [f"{split}/{kind}/0.png,1" for split in ("train", "test") for kind in ("cat", "dog")]
+    write(pets, "file,size", *names, *(name.replace("0.png,1", "1.png,2") for name in names))
     chosen = inspect(pets, factors=["folder_2", "size"])
     assert "subfolders" not in report(chosen)
     assert report(chosen)["factor folder_2"] == "categorical, 2 values from cat to dog"
@@ -475,7 +487,7 @@ def test_a_chosen_fit_is_the_setting_whether_there_is_a_table(
 ) -> None:
     write(folder, "file,x,y", "grey.png,1,1", "sub/0.png,2,1", "sub/1.png,1,2", "sub/2.png,1,1")
     inspection = inspect(folder, fit=fit)
-    assert inspection.notes == [f"fit: {fit} {effect} 3 images that are not square"]
+    assert inspection.notes[1:] == [f"fit: {fit} {effect} 3 images that are not square"]
     assert usable(inspection).fit == fit
     (folder / "labels.csv").unlink()
     assert inspect(folder, fit=fit).settings["fit"] == fit
@@ -539,7 +551,8 @@ def test_arrays_without_factors_train(arrays: Path) -> None:
     np.save(arrays.with_name("short.npy"), SIZES[:5])
     inspection = inspect_arrays(arrays.with_suffix(".npy"))
     assert (inspection.is_labelled, inspection.offered) == (False, ["size.npy"])
-    assert "--factors size.npy takes it" in report(inspection)["arrays beside"]
+    assert report(inspection)["arrays beside"] == "size.npy"
+    assert "--factors size.npy makes the array beside a factor" in inspection.notes
     (fault,) = inspect_arrays(arrays.with_suffix(".npy"), ["size"]).faults
     assert "has no file size (did you mean size.npy?)" in fault
     inspection = inspect_arrays(arrays.with_suffix(".npy"), ["short.npy"])

@@ -6,6 +6,7 @@ from pathlib import PurePosixPath
 from typing import Final, NamedTuple
 
 from dislab.datasets.own._columns import listing
+from dislab.factors import are_measured
 
 FOLDER: Final = "folder"
 """Name of the factor whose values are the subfolders of the images; `folder_1` is the first level.
@@ -42,6 +43,11 @@ def tested_split(names: Iterable[str]) -> str | None:
     return next((by_lower[name] for name in _TESTED if name in by_lower), None)
 
 
+def _tells_images(level: Sequence[str]) -> bool:
+    """Whether nearly every image has a subfolder of its own."""
+    return are_measured(len(set(level)), len(level))
+
+
 class Subfolders(NamedTuple):
     """The levels of subfolders beside the factors that are chosen.
 
@@ -63,6 +69,7 @@ class Subfolders(NamedTuple):
         names = [name for name in self._several if name != FOLDER and name not in self.splits]
         names = names or [FOLDER] * (FOLDER in self._several and not self.splits)
         taken = {*self.chosen, *self.equal}
+        taken |= {name for name in names if _tells_images(self.levels[name])}
         return [name for name in names if self.offers and name not in taken]
 
     @property
@@ -91,15 +98,16 @@ class Subfolders(NamedTuple):
             return rows
         subfolders = self.levels[FOLDER if FOLDER in self.levels else offered[0]]
         counts = Counter(subfolders).most_common()
-        listed = listing([f"{name} ({count:,})" for name, count in counts])
-        makes = "makes them a factor" if offered == [FOLDER] else "takes their levels as factors"
-        beside = " beside the columns" if self.chosen else ""
-        factors = " ".join([*self.chosen, *offered])
-        return [("subfolders", f"{listed}; --factors {factors} {makes}{beside}"), *rows]
+        return [("subfolders", listing([f"{name} ({count:,})" for name, count in counts])), *rows]
 
     def notes(self) -> list[str]:
-        """A note on each level of splits: how its images train and test apart."""
-        return [self._note(name) for name in self.splits]
+        """How images of splits train and test apart, or else which levels could be factors."""
+        if self.advised or not (offered := self.offered):
+            return [self._note(name) for name in self.splits]
+        them = "the subfolders a factor" if offered == [FOLDER] else "levels of subfolders factors"
+        beside = " beside the columns" if self.chosen else ""
+        offer = f"--factors {' '.join([*self.chosen, *offered])} makes {them}{beside}"
+        return [*(self._note(name) for name in self.splits), offer]
 
     @property
     def _several(self) -> list[str]:

@@ -69,6 +69,9 @@ def inspect_arrays(
         for name, reason in reasons.items()
         if "rows" in reason
     ]
+    if offered:
+        them = "the array beside a factor" if len(offered) == 1 else "the arrays beside factors"
+        notes.append(f"--factors {' '.join(offered)} makes {them}")
     if names and not faults:
         space = dataset.factors
         notes += [*of_few(space), *of_equal(space), *of_angles(space)]
@@ -82,7 +85,7 @@ def inspect_arrays(
         notes=notes,
         largest=max(height, width),
         size=(height, width),
-        advised=[],
+        advised=offered,
         is_labelled=bool(names),
         offered=offered,
         dataset="NumpyDataset",
@@ -94,9 +97,7 @@ def _array_rows(names: Sequence[str], offered: Sequence[str], reasons: Mapping[s
     none = "none: the images train, and without factors they are not scored"
     rows = [("factors", ", ".join(names) or none)]
     if offered:
-        them = "it" if len(offered) == 1 else "them"
-        text = f"{', '.join(offered)}; --factors {' '.join(offered)} takes {them} as factors"
-        rows.append(("arrays beside", text))
+        rows.append(("arrays beside", ", ".join(offered)))
     if reasons:
         unused = ", ".join(f"{name} ({reason})" for name, reason in reasons.items())
         rows.append(("other arrays", unused))

@@ -65,8 +65,8 @@ class Inspection(NamedTuple):
         notes: Warnings of the data set with these settings.
         largest: Height or width of the largest image in pixels, before any conversion.
         size: Height and width in pixels that all images have with the settings.
-        advised: The factors to choose: those without columns that only name images, and with
-            subfolders of splits; empty if all may stay.
+        advised: The factors to choose: those without columns that only name images, with
+            subfolders of splits, and where there are none, those offered; empty if all may stay.
         is_labelled: Whether the images have factors.
         offered: Factors that were not asked for: subfolders, or files beside the images.
         dataset: Class of the data set.
@@ -134,9 +134,13 @@ def inspect(
     copies = _copies(folder, [name for name in names if name not in unread])
     used, faults, notes, advised, space = _tried(settings, names, unread)
     settings |= of_measured(space)
+    subfolders = subfolders._replace(chosen=advised or subfolders.chosen)
+    is_labelled = bool(set(subfolders.chosen) - set(subfolders.splits))
     if subfolders.advised:
-        advised = [*(advised or subfolders.chosen), *subfolders.advised]
-    notes += source.doubts
+        advised = [*subfolders.chosen, *subfolders.advised]
+    elif not is_labelled:
+        advised = subfolders.offered
+    notes += [*source.doubts, *subfolders.notes()]
     if not faults and len(used) < len(names):
         lost = f"{len(names) - len(used):,} of {len(names):,} images"
         notes.append(f"gaps: drop leaves out {lost}, which have no row or lack a value")
@@ -162,7 +166,7 @@ def inspect(
         largest=max((max(size) for size in sizes.values()), default=side),
         size=(side, side),
         advised=advised,
-        is_labelled=bool(set(subfolders.chosen) - set(subfolders.splits)),
+        is_labelled=is_labelled,
         offered=subfolders.offered,
         dataset="FolderDataset",
     )
@@ -211,7 +215,7 @@ def _source(
         levels = {name: level for name, level in levels.items() if name not in source.columns}
         equal = _equal_columns(levels, names, source.columns)
         subfolders = Subfolders(levels, list(factors or source.columns), True, equal)
-    doubts = [*source.doubts, *subfolders.notes()]
+    doubts = list(source.doubts)
     if further := [other.table for other in matches if other.images and other is not match]:
         them = f"{' and '.join(further)} {'name' if len(further) > 1 else 'names'} images, too"
         doubts.append(f"{match.table} is the table; {them}: --table chooses another")
