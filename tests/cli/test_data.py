@@ -355,6 +355,16 @@ def test_own_images_are_checked(
     said = capsys.readouterr().out
     assert "  side: 64\n" in said
     assert "next: dislab configs new --data mine --method factorvae" in said
+    Path("labels.csv").write_text("file,x\n0.png,1\n1.png,2\n2.png,1\n")
+    assert main(["data", "check", "mine"]) == 0
+    *_, first, second = capsys.readouterr().out.splitlines()
+    assert first == "next: dislab data check mine --table labels.csv"
+    assert second == ("or, without that table: dislab configs new --data mine --method factorvae")
+    assert main(["configs", "new", "--data", "mine", "--out", "c.yaml"]) == 0
+    assert "note: labels.csv beside the folder names 3 of 3 images" in capsys.readouterr().out
+    assert main(["configs", "new", "--data", "mine", "--method", "adagvae"]) == 2
+    assert "; --table labels.csv would give it some" in capsys.readouterr().err
+    Path("labels.csv").unlink()
     Path("mine/b.png").write_bytes(b"no image")
     assert main(["data", "check", "mine"]) == 1
     assert "\nfault: mine/b.png is no image that can be read" in capsys.readouterr().out

@@ -350,7 +350,9 @@ def _new(options: argparse.Namespace) -> None:
         config.pop("evaluate", None)
         if section["class_path"] != "SingleData":
             offered = " ".join(inspection.offered)
-            hint = f"; --factors {offered} would give it some" if offered else ""
+            found = f"--factors {offered}" if offered else ""
+            found = f"--table {inspection.beside}" if inspection.beside else found
+            hint = f"; {found} would give it some" if found else ""
             raise InputError(f"{method} needs factors of images, and {data} has none{hint}")
     check_enough(inspection)
     config.setdefault("method", config.get("name", source.stem))

@@ -300,9 +300,14 @@ def _check(args: list[str]) -> int:
     if inspection.faults:
         print("\nmend the faults, then run this command again")
         return 1
+    if inspection.beside:
+        options.table = inspection.beside
+        print(f"\nnext: dislab data check {image_options(options.path, options)}")
+        options.table = None
     options.factors = options.factors or inspection.advised
     images = image_options(options.path, options)
-    print(f"\nnext: dislab configs new --data {images} --method factorvae")
+    word = "or, without that table:" if inspection.beside else "\nnext:"
+    print(f"{word} dislab configs new --data {images} --method factorvae")
     return 0
 
 

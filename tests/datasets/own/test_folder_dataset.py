@@ -239,7 +239,9 @@ def test_names_are_checked(folder: Path) -> None:
         FolderDataset(str(folder), side=0)
     with pytest.raises(InputError, match="fit: crop needs a side, the height and width to come ou"):
         FolderDataset(str(folder), fit="crop")
-    with pytest.raises(InputError, match=r"factors\.csv in .* is no image; mend that, or set gaps"):
+    assert len(FolderDataset(str(folder), table=None).factors) == 4  # the table is no stray
+    (folder / "a.txt").touch()
+    with pytest.raises(InputError, match=r"a\.txt in .* is no image; mend that, or set gaps"):
         FolderDataset(str(folder), table=None).prepare()
     assert len(FolderDataset(str(folder), table=None, gaps="drop").factors) == 4
 

@@ -209,8 +209,8 @@ def test_levels_of_subfolders_may_be_factors(
     assert inspection.advised == factors
     chosen = inspect(nested, factors=advised)
     assert (chosen.offered, chosen.is_labelled) == ([], True)
-    factors = usable(chosen).factors
-    assert {name: factors[name].values for name in levels} == levels
+    space = usable(chosen).factors
+    assert {name: space[name].values for name in levels} == levels
 
 
 @pytest.fixture
@@ -387,9 +387,82 @@ def test_a_column_or_table_that_was_asked_for_must_name_images(folder: Path) -> 
     with pytest.raises(InputError, match=r"^\S+labels.csv has no column .*did you mean name"):
         inspect(folder, file="nam")
     write(folder, "name,size", "other.png,77")
-    assert report(inspect(folder))["table"].startswith("labels.csv is left out: ")
-    with pytest.raises(InputError, match=r"labels.csv cannot be used: .* its first row has other"):
+    assert report(inspect(folder))["table"] == "none: labels.csv is left out"
+    with pytest.raises(InputError, match=r"labels.csv cannot be used: .* name has other\.png: wri"):
         inspect(folder, table="labels.csv")
+
+
+@pytest.fixture
+def many(folder: Path) -> Path:
+    """A folder of 60 images from img_00.png on."""
+    many = folder.parent / "many"
+    many.mkdir()
+    for number in range(60):
+        Image.new("L", (64, 64), number).save(many / f"img_{number:02}.png")
+    return many
+
+
+def test_a_table_beside_the_folder_is_named(many: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(many.parent)
+    assert inspect(Path("many")).beside == ""
+    write(many.parent, "file,x", *(f"img_{number:02}.png,{number % 3}" for number in range(60)))
+    write(many.parent, "file,x", *(f"img_{number:02}.png,1" for number in range(7)), name="b.csv")
+    write(many.parent, "file,x", "img_01.png,1,2", name="broken.csv")
+    inspection = inspect(Path("many"))
+    assert "labels.csv beside the folder names 60 of 60 images: --table labels.csv" in (
+        inspection.notes
+    )
+    assert inspection.beside == "labels.csv"
+    assert usable(inspect(Path("many"), inspection.beside)).factors.names == ("x", "instance")
+    monkeypatch.chdir(many)
+    assert inspect(Path()).beside == "../labels.csv"
+    assert inspect(many).beside == str(many.parent / "labels.csv")
+    write(many, "file,x", "img_01.png,1", name="own.csv")
+    assert inspect(many).beside == ""
+
+
+def test_a_table_of_numbers_is_left_out_with_what_to_change(many: Path) -> None:
+    write(many, "x,id", *(f"{number / 8},{number}" for number in range(60)))
+    inspection = inspect(many)
+    (note,) = inspection.notes
+    assert note == (
+        "labels.csv is left out: no column names the images as in img_00.png; id has 0, 1, 2: "
+        "write the file of each image there, such as img_00.png"
+    )
+    assert inspection.settings == {"folder": str(many), "table": None}
+    usable(inspection)
+    with pytest.raises(InputError, match=r"labels\.csv cannot be used: .* id has 0, 1, 2: write"):
+        inspect(many, "labels.csv")
+
+
+def test_a_column_that_names_few_images_by_chance_is_not_taken(many: Path) -> None:
+    for image in sorted(many.iterdir()):
+        image.rename(many / f"{int(image.stem[4:])}.png")
+    write(many, "x,y", *(f"{number % 4 * 12},{number % 5 / 2}" for number in range(60)))
+    few = "column x names only 4 of 60 images; is this the right table? --file x takes it"
+    (note,) = inspect(many).notes
+    assert note.startswith(f"labels.csv is left out: {few}")
+    with pytest.raises(
+        InputError, match=r"labels\.csv cannot be used: column x names only 4 of 60"
+    ):
+        inspect(many, "labels.csv")
+    asked = inspect(many, file="x")
+    cut = "0.png (line 2, line 6, line 10, line 14, line 18 and 10 more)"
+    assert cut in report(asked)["images with several rows"]
+    assert cut in asked.faults[0]
+    write(many, "x,y", *(f"{number},{number}" for number in range(7)))  # labels of some images
+    assert "names the images" in report(inspect(many))["table"]
+
+
+def test_a_column_that_names_images_is_left_out_beside_images_without_a_row(many: Path) -> None:
+    (many / "more").mkdir()
+    for number in range(90):
+        Image.new("L", (64, 64), number + 60).save(many / "more" / f"{number}.png")
+    rows = [f"img_{number:02}.png,{number % 2},words {number}" for number in range(60)]
+    write(many, "file,x,note", *rows)
+    inspection = inspect(many)
+    assert inspection.advised == ["x"]
+    assert "--factors x folder makes the subfolders a factor beside the columns" in inspection.notes
 
 
 def test_values_of_rows_without_an_image_do_not_count(folder: Path) -> None:

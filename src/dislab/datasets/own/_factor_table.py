@@ -23,6 +23,11 @@ _Content = tuple[list[str], list[str], list[list[str]]]
 """Names of columns, lines of rows, and cells by row."""
 
 
+def is_table(name: str) -> bool:
+    """Whether a file has the suffix of a table."""
+    return Path(name).suffix.lower() in (".csv", ".parquet")
+
+
 class Row(NamedTuple):
     """One row of a table.
 
@@ -128,7 +133,7 @@ def named_twice(rows: Sequence[Row]) -> list[str]:
     lines_of: dict[str, list[str]] = {}
     for row in rows:
         lines_of.setdefault(row.file, []).append(row.line)
-    return [f"{name} ({', '.join(lines)})" for name, lines in lines_of.items() if len(lines) > 1]
+    return [f"{name} ({listing(lines)})" for name, lines in lines_of.items() if len(lines) > 1]
 
 
 def gaps(

@@ -88,6 +88,7 @@ def inspect_arrays(
         advised=offered,
         is_labelled=bool(names),
         offered=offered,
+        beside="",
         dataset="NumpyDataset",
     )
 

@@ -65,9 +65,10 @@ class FolderDataset(BankedDataset):
         periods: Period of each circular factor, or of a continuous one that is periodic, by factor,
             in its unit.
         gaps: Whether to refuse or drop rows without a value or an image, images without a row, and,
-            without a table, files that are not images; `keep` also drops rows without an image and
-            files that are not images, and keeps images without values: they train, and `LabelFit`
-            uses the values they have, but they are neither scored nor selected by what is missing.
+            without a table, files that are neither images nor tables; `keep` also drops rows
+            without an image and such files, and keeps images without values: they train, and
+            `LabelFit` uses the values they have, but they are neither scored nor selected by what
+            is missing.
         side: Height and width in pixels to resize all images to, by area averaging; their own
             unless given.
         colour: `keep` accepts 8-bit grey and RGB images; `grey` and `rgb` also convert others.
@@ -170,6 +171,7 @@ class FolderDataset(BankedDataset):
             raise InputError(f"the folder {missing(folder)}; give the folder of the images")
         images, others = files_below(folder)
         if self.table is None:
+            others = [name for name in others if not table_files.is_table(name)]
             complaint = "is no image" if len(others) == 1 else "are no images"
             self._refuse(others, f"{listing(others)} in {folder} {complaint}")
             if not images:

@@ -6,9 +6,10 @@ import warnings
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, Final, NamedTuple
 
+import numpy as np
 from PIL import Image
 from tqdm import tqdm
 
@@ -21,7 +22,7 @@ from dislab.datasets.files.image_files import (
     read_image,
 )
 from dislab.datasets.own import _factor_table as table_files
-from dislab.datasets.own._columns import Traits, labelled, listing, names_images
+from dislab.datasets.own._columns import Traits, is_number, labelled, listing, names_images
 from dislab.datasets.own._factor_notes import (
     described,
     equal_factors,
@@ -38,7 +39,8 @@ from dislab.factors import FactorSpace
 _SIDE: Final = 64
 """Height and width in pixels that most networks of dislab take."""
 
-_TABLES: Final = (".csv", ".parquet")
+_LARGE: Final = 50_000_000
+"""Bytes of a file above which it is not looked into, unless it is in the folder of the images."""
 _MANY: Final = 10
 """Inverse of the share of rows without an image that is worth a note."""
 _FITS: Final[dict[str, str]] = {
@@ -69,6 +71,7 @@ class Inspection(NamedTuple):
             subfolders of splits, and where there are none, those offered; empty if all may stay.
         is_labelled: Whether the images have factors.
         offered: Factors that were not asked for: subfolders, or files beside the images.
+        beside: A table beside the folder that names its images, where no other one does; else "".
         dataset: Class of the data set.
     """
 
@@ -82,6 +85,7 @@ class Inspection(NamedTuple):
     advised: list[str]
     is_labelled: bool
     offered: list[str]
+    beside: str
     dataset: str
 
 
@@ -113,7 +117,7 @@ def inspect(
             no such factor.
     """
     folder, names, others, table = _listed(path, table)
-    tables = [name for name in others if Path(name).suffix.lower() in _TABLES]
+    tables = [name for name in others if table_files.is_table(name)]
     candidates = tables if table is None else [table]
     matches = [_match(folder, name, names, file) for name in candidates]
     asked = (table, file, factors) != (None, None, None)
@@ -122,7 +126,8 @@ def inspect(
     settings = {"folder": str(folder), "table": None, **source.settings}
     fit = fit or ("pad" if settings["table"] else "crop")
     settings |= _conversion(sizes, modes, side, fit)
-    if settings["table"] is None and others:
+    foreign = [name for name in others if name not in tables]
+    if settings["table"] is None and foreign:
         settings["gaps"] = "drop"
     unread = _refusals(folder, names, settings)
     if settings.get("gaps") == "keep":
@@ -141,6 +146,10 @@ def inspect(
     elif not is_labelled:
         advised = subfolders.offered
     notes += [*source.doubts, *subfolders.notes()]
+    beside, named = ("", 0) if asked or settings["table"] else _beside(folder, names)
+    if beside:
+        them = f"{named:,} of {len(names):,} images"
+        notes.append(f"{beside} beside the folder names {them}: --table {beside}")
     if not faults and len(used) < len(names):
         lost = f"{len(names) - len(used):,} of {len(names):,} images"
         notes.append(f"gaps: drop leaves out {lost}, which have no row or lack a value")
@@ -155,7 +164,7 @@ def inspect(
         ("refused", _many(list(unread))),
         ("equal files", _groups(copies)),
     ]
-    if foreign := [name for name in others if name not in tables]:
+    if foreign:
         images.append(("other files", listing(foreign)))
     return Inspection(
         images=images,
@@ -168,6 +177,7 @@ def inspect(
         advised=advised,
         is_labelled=is_labelled,
         offered=subfolders.offered,
+        beside=beside,
         dataset="FolderDataset",
     )
 
@@ -228,7 +238,7 @@ def _listed(path: Path, table: str | None) -> tuple[Path, list[str], list[str], 
     Raises:
         InputError: The path is neither a folder nor a table, or there are no images.
     """
-    if path.is_file() and path.suffix.lower() in _TABLES:
+    if path.is_file() and table_files.is_table(path.name):
         path, table = path.parent, path.name
     if not path.is_dir():
         raise InputError(
@@ -309,11 +319,15 @@ def _copies(folder: Path, names: Sequence[str]) -> list[list[str]]:
 
 
 class _Match(NamedTuple):
-    """A table, its column that names most images, and how many; no table has the name ""."""
+    """A table, its column that names most images, and how many; no table has the name "".
+
+    A column that names a few by chance counts as none, and `doubt` says so.
+    """
 
     table: str
     file: str
     images: int
+    doubt: str = ""
 
 
 def _match(folder: Path, table: str, names: Sequence[str], file: str | None) -> _Match:
@@ -328,13 +342,33 @@ def _match(folder: Path, table: str, names: Sequence[str], file: str | None) -> 
         name: len({image for cell in cells for image in images_of.of(cell)})
         for name, cells in cells_of.items()
     }
-    # numbers may be the ends of many names
+    # numbers may be the ends of many names, or of a few by chance
     named = {name for name, cells in cells_of.items() if 2 * sum(map(_is_name, cells)) > len(cells)}
     best = max(
         counts, key=lambda name: (bool(counts[name]) and name in named, counts[name]), default=""
     )
     best = best or file or "file"
-    return _Match(table, best, counts.get(best, 0))
+    count = counts.get(best, 0)
+    if count and best not in named and file is None and 2 * count < min(len(rows), len(names)):
+        few = f"column {best} names only {count:,} of {len(names):,} images"
+        doubt = f"{few}; is this the right table? --file {best} takes it all the same"
+        return _Match(table, best, 0, doubt)
+    return _Match(table, best, count)
+
+
+def _beside(folder: Path, names: Sequence[str]) -> tuple[str, int]:
+    """The table in the folder above that names most images, and how many; "" if none does."""
+    found = {"": 0}
+    with suppress(OSError):
+        for path in sorted(Path(os.path.abspath(folder)).parent.iterdir()):
+            is_small = path.is_file() and path.stat().st_size < _LARGE
+            if not (table_files.is_table(path.name) and is_small) or (folder / path.name).exists():
+                continue
+            shown = str(path) if folder.is_absolute() else os.path.relpath(path)
+            with suppress(InputError):
+                found[shown] = _match(folder, str(path), names, None).images
+    best = max(found, key=lambda shown: found[shown])
+    return best, found[best]
 
 
 def _table(
@@ -358,9 +392,10 @@ def _table(
         settings["file"] = best.file
     try:
         rows = table_files.read_table(folder / best.table, best.file, folder, names)
-        fault = f"no column names the images as in {names[0]}"
-        if cell := _named(rows[0]):
-            fault += f"; its first row has {cell}"
+        fault = best.doubt
+        if not fault:
+            nearest = _nearest(rows, best, PurePosixPath(names[0]).name)
+            fault = f"no column names the images as in {names[0]}; {nearest}"
     except InputError as error:
         if best.images:  # the data set refuses it, too: a fault to be mended
             return _Source([("table", f"{best.table} cannot be read")], settings, [], {})
@@ -370,7 +405,8 @@ def _table(
         said = fault.replace(str(folder / best.table), table)
         raise InputError(said if table in said else f"{table} cannot be used: {said}")
     if not best.images:
-        return _Source([("table", f"{best.table} is left out: {fault}")], {}, [], {})
+        doubt = f"{best.table} is left out: {fault}"
+        return _Source([("table", f"none: {best.table} is left out")], {}, [doubt], {})
     report = [
         ("table", f"{best.table}: {len(rows):,} rows, whose column {best.file!r} names the images")
     ]
@@ -413,9 +449,19 @@ def _equal_columns(
     return equal
 
 
-def _named(row: table_files.Row) -> str:
-    """The cell of a row that looks most like the name of an image; empty if none does."""
-    return next(filter(_is_name, [row.file, *row.cells.values()]), "")
+def _nearest(rows: Sequence[table_files.Row], match: _Match, example: str) -> str:
+    """What the column that comes nearest to names of images has, and what to write there."""
+    columns = {match.file: [row.file for row in rows]}
+    columns |= {name: [row.cells[name] for row in rows] for name in rows[0].cells}
+
+    def nearness(name: str) -> tuple[int, bool, int]:
+        cells = columns[name]
+        measured = any("." in cell and is_number(cell) for cell in cells)
+        return sum(map(_is_name, cells)), not measured, len(set(cells))
+
+    nearest = max(columns, key=nearness)
+    shown = ", ".join(list(dict.fromkeys(columns[nearest]))[:3])
+    return f"{nearest} has {shown}: write the file of each image there, such as {example}"
 
 
 def _is_name(cell: str) -> bool:
@@ -464,10 +510,17 @@ def _tried(
             few += [*of_equal(space), *of_angles(space)]
             factors = [space[name] for name in space.names if name != INSTANCE]
             equal = equal_factors(space)
+            valued = dict(
+                zip(
+                    space.names,
+                    (space.positions(np.arange(len(space))) >= 0).sum(0).tolist(),
+                    strict=True,
+                )
+            )
             serve = [
                 factor.name
                 for factor in factors
-                if factor.name not in equal and not names_images(factor, len(used))
+                if factor.name not in equal and not names_images(factor, valued[factor.name])
             ]
             advised = serve if len(serve) < len(factors) else []
         except InputError as error:
