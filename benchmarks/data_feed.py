@@ -347,10 +347,10 @@ def digits(share: float) -> str:
 def main() -> None:
     """Measures, prints and writes."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--batch-sizes", type=int, nargs="+", default=[64, 256])
+    parser.add_argument("--batch_sizes", type=int, nargs="+", default=[64, 256])
     parser.add_argument("--rounds", type=int, default=25)
     parser.add_argument("--batches", type=int, default=64)
-    parser.add_argument("--num-workers", type=int, default=2, help="0 leaves workers out")
+    parser.add_argument("--num_workers", type=int, default=2, help="0 leaves workers out")
     parser.add_argument("--out", type=Path, default=RESULT)
     parser.add_argument("--measure", nargs=3, help=argparse.SUPPRESS)
     parser.add_argument("--bytes", type=Path, help=argparse.SUPPRESS)

@@ -186,7 +186,7 @@ def main() -> None:
     """Measures and writes."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument("--batch-size", type=int, default=256)
+    parser.add_argument("--batch_size", type=int, default=256)
     parser.add_argument("--device", default="cpu", help="where the simulated finger is drawn")
     parser.add_argument("--out", type=Path, default=RESULT)
     args = parser.parse_args()

@@ -31,7 +31,7 @@ def explorer() -> str:
     """The page of the latent explorer of the home page's model, which is in the zoo."""
     with TemporaryDirectory() as folder:
         page = Path(folder, "explorer.html")
-        if dislab(["report", str(ZOO / HOME), "--explorer-only", "--out", str(page)]):
+        if dislab(["report", str(ZOO / HOME), "--explorer_only", "--out", str(page)]):
             raise SystemExit("the explorer of the home page was not written")
         return page.read_text(encoding="utf-8")
 

@@ -26,7 +26,7 @@ FILES: Final[dict[str, tuple[list[str], str]]] = {
     "score --sheet": (["score", "codes.npz", "--metrics=MIG", "--no_chance"], "new.png"),
     "transfer --json": (["transfer", "--codes=codes.npz", "--scenarios=x.yaml", *SMALL], "a.json"),
     "draw --out": (["draw", RUN, "samples"], "new.pdf"),
-    "report --out": (["report", RUN, "--explorer-only"], "new.html"),
+    "report --out": (["report", RUN, "--explorer_only"], "new.html"),
     "compare --out": (["compare", RUN], "new.csv"),
     "study table --out": (["study", "table", STUDY], "new.md"),
 }

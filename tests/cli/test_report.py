@@ -50,7 +50,7 @@ def test_a_fit_ends_with_its_page(folder: Path, capsys: pytest.CaptureFixture[st
     assert Path("again.html").read_bytes() == page
     assert main(["report", RUN, RUN + "/", "--out", "both.html"]) == 0
     assert b"Runs side by side" in Path("both.html").read_bytes()
-    assert main(["report", RUN, "--explorer-only"]) == 0
+    assert main(["report", RUN, "--explorer_only"]) == 0
     assert capsys.readouterr().out.endswith(f"\n{RUN}/{EXPLORER}\n")
     light = Path(RUN, EXPLORER).read_bytes()
     assert b'class="explorer"' in light
@@ -68,7 +68,7 @@ def test_a_fit_ends_with_its_page(folder: Path, capsys: pytest.CaptureFixture[st
     for _ in range(2):
         assert main(["report", RUN]) == 0
         assert b"No explorer: " in Path(RUN, PAGE).read_bytes()
-    assert main(["report", RUN, "--explorer-only"]) == 2
+    assert main(["report", RUN, "--explorer_only"]) == 2
     assert Path(RUN, EXPLORER).read_bytes() == light
 
 
@@ -145,8 +145,8 @@ def test_a_study_is_known_by_its_name(
         ),
         (["run", "--folder", "x"], "--folder belongs to the page of a study, not to that of runs"),
         (
-            ["small.yaml", "--explorer-only"],
-            "--explorer-only belongs to the page of runs, not to that of a study",
+            ["small.yaml", "--explorer_only"],
+            "--explorer_only belongs to the page of runs, not to that of a study",
         ),
         (["run", "."], "2 runs make one page; name its file by --out"),
         (["run", "--out", "run"], "--out is run, which is a folder; name a file"),

@@ -39,7 +39,7 @@ def run(args: list[str]) -> int:
     out = None if options.out is None else Path(options.out)
     if studies:
         if options.explorer_only:
-            raise InputError("--explorer-only belongs to the page of runs, not to that of a study")
+            raise InputError("--explorer_only belongs to the page of runs, not to that of a study")
         if options.checkpoint:
             raise InputError("--checkpoint belongs to the page of runs, not to that of a study")
         return _study(studies[0], options.folder, out, options.target)
@@ -108,7 +108,7 @@ def _parser() -> argparse.ArgumentParser:
         help="the page; report.html in the folder of a single run or of the study",
     )
     parser.add_argument(
-        "--explorer-only",
+        "--explorer_only",
         action="store_true",
         help="write the latent explorer of runs and nothing else, small enough to embed in a page "
         "of your own; explorer.html in the run folder unless --out says otherwise",
