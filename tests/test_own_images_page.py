@@ -42,3 +42,11 @@ def test_every_command_of_the_page_works(
     assert "    hold_out:\n      folder_1: test\n" in config
     scores = json.loads((tmp_path / "runs/pets_betavae/version_0/scores.json").read_text())
     assert "folder_1" not in json.dumps(scores["test"]["sample"])
+
+    (tmp_path / "my_images").rename(tmp_path / "moved")
+    assert main(["encode", str(run), "--images", "100"]) == 2
+    assert "give the folder of the images as folder in the conf" in capsys.readouterr().err
+    config_file = run / "config.yaml"
+    moved = config_file.read_text().replace(f"{tmp_path}/my_images", f"{tmp_path}/moved")
+    config_file.write_text(moved)
+    assert main(["encode", str(run), "--images", "100"]) == 0

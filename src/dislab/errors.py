@@ -160,15 +160,20 @@ def lacks_memory(error: BaseException) -> bool:
     )
 
 
-def missing(path: Path) -> str:
-    """`PATH does not exist`, and of a relative path where it was sought.
+def missing(path: Path, setting: str, content: str) -> str:
+    """`PATH does not exist`, of a relative path where it was sought, and how to give another.
 
-    Runs name their data as they were given, so that a relative path is missing in a command that
-    starts elsewhere.
+    Args:
+        path: The file or folder of a data set.
+        setting: The setting of the data set that gives it, such as `folder`.
+        content: What is to be given, such as `the folder of the images`.
     """
-    if path.is_absolute():
-        return f"{path} does not exist"
+    place, start = "", ""
+    if not path.is_absolute():
+        place = f" in {Path.cwd()}, where the command started"
+        start = f"start the command in the folder that has {path}, or "
     return (
-        f"{path} does not exist in {Path.cwd()}, where the command started (start it where the run "
-        "was trained, or use the whole path)"
+        f"{path} does not exist{place}; {start}give {content} as {setting} in the configuration "
+        "(that of a run is its config.yaml), or to fit, validate, test and predict by "
+        f"--data.dataset.{setting}"
     )

@@ -472,9 +472,14 @@ def test_values_of_rows_without_an_image_do_not_count(folder: Path) -> None:
 
 
 def test_a_relative_folder_that_is_missing_says_where_it_was_sought(folder: Path) -> None:
-    with pytest.raises(InputError, match=r"pics does not exist in .*start it where the run"):
+    with pytest.raises(
+        InputError,
+        match=r"pics does not exist in .*start the command in the folder that has pics, or",
+    ):
         FolderDataset("pics").prepare()
-    with pytest.raises(InputError, match=r"none does not exist; give the folder"):
+    with pytest.raises(
+        InputError, match=r"none does not exist; give the folder of the images as fold"
+    ):
         FolderDataset(str(folder / "none")).prepare()
 
 

@@ -116,7 +116,7 @@ def test_a_changed_file_is_converted_again(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arrays", "settings", "message"),
     [
-        ({}, {"file": "none.npz"}, "none.npz does not exist.*; give the npy or npz file"),
+        ({}, {"file": "none.npz"}, "none.npz does not exist.* give the npy or npz file"),
         ({"x": IMAGES, "y": IMAGES}, {}, r"has 2 arrays of three or four axes \(x, y\); name"),
         ({"label": LABELS}, {}, r"has 0 arrays of .* \(none among label\)"),
         ({"imgs": IMAGES}, {"images": "img"}, r"no array 'img' \(did you mean imgs\?\); it has"),

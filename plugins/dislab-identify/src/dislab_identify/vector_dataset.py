@@ -272,5 +272,5 @@ def _numbers(
 
 def _unreadable(file: Path, error: Exception) -> InputError:
     if isinstance(error, FileNotFoundError):
-        return InputError(f"{missing(file)}; give the path of a table")
+        return InputError(missing(file, "path", "the path of a table"))
     return InputError(f"{file} cannot be read: {one_line(error)}; give a table of numbers")

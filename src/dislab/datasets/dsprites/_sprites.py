@@ -162,7 +162,7 @@ class SpriteBits:
         if self.path is not None:
             file = Path(self.path).expanduser()
             if not file.is_file():
-                raise InputError(f"the file {missing(file)}; give the path of {FILE_NAME}")
+                raise InputError(f"the file {missing(file, 'path', FILE_NAME)}")
             return file
         cached = cache_file(FILE_NAME)
         return cached if cached.is_file() else None

@@ -168,7 +168,8 @@ class FolderDataset(BankedDataset):
     def _layout(self) -> "_Layout":
         folder = Path(self.folder).expanduser()
         if not folder.is_dir():
-            raise InputError(f"the folder {missing(folder)}; give the folder of the images")
+            content = "the folder of the images"
+            raise InputError(f"the folder {missing(folder, 'folder', content)}")
         images, others = files_below(folder)
         if self.table is None:
             others = [name for name in others if not table_files.is_table(name)]

@@ -178,7 +178,8 @@ class NumpyDataset(Dataset):
     def _path(self) -> Path:
         path = Path(self.file).expanduser()
         if not path.is_file():
-            raise InputError(f"the file {missing(path)}; give the npy or npz file of the images")
+            content = "the npy or npz file of the images"
+            raise InputError(f"the file {missing(path, 'file', content)}")
         return path
 
     @cached_property
