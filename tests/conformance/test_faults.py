@@ -420,6 +420,10 @@ class Drawn(Decoder):
             picture = picture - picture.mean(0)
         if self.fault == "cut":
             picture = picture.detach()
+        if self.fault == "sigmoid":
+            picture = picture.sigmoid()
+        if self.fault == "clamp":
+            picture = picture.clamp(0, 1)
         return picture.view(-1, *self.image_shape)
 
 
@@ -488,6 +492,8 @@ def test_a_decoder_makes_every_shape_that_it_takes() -> None:
         ("latents", "gradients pass Drawn to its latents.*none arrives"),
         ("centred", "output of Drawn for one latent vector depends on no other .*differ by up to"),
         ("cut", r"the output of Drawn carries gradients .*has none.*\.detach"),
+        ("sigmoid", r"outputs of Drawn are logits, of any size.*leave out the sigmoid"),
+        ("clamp", r"outputs of Drawn are logits, of any size.*leave out the sigmoid"),
     ],
 )
 def test_a_decoder_that_does_not_conform_is_told_why(fault: str, message: str) -> None:

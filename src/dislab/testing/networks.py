@@ -58,7 +58,8 @@ def check_decoder(
     """Checks that a decoder maps one or more latent vectors to images and receives gradients.
 
     It also makes images with other channels and with twice the sides, or its constructor refuses
-    them with an `InputError`, as `dislab.functional.checks.check_sides` does.
+    them with an `InputError`, as `dislab.functional.checks.check_sides` does. Its outputs are
+    logits, or raw means: a decoder that ends in a sigmoid is refused.
 
     Args:
         build: The class, or a partial of it.
@@ -73,6 +74,9 @@ def check_decoder(
     _check_network(
         lambda shape: make_decoder(build, latent_dim, shape), image_shape, latents, "latent vector"
     )
+    if not is_vector(image_shape):
+        decoder = make_decoder(build, latent_dim, image_shape)
+        _check_logits(decoder, latents(image_shape, max(3, smallest_batch(decoder))))
 
 
 def _check_network(
@@ -134,6 +138,21 @@ def _check_network(
             except InputError:
                 continue
         _output(network, draw(other, len(inputs)), refusal)
+
+
+def _check_logits(decoder: Decoder, z: Tensor) -> None:
+    """Refuses outputs in [0, 1] whatever the weights: pixels, to which losses add a sigmoid."""
+    generator = device_generator(CPU, 1)
+    with torch.no_grad():
+        for parameter in decoder.parameters():
+            parameter.normal_(generator=generator)
+        outputs = decoder(z)
+    must(
+        not bool(((outputs >= 0) & (outputs <= 1)).all()),
+        f"outputs of {type(decoder).__name__} are logits, of any size, but with random weights all "
+        "of them lie in [0, 1]: leave out the sigmoid or clamp at its end, as the likelihood "
+        "applies its own; with both, reconstructions turn grey",
+    )
 
 
 def _output(network: nn.Module, inputs: Tensor, remedy: str = "") -> Tensor:
