@@ -348,6 +348,11 @@ def _values(
     cls = _class_of(words, group, cls)
     _check_class(cls, group)
     module = "_".join(words)
+    if taken := _taken("".join(words), group):
+        raise InputError(
+            f"there is a {taken} among the {group} already; choose another name, such as "
+            f"my-{'-'.join(words)}"
+        )
     if kind.config and module in configurations():
         raise InputError(f"there is a configuration {module} already; choose another name")
     return {
@@ -400,10 +405,15 @@ def _check_class(cls: str, group: str) -> None:
             f"{cls!r} cannot name a class; use letters and digits, the first a capital, and no "
             "word of Python, as in MyPart"
         )
-    if cls in [plugin.name for plugin in available(group)]:
-        raise InputError(f"there is a {cls} among the {group} already; choose another --class")
+    if taken := _taken(cls, group):
+        raise InputError(f"there is a {taken} among the {group} already; choose another --class")
     if cls in _imported(group):
         raise InputError(f"{cls!r} is a name that the package imports; choose another --class")
+
+
+def _taken(name: str, group: str) -> str | None:
+    """The part of a group with this name in capitals or not, as keys of configurations are."""
+    return {plugin.name.lower(): plugin.name for plugin in available(group)}.get(name.lower())
 
 
 def _required(group: str) -> list[str]:
