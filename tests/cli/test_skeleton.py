@@ -189,7 +189,10 @@ def test_the_groups_it_writes_exist() -> None:
         (["own", "--class", "KL"], "there is a KL among the regularizers already; choose another"),
         (["own", "--class", "Tensor"], "'Tensor' is a name that the package imports; choose anot"),
         (["own", "--class", "Posterior"], "'Posterior' is a name that the package imports"),
-        (["kl"], "there is a KL among the regularizers already; choose another name, such as my-kl"),
+        (
+            ["kl"],
+            "there is a KL among the regularizers already; choose another name, such as my-kl",
+        ),
         (["MIG", "--group", "metrics"], "there is a MIG among the metrics already; choose another"),
         (["conv-decoder64", "--group", "decoders"], "there is a ConvDecoder64 among the decoders"),
         (["own", "--class", "Kl"], "there is a KL among the regularizers already; choose another"),

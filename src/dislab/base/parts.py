@@ -227,7 +227,8 @@ def make_part(base: type, build: Callable[..., Kind], **leading: object) -> Kind
         raise InputError(f"{name} has no constructor; give it an __init__ that takes {first}")
     if fault := _misfit(build, *leading.values()):
         raise InputError(
-            f"{name}.__init__ must take {first} before settings of its own, which have defaults or "
+            f"{name}{'.__init__' * inspect.isclass(cls)} must take {first} before settings of its "
+            "own, which have defaults or "
             f"are given by partial({name}, setting=value); it fails by {fault}"
         )
     try:

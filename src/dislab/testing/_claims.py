@@ -1,5 +1,6 @@
 """Check of how parts are declared, and helpers that the checks of every group share."""
 
+import inspect
 import io
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -15,6 +16,7 @@ from dislab import cli
 from dislab.base.failures import parts_named
 from dislab.base.parts import check_derived, make_part
 from dislab.errors import InputError
+from dislab.naming.settings import Part
 from dislab.plugins import available, load
 
 CPU: Final = torch.device("cpu")
@@ -22,13 +24,14 @@ TOO_FEW: Final = "a class that needs more images sets smallest_batch, such as 2"
 Kind = TypeVar("Kind")
 
 
-def check_declared(group: str, names: Sequence[str]) -> None:
+def check_declared(group: str, names: Sequence[str] | str) -> None:
     """Checks that each class is declared under its own name, with a summary for `dislab plugins`.
 
     Args:
         group: The plugin group.
-        names: Names of the classes.
+        names: Names of the classes, or one name.
     """
+    names = [names] if isinstance(names, str) else names
     declared = {plugin.name: plugin for plugin in available(group)}
     for name in names:
         must(name in declared, f"pyproject.toml has an entry point {name} of dislab.{group}")
@@ -66,12 +69,57 @@ def must(holds: bool, claim: str) -> None:
 
 def part_from(base: type, build: Callable[..., Kind], **leading: object) -> Kind:
     """A part from the arguments that dislab gives; an AssertionError tells what it lacks."""
+    must_build(base, build, f"check_{base.__name__.lower()}({{}})")
     with mistakes():
         return make_part(base, build, **leading)
 
 
+def must_build(base: type, build: object, example: str) -> None:
+    """Raises an AssertionError unless a check is given a class or function that makes parts.
+
+    Args:
+        base: The contract of the parts.
+        build: What the check is given.
+        example: A right call, with `{}` for the name of the class.
+    """
+    check, made = example.partition("(")[0], isinstance(build, nn.Module | Part)
+    if made:
+        must_derive(build, base)
+    if made or not callable(build):
+        name = type(build).__name__
+        example = example.format(name if made else f"My{base.__name__}")
+        raise AssertionError(
+            f"{check} takes a class or a function that makes the part, not an object of {name}; "
+            f"write {example}"
+        )
+
+
+def made_by(base: type, build: Callable[[], Kind], example: str) -> Kind:
+    """A part from a class or function without arguments; an AssertionError says what is amiss."""
+    must_build(base, build, example)
+    cls = build.func if isinstance(build, partial) else build
+    name = f"My{base.__name__}"
+    if inspect.isclass(cls):
+        name = cls.__name__
+        with mistakes():
+            check_derived(cls, base)
+    try:
+        inspect.signature(build).bind()
+    except TypeError as error:
+        raise AssertionError(
+            f"{example.partition('(')[0]} calls {name if inspect.isclass(cls) else 'the function'}"
+            f"(): {error}; write {example.format(name)}, with its settings"
+        ) from None
+    part = build()
+    must_derive(part, base)
+    return part
+
+
 def must_derive(part: object, base: type) -> None:
     """Raises an AssertionError unless a part derives from the base class of its group."""
+    if inspect.isclass(part):
+        name = part.__name__
+        raise AssertionError(f"the function returns the class {name}; return {name}(...), a part")
     with mistakes():
         check_derived(type(part), base)
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, distributed
 
 from dislab.base import DataModule, ImageBatch, fields_of, is_vector
-from dislab.testing._claims import must, must_be, must_derive, must_have
+from dislab.testing._claims import made_by, must, must_be, must_have
 
 
 def check_datamodule(build: Callable[[], DataModule], steps: int = 4) -> None:
@@ -25,8 +25,7 @@ def check_datamodule(build: Callable[[], DataModule], steps: int = 4) -> None:
             has at least `steps` batches.
         steps: Number of training batches to check, at least 2.
     """
-    data = build()
-    must_derive(data, DataModule)
+    data = made_by(DataModule, build, "check_datamodule(lambda: {}(...))")
     data.prepare_data()
     _check_splits(data)
     batches = _delivered(data, steps, seed=1)

@@ -1,6 +1,6 @@
 """Check of data sets."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 import torch
@@ -9,7 +9,7 @@ from dislab.base import Dataset, is_vector
 from dislab.base.dataset import fractions
 from dislab.functional.random import device_generator
 from dislab.plugins import available
-from dislab.testing._claims import CPU, must, must_be, must_derive, must_equal, must_have
+from dislab.testing._claims import CPU, made_by, must, must_be, must_equal, must_have
 
 _LISTED: Final = {
     "contents": "1,024 images 64×64×1: posX 32, posY 32",
@@ -33,16 +33,17 @@ def check_listing(name: str, constants: Mapping[str, object]) -> None:
         )
 
 
-def check_dataset(dataset: Dataset, images: int = 5) -> None:
+def check_dataset(dataset: Dataset | Callable[[], Dataset], images: int = 5) -> None:
     """Checks that factors are known before preparation and that images are gathered by index.
 
     A data set declared by a plugin must also be listed by `dislab data list`.
 
     Args:
-        dataset: The data set; the check prepares it.
+        dataset: The data set, which the check prepares; or a class or function that makes it.
         images: Number of images to gather.
     """
-    must_derive(dataset, Dataset)
+    if not isinstance(dataset, Dataset):
+        dataset = made_by(Dataset, dataset, "check_dataset({}(...))")
     name = type(dataset).__name__
     if name in {plugin.name for plugin in available("datasets")}:
         check_listing(name, vars(type(dataset)))

@@ -4,6 +4,7 @@ import inspect
 import math
 import warnings
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Final
 
 import torch
@@ -58,6 +59,13 @@ def check_metric(build: MetricBuilder, images: int = 3000) -> None:
     factors = torch.from_numpy(space.positions(index.numpy()))
     noise = torch.randn(images, 3, generator=generator)
     informative = torch.cat([factors.float(), noise[:, :1]], dim=1)
+    cls = build.func if isinstance(build, partial) else build
+    if inspect.isclass(cls) and issubclass(cls, Metric):
+        must(
+            cls.compute is Metric.compute,
+            f"{cls.__name__} implements `score`, not `compute`, which checks the codes and calls "
+            "`score`",
+        )
     metric = part_from(Metric, build, space=space)
     must(
         metric.higher_is_better is not None,

@@ -11,17 +11,18 @@ from torch.func import functional_call, stack_module_state, vmap
 from torch.utils._pytree import tree_map
 
 from dislab.base import Draws, Objective, Terms
+from dislab.base._batches import received
 from dislab.base.parts import check_registered
 from dislab.errors import InputError
 from dislab.functional.streams import Stream
 from dislab.testing._claims import (
     TOO_FEW,
     check_state_dict,
+    made_by,
     mistakes,
     must,
     must_be,
     must_carry_gradients,
-    must_derive,
     must_equal,
     must_keep_states,
     random_states,
@@ -41,8 +42,9 @@ def check_objective(build: Callable[[], Objective], batch: Any) -> None:
         build: Builds the objective, with different weights on each call.
         batch: A batch of at least two images, as its data module delivers it.
     """
-    first, second = build(), build()
-    must_derive(first, Objective)
+    first = made_by(Objective, build, "check_objective(lambda: {}(...), batch)")
+    second = build()
+    batch = _received(first, batch)
     with mistakes():
         check_registered(first)
     count = len(batch[0])
@@ -94,12 +96,26 @@ def check_compiles(build: Callable[[], Objective], batch: Any) -> None:
         batch: A batch of at least two images, as its data module delivers it.
     """
     torch.compiler.reset()  # earlier objectives would count against the recompilation limit
-    model = build()
+    model = made_by(Objective, build, "check_compiles(lambda: {}(...), batch)")
+    batch = _received(model, batch)
     draws = model.draw(len(batch[0]), Stream(0))
     holder = _Loss(model, batch, draws, torch.tensor(3))
     compiled = torch.compile(holder, backend="aot_eager", fullgraph=True)
     claim = "the loss of a compiled graph is that of losses without compiling"
     must_equal(compiled(), holder(), claim, exact=False)
+
+
+def _received(model: Objective, batch: Any) -> Any:
+    """The batch as training passes it on; an AssertionError says which batches are accepted."""
+    batch = received(model.batch_types, batch)
+    kinds = " or ".join(kind.__name__ for kind in model.batch_types)
+    must(
+        isinstance(batch, model.batch_types),
+        f"the batch is one that {type(model).__name__} accepts, {kinds}, not an object of "
+        f"{type(batch).__name__}; its data module delivers them, and "
+        "ImageBatch(torch.rand(4, 1, 64, 64), torch.zeros(4, 1, dtype=torch.int64)) is one",
+    )
+    return batch
 
 
 class _Loss(nn.Module):
