@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from dislab.base import Dataset, ImageBatch, Metric
+from dislab.base import Dataset, Draws, ImageBatch, Metric, Penalty, Posterior, Regularizer
 from dislab.codes.bank import CodeBank
 from dislab.datamodules import SingleData
 from dislab.datasets import GaussianBlob
@@ -129,3 +129,29 @@ def test_other_forms_are_taken_where_they_make_sense() -> None:
         check_dataset(dataset)
     check_objective(vae, IMAGES)
     check_declared("regularizers", "KL")
+
+
+class Branching(Regularizer):
+    """Computes in a way that the compiler cannot follow."""
+
+    def __init__(self, latent_dim: int, train_size: int, fault: str) -> None:
+        super().__init__()
+        self.fault = fault
+
+    def forward(self, posterior: Posterior, z: Tensor, draws: Draws, step: Tensor) -> Penalty:
+        size = z.abs().sum(1).mean()
+        if self.fault == "print":
+            print("the penalty")
+        elif size > 1:
+            size = 2 * size
+        return Penalty(size, None, {})
+
+
+@pytest.mark.parametrize("fault", ["print", "branch"])
+def test_what_cannot_be_compiled_is_named_with_its_line(fault: str) -> None:
+    message = (
+        r"^losses of VAE cannot be compiled to a single graph, because of test_subjects\.py, line "
+        r"\d+: compute without branches"
+    )
+    with pytest.raises(AssertionError, match=message):
+        check_compiles(partial(vae, regularizers={"own": partial(Branching, fault=fault)}), BATCH)

@@ -70,6 +70,19 @@ def test_its_weight_scales_the_penalty() -> None:
     penalty, _, terms = $Class(2, 100, weight=2.0)(posterior, z, {}, step)
     assert terms["size"] == 3.0
     assert penalty == 6.0
+
+
+def test_it_can_be_compiled() -> None:
+    build = partial(
+        VAE,
+        image_shape=(1, 8, 8),
+        latent_dim=3,
+        encoder=MLPEncoder,
+        decoder=MLPDecoder,
+        regularizers={"kl": KL, "$module": $Class},
+        train_size=100,
+    )
+    check_compiles(build, torch.rand(4, 1, 8, 8))
 """,
         config={
             "method": "VAE with $Class",
@@ -154,6 +167,10 @@ def test_its_weight_scales_the_size_of_the_codes() -> None:
     model = build(weight=2.0)
     loss, log = model.losses(BATCH, {}, torch.tensor(0))
     torch.testing.assert_close(loss, log["reconstruction"] + 2 * log["size"])
+
+
+def test_it_can_be_compiled() -> None:
+    check_compiles(build, BATCH)
 """,
         "build, BATCH",
         """
@@ -187,7 +204,10 @@ def test_the_dot_is_where_its_factors_say() -> None:
 }
 
 _IMPORTS: Final = {
-    "regularizers": "import torch\n\nfrom dislab.base import Posterior\n",
+    "regularizers": "from functools import partial\n\nimport torch\n\n"
+    "from dislab.base import Posterior\nfrom dislab.decoders import MLPDecoder\n"
+    "from dislab.encoders import MLPEncoder\nfrom dislab.objectives import VAE\n"
+    "from dislab.regularizers import KL\n",
     "metrics": "import torch\n\nfrom dislab.factors import Factor, FactorSpace\n",
     "datasets": "import torch\n\n",
     "datamodules": "import numpy as np\n\nfrom dislab.datasets import GaussianBlob\n",
@@ -446,7 +466,7 @@ def _part(group: str, values: dict[str, str]) -> dict[str, str]:
     """The files of one part by name: its module, its test, and a configuration that trains it."""
     kind, module = _KINDS[group], values["module"]
     own_test = kind.own_test if kind.config is None else _CONFIG_TEST + kind.own_test
-    checks = ["check_declared", kind.check, *(["check_configuration"] if kind.config else [])]
+    checks = {"check_declared", kind.check, *re.findall(r"check_\w+", own_test)}
     tested = {
         "own": Template(own_test).substitute(values).rstrip("\n"),
         "checks": ", ".join(sorted(checks)),

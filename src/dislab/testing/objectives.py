@@ -1,8 +1,10 @@
 """Checks of objectives."""
 
 import math
+import traceback
 from collections.abc import Callable
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -88,8 +90,9 @@ def check_objective(build: Callable[[], Objective], batch: Any) -> None:
 def check_compiles(build: Callable[[], Objective], batch: Any) -> None:
     """Checks that `torch.compile(backend="aot_eager")` compiles `losses` to a single graph.
 
-    The compiled results equal the eager ones. Does not work under jaxtyping's import hook, whose
-    wrappers the compiler cannot trace.
+    The compiled results equal the eager ones. A branch on the values of tensors, or a `print`, in
+    `losses` or in a part that it calls is refused with its line. Does not work under jaxtyping's
+    import hook, whose wrappers the compiler cannot trace.
 
     Args:
         build: Builds the objective.
@@ -102,7 +105,19 @@ def check_compiles(build: Callable[[], Objective], batch: Any) -> None:
     holder = _Loss(model, batch, draws, torch.tensor(3))
     compiled = torch.compile(holder, backend="aot_eager", fullgraph=True)
     claim = "the loss of a compiled graph is that of losses without compiling"
-    must_equal(compiled(), holder(), claim, exact=False)
+    try:
+        loss = compiled()
+    except Exception as error:  # the compiler has many kinds
+        frames: Any = getattr(error, "real_stack", None) or traceback.extract_tb(
+            error.__traceback__
+        )
+        where = f"{Path(frames[-1].filename).name}, line {frames[-1].lineno}"
+        raise AssertionError(
+            f"losses of {type(model).__name__} cannot be compiled to a single graph, because of "
+            f"{where}: compute without branches on the values of tensors (torch.where), print and "
+            f"NumPy; the compiler says: {error}"
+        ) from error
+    must_equal(loss, holder(), claim, exact=False)
 
 
 def _received(model: Objective, batch: Any) -> Any:
