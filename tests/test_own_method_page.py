@@ -65,7 +65,7 @@ def test_every_step_of_the_page_works(tmp_path: Path) -> None:
     assert formula in (package / "src/dislab_sparse/sparse.py").read_text()
     install(package, tmp_path / "site")
     said = follow(commands[installation + 1 :], tmp_path)
-    assert "11 passed" in said
+    assert "12 passed" in said
     assert re.search(r"SparsePenalty +dislab-sparse 0.1.0", said)
     curves = (tmp_path / "runs/sparse/version_0/metrics.csv").read_text()
     assert "validation/sparse/size" in curves.partition("\n")[0]

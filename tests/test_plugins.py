@@ -126,8 +126,10 @@ def test_load_all_returns_classes_by_group_and_name(site: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        ("raise RuntimeError('no camera')\n", "RuntimeError: no camera"),
-        ("import fake_missing\n", "ModuleNotFoundError: No module named 'fake_missing'"),
+        ("raise RuntimeError('no camera')\n", "RuntimeError: no camera (fake_broken.py, line 1)"),
+        ("\nimport fake_missing\n", "No module named 'fake_missing' (fake_broken.py, line 2)"),
+        ("import os\nfrom shutil import Tensr\n", "shutil.py) (fake_broken.py, line 2)"),
+        ("import os\nx = (\n", "SyntaxError: '(' was never closed (fake_broken.py, line 2)"),
         ("x = 1\n", "fake_broken has no Broken; mend the entry point in pyproject.toml"),
         ("class Brokn: ...\n", "fake_broken has no Broken (did you mean Brokn?); mend"),
         ("class Other: ...\nBroken = Other\n", "fake_broken:Broken is no class named Broken"),
@@ -185,8 +187,8 @@ def test_a_broken_module_of_many_parts_runs_once_and_gives_one_warning(site: Pat
     with pytest.warns(PluginWarning) as caught:
         plugins.load_all(["encoders", "metrics"])
     assert [str(one.message) for one in caught] == [
-        "dislab.encoders: One of fake-many 1.0 was left out: RuntimeError: out of order; so were "
-        "3 more parts of fake-many, which `dislab plugins` lists"
+        "dislab.encoders: One of fake-many 1.0 was left out: RuntimeError: out of order "
+        "(fake_many.py, line 2); so were 3 more parts of fake-many, which `dislab plugins` lists"
     ]
     assert count.read_text() == "x"
 

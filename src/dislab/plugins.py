@@ -13,6 +13,7 @@ import importlib.util
 import os
 import re
 import sys
+import traceback
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -201,7 +202,7 @@ def load_object(plugin: Plugin) -> Any:
     try:
         return _object(plugin)
     except _BROKEN as error:
-        raise InputError(f"{_where(plugin)} cannot be used: {_reason(error)}") from error
+        raise InputError(f"{_where(plugin)} cannot be used: {_reason(error, plugin)}") from error
 
 
 def load_declared(group: str, word: str, base: type) -> Any:
@@ -430,7 +431,8 @@ def load(group: str, name: str) -> type:
     try:
         return _load(installed[name])
     except _BROKEN as error:
-        raise InputError(f"{_where(installed[name])} cannot be used: {_reason(error)}") from error
+        plugin = installed[name]
+        raise InputError(f"{_where(plugin)} cannot be used: {_reason(error, plugin)}") from error
 
 
 def faults(plugins: Iterable[Plugin]) -> dict[Plugin, str]:
@@ -449,7 +451,7 @@ def faults(plugins: Iterable[Plugin]) -> dict[Plugin, str]:
         try:
             _load(plugin)
         except _BROKEN as error:
-            reasons[plugin] = _reason(error)
+            reasons[plugin] = _reason(error, plugin)
             if module not in sys.modules:
                 broken[module] = reasons[plugin]
     return reasons
@@ -577,9 +579,18 @@ def _where(plugin: Plugin) -> str:
     return f"dislab.{plugin.group}: {plugin.name} of {plugin.distribution} {plugin.version}"
 
 
-def _reason(error: BaseException) -> str:
+def _reason(error: BaseException, plugin: Plugin) -> str:
+    """The error in one line, with the last line of the plugin's package that led to it."""
     message = one_line(error)
-    return message if isinstance(error, InputError) else f"{type(error).__name__}: {message}"
+    if isinstance(error, InputError):
+        return message
+    package = plugin.value.partition(".")[0].partition(":")[0]
+    lines = [
+        f" ({Path(frame.f_code.co_filename).name}, line {line})"
+        for frame, line in traceback.walk_tb(error.__traceback__)
+        if str(frame.f_globals.get("__name__")).partition(".")[0] == package
+    ]
+    return f"{type(error).__name__}: {message}{lines[-1] if lines else ''}"
 
 
 _Found = tuple[_Definition | None, list[ast.stmt]]

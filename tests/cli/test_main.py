@@ -484,6 +484,9 @@ def test_plugins_as_json(capsys: pytest.CaptureFixture[str]) -> None:
         (["MIG"], "MIGSup", "KL"),
         (["mutual"], "MIG", "KL"),
         (["metrics", "sup"], "MIGSup", "JEMMIG"),
+        (["metric", "sup"], "MIGSup", "JEMMIG"),
+        (["metric"], "MIG", "ParametricHeads"),
+        (["Encoder"], "MLPEncoder", "MLPDecoder"),
         (["MLP", "MIG"], "MLPEncoder", "KL"),
     ],
 )

@@ -52,9 +52,12 @@ def run(args: list[str]) -> int:
 def _with_words(words: list[str]) -> list[Plugin]:
     """The parts of the named groups, or of all, with one of the other words if there are any.
 
+    The singular of a group, such as `metric`, names it, too.
+
     Raises:
         InputError: A word is no group, and no part has it in its name or summary.
     """
+    words = [group if (group := f"{word.lower()}s") in GROUPS else word for word in words]
     groups = [word for word in words if word in GROUPS] or GROUPS
     others = [word for word in words if word not in GROUPS]
     plugins = [plugin for group in groups for plugin in available(group)]
