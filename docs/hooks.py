@@ -43,14 +43,16 @@ OUTSIDE = re.compile(r"\[(`[^`]+`)\]\((?:\.\./)+(?:configs|plugins)/[^)]*\)")
 def on_page_markdown(markdown: str, **_: Any) -> str:
     """The page with the names of included files instead of links to them, and with all changes.
 
-    Changes stand in the place of `<!-- changelog -->`, the next ones first.
+    Changes stand in the place of `<!-- changelog -->`, the next ones first. Examples with
+    prompts are sessions, of which the button copies the commands alone (extra.css).
     """
-    markdown = OUTSIDE.sub(r"\1", markdown)
+    markdown = OUTSIDE.sub(r"\1", markdown).replace("```python\n>>> ", "```pycon\n>>> ")
     return re.sub("<!-- changelog -->", lambda _: _changelog(), markdown)
 
 
 STACKED = re.compile(
-    r"<table>\n<thead>\n<tr>\n<th>(?:claim\b|question<|finding<|</th>\n<th>here<).*?</table>",
+    r"<table>\n<thead>\n<tr>\n<th>"
+    r"(?:claim\b|question<|finding<|you have<|you want<|</th>\n<th>here<).*?</table>",
     re.DOTALL,
 )
 """Tables of sentences: claims, questions, findings, and settings beside those of a paper."""
