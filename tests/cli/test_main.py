@@ -282,7 +282,7 @@ DCI = ("dci_hgbt_disentanglement", "DCI disentanglement", "DCI.disentanglement")
             "data",
             ["usage: dislab data", "data is also a section of a configuration: see `dislab f"],
         ),
-        ("evaluate", ["  --evaluate.points POINTS", "in Python: `dislab.evaluate(codes)`"]),
+        ("evaluate", ["  --evaluate.points POINTS", "Python: `dislab.evaluate(codes)`"]),
         ("callbacks", ["ConceptScores", "A list `callbacks` in the section `trainer`"]),
         ("logger", ["  --logger {tensorboard,", "  --trainer.logger LOGGER", "one of the five"]),
         ("optimizer", ["--model.optimizer", "`dislab help VAE.optimizer` describes that of VAE"]),

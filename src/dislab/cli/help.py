@@ -220,24 +220,28 @@ def _of_setting(word: str, run: Run) -> str | None:
     owner, _, name = word.rpartition(".")
     short = owner.rpartition(".")[2]  # as kl in model.regularizers.kl
     line = _CHOSEN.get(owner) or explained(owner) or explained(short) if owner else None
-    if line and line[0] == "fit":
-        if owner in _USUAL:  # the class decides about the settings
-            owner = _USUAL[owner]
-            line = explained(owner) or []
-        page = _page(run, line)
-        entries = _entries(page)
-        names = [option.rpartition(".")[2] for option in entries]
-        if name not in names:
-            hint = suggestion(name, names)
-            if not hint and (text := _of_score(word, run)):  # as DCI.disentanglement
-                return text
-            raise InputError(
-                f"{owner} has no setting {name!r}{hint}; `dislab help {owner}` describes its "
-                "settings"
-            )
-        return f"{page.partition(chr(10))[0]}\n\n" + "".join(
-            entry for option, entry in entries.items() if option.rpartition(".")[2] == name
+    if not line or line[0] != "fit":
+        return _of_all(name, owner, run)
+    if owner in _USUAL:  # the class decides about the settings
+        owner = _USUAL[owner]
+        line = explained(owner) or []
+    page = _page(run, line)
+    entries = _entries(page)
+    names = [option.rpartition(".")[2] for option in entries]
+    if name not in names:
+        hint = suggestion(name, names)
+        if not hint and (text := _of_score(word, run)):  # as DCI.disentanglement
+            return text
+        raise InputError(
+            f"{owner} has no setting {name!r}{hint}; `dislab help {owner}` describes its settings"
         )
+    return f"{page.partition(chr(10))[0]}\n\n" + "".join(
+        entry for option, entry in entries.items() if option.rpartition(".")[2] == name
+    )
+
+
+def _of_all(name: str, owner: str, run: Run) -> str | None:
+    """Help on a setting of all sections and parts that have it; None if nothing has it."""
     from dislab.cli.messages import ELSEWHERE, NAMED_PARTS  # torch, as the page of all settings
 
     owners = _owners(name)
