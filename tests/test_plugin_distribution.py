@@ -365,6 +365,7 @@ def test_a_module_that_fails_to_import_is_one_line_and_its_parts_are_left_out(
     code: str, error: str, installed: Path
 ) -> None:
     (installed / "mykit/parts.py").write_text(f"{code}\n")
+    error = f"{error} (parts.py, line 1)"
     (installed.parent / "config.yaml").write_text(PARTS_IN_A_VAE)
     done = dislab(installed, "fit", "--config=config.yaml")
     assert done.returncode == 2
@@ -377,7 +378,7 @@ def test_a_module_that_fails_to_import_is_one_line_and_its_parts_are_left_out(
     assert "cannot be used" in second
     listed = dislab(installed, "plugins")
     assert listed.returncode == 0
-    assert listed.stdout.count(f"mykit 1.2     cannot be used: {error}") == 9
+    assert " ".join(listed.stdout.split()).count(f"mykit 1.2 cannot be used: {error}") == 9
     rows = json.loads(dislab(installed, "plugins", "--json").stdout)
     assert {row["error"] for row in rows if row["distribution"] == "mykit"} == {error}
     assert {row["error"] for row in rows if row["distribution"] == "dislab"} == {None}

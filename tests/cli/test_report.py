@@ -1,4 +1,5 @@
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -48,7 +49,8 @@ def test_a_fit_ends_with_its_page(folder: Path, capsys: pytest.CaptureFixture[st
     assert main(["report", RUN, "--out", "again.html"]) == 0
     assert capsys.readouterr().out == "again.html\n"
     assert Path("again.html").read_bytes() == page
-    assert main(["report", RUN, RUN + "/", "--out", "both.html"]) == 0
+    other = shutil.copytree(RUN, "other")
+    assert main(["report", RUN, other, "--out", "both.html"]) == 0
     assert b"Runs side by side" in Path("both.html").read_bytes()
     assert main(["report", RUN, "--explorer_only"]) == 0
     assert capsys.readouterr().out.endswith(f"\n{RUN}/{EXPLORER}\n")

@@ -438,7 +438,7 @@ def test_a_study_of_real_runs(command: Command, tmp_path: Path) -> None:
     assert all(path.stat() == status for path, status in pictures.items())
     done = sorted(path.parents[2] for path in before if path.parent.name == "score")
     rows = finished(command("compare", *map(str, done), "--format=csv")).splitlines()
-    assert rows[0].startswith("run,seed,state")
+    assert rows[0].startswith("run,size,seed,state")  # the axis comes first
     assert len(rows) == 3
 
 
