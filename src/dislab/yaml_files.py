@@ -20,6 +20,9 @@ from dislab.errors import InputError
 CONFIG: Final = "config.yaml"
 """Name of the file in a run folder that holds the settings of the run."""
 
+PLAN: Final = "plan.json"
+"""Name of the file in the folder of a study with the schedule that was last run there."""
+
 DEPTH: Final = 64
 """Largest depth of nested lists and mappings."""
 _LIBRARY_DEPTH: Final = "exceeded maximum nesting depth"
@@ -158,7 +161,7 @@ def no_run(folder: Path, advice: str = "") -> InputError:
         fault = f"it does not exist; {_OF_RUNS}"
     elif inside:
         fault = f"it has no {CONFIG}; name one of its runs: {', '.join(inside)}"
-    elif (folder / "plan.json").is_file():
+    elif (folder / PLAN).is_file():
         fault = f"it is a study, whose runs are in {folder / 'runs'}"
     elif below:
         fault = f"it is a folder of runs; name one of them, such as {below[0]}"

@@ -131,6 +131,12 @@ def test_several_runs_are_compared_and_shown(small: ReportedRun, tmp_path: Path)
     assert "The runs are scored on different images (900 of 1,024 images, training" in page_of(
         [small, few]
     )
+    init = SETTINGS["data"]["init_args"] | {"dataset": {"class_path": "dislab.datasets.DSprites"}}
+    sprites = SETTINGS | {"data": SETTINGS["data"] | {"init_args": init}}
+    far = small._replace(folder=write_run(tmp_path / "d", sprites))
+    assert "The runs have different data, and their scores cannot be compared." in page_of(
+        [small, far]
+    )
 
 
 def test_without_model_or_data_the_page_says_so(small: ReportedRun) -> None:

@@ -9,7 +9,7 @@ from tests.study.conftest import planned, scored
 
 from dislab.cli import main
 from dislab.runs import record_divergence, write_scores
-from dislab.study.comparison import compare
+from dislab.study.comparison import axes_of, compare
 from dislab.study.results import StudyFolder
 
 
@@ -200,6 +200,14 @@ def test_scores_of_different_data_are_not_to_be_compared(
     assert "*" not in printed  # a single run is no evidence
     assert ("single runs: another seed may change their order" in printed) != differ
     assert ("the runs have different data, and their scores cannot be compar" in printed) == differ
+    for suffix in ("csv", "md"):
+        out = str(tmp_path / f"runs.{suffix}")
+        assert main(["compare", str(tmp_path / "a"), str(tmp_path / "b"), "--out", out]) == 0
+        assert ("the runs have different data" in capsys.readouterr().err) == differ
+
+
+def test_runs_directly_below_the_root_belong_to_no_study() -> None:
+    assert axes_of(["/run"]).empty
 
 
 @pytest.mark.parametrize("points", [300, 900])

@@ -17,11 +17,12 @@ from dislab.cli import main
 from dislab.errors import InputError
 from dislab.storage import duration
 from dislab.study.results import Done, Failed, StudyFolder
-from dislab.study.schedule import PLAN, Schedule, read_schedule
+from dislab.study.schedule import Schedule, read_schedule
 from dislab.study.statistics import udr
 from dislab.study.status import lines
 from dislab.study.study import Study, StudyWarning
 from dislab.study.tables import table_bytes, write_table
+from dislab.yaml_files import PLAN
 
 TEXT = (
     "base: [base.yaml]\n"

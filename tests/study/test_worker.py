@@ -16,10 +16,10 @@ from dislab.storage import atomic
 from dislab.study import results, worker
 from dislab.study.claims import Claims
 from dislab.study.results import StudyFolder
-from dislab.study.schedule import PLAN, Schedule, read_schedule
+from dislab.study.schedule import Schedule, read_schedule
 from dislab.study.study import Study
 from dislab.study.worker import Settings, Worker
-from dislab.yaml_files import read_mapping
+from dislab.yaml_files import PLAN, read_mapping
 
 TWO = "base: [base.yaml]\naxes: {model.b: [1, 2]}\nfailure: {retries: 2, stop_after: 2}\n"
 ONE = "base: [base.yaml]\nfailure: {retries: 2, stop_after: 2}\n"

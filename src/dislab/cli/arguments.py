@@ -13,7 +13,7 @@ from textwrap import wrap
 from typing import Any, Final, NoReturn
 
 from dislab.errors import InputError, suggestion
-from dislab.yaml_files import CONFIG, is_yaml, no_run, runs_below
+from dislab.yaml_files import CONFIG, PLAN, is_yaml, no_run, runs_below
 
 _WIDEST: Final = 100
 _NARROWEST: Final = 40
@@ -272,7 +272,7 @@ class Existing(argparse.Action):
 def is_study(path: Path) -> bool:
     """Whether a path is a study file, and not that of a run's settings, or a study's folder."""
     is_file = path.is_file() and is_yaml(path) and path.name != CONFIG
-    return (path / "plan.json").is_file() or is_file
+    return (path / PLAN).is_file() or is_file
 
 
 def runs_of(paths: Iterable[str | Path]) -> list[Path]:

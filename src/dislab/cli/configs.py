@@ -33,7 +33,7 @@ from dislab.plugins import (
     remedy,
 )
 from dislab.storage import atomic, check_output, folders_above, text_table
-from dislab.yaml_files import is_yaml, read_mapping, yaml_text
+from dislab.yaml_files import PLAN, is_yaml, read_mapping, yaml_text
 
 _NAME: Final = re.compile(r"(configs/)?(studies/)?[\w-]{1,100}(\.yaml)?")
 """Matches words that are meant as names of configurations rather than as paths."""
@@ -179,7 +179,7 @@ def find_study(name: str) -> Path:
         return Path(name)
     if path := configuration(study) or configuration(_short(name)):
         return path
-    if (Path("studies", name) / "plan.json").is_file():
+    if Path("studies", name, PLAN).is_file():
         return Path("studies", name)
     names = [each.removeprefix("studies/") for each in configurations() if _is_study(each)]
     hint = (
@@ -350,9 +350,9 @@ def _new(options: argparse.Namespace) -> None:
         config.pop("evaluate", None)
         if section["class_path"] != "SingleData":
             offered = " ".join(inspection.offered)
-            found = f"--factors {offered}" if offered else ""
-            found = f"--table {inspection.beside}" if inspection.beside else found
-            hint = f"; {found} would give it some" if found else ""
+            option = f"--factors {offered}" if offered else ""
+            option = f"--table {inspection.beside}" if inspection.beside else option
+            hint = f"; {option} would give it some" if option else ""
             raise InputError(f"{method} needs factors of images, and {data} has none{hint}")
     check_enough(inspection)
     config.setdefault("method", config.get("name", source.stem))

@@ -6,7 +6,6 @@ import re
 import shlex
 import sys
 import warnings
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
@@ -235,12 +234,15 @@ def parted(module: Any, images: Any, settings: dict[str, Any]) -> tuple[Any, dic
     Raises:
         InputError: There are too few images, or the module refuses them.
     """
-    held_out = {"hold_out": found} if (found := getattr(images, "held_out", None)) else {}
+    levels = getattr(images, "held_out", None)
     for share in _SHARES:
-        parts = held_out | {"validation": share} | ({} if held_out else {"test": share})
-        with suppress(InputError):
+        parts = {"validation": share, **({"hold_out": levels} if levels else {"test": share})}
+        try:
             return module(images, **{**settings, "batch_size": 1}, **parts), parts
-    return module(images, **{**settings, "batch_size": 1}, **parts), parts  # which refuses them
+        except InputError:
+            if share == _SHARES[-1]:
+                raise
+    raise AssertionError("the last share returns or raises")
 
 
 def check_enough(inspection: "Inspection") -> None:

@@ -27,7 +27,6 @@ from dislab.study.comparison import flat_settings
 from dislab.study.resolving import Resolver, make_schedule
 from dislab.study.results import STUDY, StudyFolder
 from dislab.study.schedule import (
-    PLAN,
     Schedule,
     ScheduledGroup,
     is_schedule,
@@ -40,7 +39,7 @@ from dislab.study.study import STUDIES, Study, folder_of
 from dislab.study.study_file import StudyFile, read_study_file
 from dislab.study.tables import PICTURES, table_bytes
 from dislab.study.trials import expected
-from dislab.yaml_files import read_mapping
+from dislab.yaml_files import PLAN, read_mapping
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -55,7 +54,7 @@ VERBS: Final = {
     "table": "show one row a run, or write it as CSV, Markdown, LaTeX or Parquet",
     "summary": "write all tables and pictures of the results into a folder",
 }
-_LEGEND: Final = "mean ± standard deviation over all runs of a row; the best run goes by"
+_LEGEND: Final = "mean ± standard deviation over all runs of a row; the best run goes by {}"
 _EXAMPLES: Final = {
     "plan": "quick",
     "run": "quick --workers 2",
@@ -348,15 +347,10 @@ def _print_means(
     from dislab.study.headline import best_run, legend, text
     from dislab.study.summary import label
 
-    for line in [
-        *text(means),
-        "",
-        f"{_LEGEND} {label(target)}",
-        *filter(None, [legend(means, table)]),
-    ]:
-        print(line)
-    if found := best_run(table, study.schedule.axes, measures, target):
-        run, what = found
+    marks = legend(means, table)
+    print("\n".join([*text(means), "", _LEGEND.format(label(target)), *([marks] if marks else [])]))
+    if best := best_run(table, study.schedule.axes, measures, target):
+        run, what = best
         print(f"best run of all: {what}")
         print(f"  dislab report {study.folder.run(run)}  # its page")
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from dislab.cli.arguments import Existing, Parser, runs_of
 from dislab.cli.configs import path_or_study
+from dislab.cli.messages import print_warning
 from dislab.errors import InputError
 from dislab.storage import WIDTH, atomic, check_output
 from dislab.study.tables import (
@@ -51,7 +52,10 @@ def check_table_options(options: argparse.Namespace) -> None:
 
 
 def put_table(
-    table: "pd.DataFrame", options: argparse.Namespace, axes: Sequence[str] = (), note: str = ""
+    table: "pd.DataFrame",
+    options: argparse.Namespace,
+    axes: Sequence[str] = (),
+    scored: Sequence[str] = (),
 ) -> None:
     """Writes a table into its file, or prints it: in brief unless it is CSV or Parquet.
 
@@ -59,12 +63,9 @@ def put_table(
         table: One row a run.
         options: Those of `add_table_options`.
         axes: The columns that are axes of a study.
-        note: What to know of the scores of runs of the same data, below the table.
+        scored: Which images each run is scored on, if this is known.
     """
-    form = chosen_format(options)
-    if form in ("csv", "parquet"):
-        put_bytes(table_bytes(table, form), options)
-        return
+    from dislab.report.run_record import caution
     from dislab.study.headline import (
         data_differ,
         narrow_table,
@@ -75,6 +76,13 @@ def put_table(
     from dislab.study.statistics._frames import setting_columns
     from dislab.study.summary import measures_of
 
+    form = chosen_format(options)
+    reason = caution(scored, data_differ(table))
+    if form and reason:
+        print_warning(reason)
+    if form in ("csv", "parquet"):
+        put_bytes(table_bytes(table, form), options)
+        return
     settings, measures = setting_columns(table), measures_of(table)
     brief, others = narrow_table(table, settings, measures, axes, is_wide=form is not None)
     if form:
@@ -86,10 +94,9 @@ def put_table(
         scores = [str(name) for name in table if str(name).startswith("score.")]
         if few := without_latents(table, scores):
             print(f"\n{few}")
-        legend = f"{note}; " if note else ""
-        legend += "single runs: another seed may change their order; " if len(table) > 1 else ""
-        if data_differ(table):
-            legend = "the runs have different data, and their scores cannot be compared; "
+        legend = f"{reason}; " if reason else ""
+        if len(table) > 1 and not data_differ(table):
+            legend += "single runs: another seed may change their order; "
         print(f"\n{legend}all {table.shape[1]} columns: --format csv, or --out FILE.csv")
         if others:
             print("\n".join(textwrap.wrap(others_differ(others), WIDTH, break_on_hyphens=False)))
@@ -135,11 +142,11 @@ def compare(args: list[str]) -> int:
     from dislab.study import comparison
 
     runs = runs_of(options.runs)
-    axes = comparison.axes_of(runs)
+    axes, scored = comparison.axes_of(runs), comparison.scored_images(runs)
     table = comparison.compare(runs)
     table = axes.join(table.drop(columns=axes.columns, errors="ignore"))
     if options.out or options.format:
-        put_table(table, options, list(map(str, axes)))
+        put_table(table, options, list(map(str, axes)), scored)
         return 0
     above, names = _shortened(list(map(str, table.index)))
     numbered = {}
@@ -147,7 +154,7 @@ def compare(args: list[str]) -> int:
         numbered = {str(number): name for number, name in enumerate(names, start=1)}
         names = list(numbered)
     table = table.rename(index=dict(zip(table.index, names, strict=True)))
-    put_table(table, options, list(map(str, axes)), comparison.other_images(runs))
+    put_table(table, options, list(map(str, axes)), scored)
     if above:
         print(f"runs in {above}")
     for name, path in numbered.items():

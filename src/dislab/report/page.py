@@ -25,7 +25,7 @@ from dislab.report.run_record import (
     PagePicture,
     RunRecord,
     Table,
-    other_images,
+    caution,
     read_run,
 )
 
@@ -113,9 +113,7 @@ def page_of(runs: Sequence[ReportedRun], *, explorer_only: bool = False) -> str:
         "blind": _blind(sections),
         "definition": definition,
         "comparison": _comparison(sections) if len(sections) > 1 else None,
-        "other_images": other_images(
-            section.record.facts.get("scored on", "") for section in sections
-        ),
+        "caution": caution(_facts("scored on", sections), len({*_facts("data set", sections)}) > 1),
     }
     data = {"explorers": [section.explorer for section in sections]}
     template = "explorers.html" if explorer_only else "runs.html"
@@ -178,6 +176,11 @@ def _blind(sections: Sequence[_Shown]) -> dict[str, str]:
         for listed, sentence in section.record.blind.items():
             names.setdefault(sentence, []).extend(listed.split(", "))
     return {", ".join(dict.fromkeys(listed)): sentence for sentence, listed in names.items()}
+
+
+def _facts(name: str, sections: Sequence[_Shown]) -> list[str]:
+    """A fact of each run; empty for a run without it."""
+    return [section.record.facts.get(name, "") for section in sections]
 
 
 def _comparison(sections: Sequence[_Shown]) -> Table:

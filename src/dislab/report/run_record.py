@@ -288,12 +288,15 @@ def images_of(scored: Mapping[str, Any]) -> str:
     return scored_on(count, available, _text(split))
 
 
-def other_images(scored: Iterable[str]) -> str:
-    """Says that runs are scored on different images; empty where these are the same or unknown.
+def caution(scored: Iterable[str], data_differ: bool) -> str:
+    """Says why scores of runs cannot be compared, or may differ; empty if nothing is known of it.
 
     Args:
         scored: Result of `images_of` for each run.
+        data_differ: Whether the runs have different data sets, or parts of them.
     """
+    if data_differ:
+        return "the runs have different data, and their scores cannot be compared"
     texts = list(dict.fromkeys(filter(None, scored)))
     if len(texts) < 2:
         return ""

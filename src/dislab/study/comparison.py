@@ -95,7 +95,7 @@ def axes_of(runs: Sequence[str | Path]) -> "pd.DataFrame":
 
     index = pd.Index(list(map(str, runs)), name="run")
     folders = [Path(os.path.abspath(run)) for run in runs]
-    studies = {folder.parents[1] for folder in folders}
+    studies = {folder.parent.parent for folder in folders}
     try:
         study = Study(studies.pop()) if len(studies) == 1 else None
     except InputError:  # no plan, or a damaged one
@@ -118,12 +118,11 @@ def published_values(run: Path) -> list[str]:
     return literature(run, read_config(run), scores.get("scores", {}))
 
 
-def other_images(runs: Sequence[Path]) -> str:
-    """Says that runs are scored on different images; empty where these are the same or unknown."""
-    from dislab.report import run_record
+def scored_images(runs: Sequence[Path]) -> list[str]:
+    """Which images each run is scored on, as `report.run_record.images_of` says it."""
+    from dislab.report.run_record import images_of, scored_record
 
-    records = [run_record.scored_record(_records(run)) for run in runs]
-    return run_record.other_images(map(run_record.images_of, records))
+    return [images_of(scored_record(_records(run))) for run in runs]
 
 
 def _unscored(folder: Path, config: Mapping[str, Any]) -> str:

@@ -97,7 +97,9 @@ def headline_table(
     """
     columns = list(shown) or headline_measures(measures)
     if target is not None:
-        columns = list(dict.fromkeys([target, *columns]))[: len(shown) + 1 if shown else _COLUMNS]
+        columns = list(dict.fromkeys([target, *columns]))
+    if not shown:
+        columns = columns[:_COLUMNS]
     scored = runs[runs[columns].notna().any(axis=1)]
     by = rows_of(scored, axes, by)
     groups = {"all": scored}

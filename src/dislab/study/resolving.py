@@ -3,7 +3,7 @@
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -63,14 +63,11 @@ def make_schedule(
     before = {group.read: group for group in earlier}
     stages = {word: load_stage(word) for word in file.stages}
     overlay = _options(stages, file.stages)
-    texts: dict[str, str] = {}
     resolver = cache(resolver)
     groups, spaces = list[ScheduledGroup](), list[ScheduledGroup]()
     if file.search is not None:
         load_sampler(file.search.sampler)
-    for group in file.groups():
-        group = group._replace(arguments=(*_UNLESS_SET, *group.arguments))
-        read = _read(group, overlay, file.stages, versions, texts)
+    for group, read in _groups(file, overlay, versions):
         is_space = bool(ranges_of(group.axes))
         if read not in before or is_space:
             resolved = _resolved(group, overlay, resolver(), file)
@@ -106,12 +103,8 @@ def changes(file: StudyFile, schedule: Schedule) -> str:
         schedule: The schedule of the study's name.
     """
     stages = {word: load_stage(word) for word in file.stages}
-    overlay = _options(stages, file.stages)
-    texts: dict[str, str] = {}
     spaces, wanted = set[str](), set[tuple[str, int]]()
-    for group in file.groups():
-        group = group._replace(arguments=(*_UNLESS_SET, *group.arguments))
-        read = _read(group, overlay, file.stages, schedule.versions, texts)
+    for group, read in _groups(file, _options(stages, file.stages), schedule.versions):
         if ranges_of(group.axes):
             spaces.add(read)
         else:
@@ -134,6 +127,16 @@ def changes(file: StudyFile, schedule: Schedule) -> str:
         listed = f", {new} of them new" if new and len(wanted) <= len(there) else ""
         counts = f" ({len(there)} runs, {len(wanted)} in the file{listed})"
     return f"{file.path} differs from the study that was run{counts}"
+
+
+def _groups(
+    file: StudyFile, overlay: Sequence[str], versions: Mapping[str, str]
+) -> Iterator[tuple[Group, str]]:
+    """The groups of a study file with what is set unless they set it, and what was read of each."""
+    texts: dict[str, str] = {}
+    for group in file.groups():
+        complete = group._replace(arguments=(*_UNLESS_SET, *group.arguments))
+        yield complete, _read(complete, overlay, file.stages, versions, texts)
 
 
 def _options(stages: Mapping[str, Stage], settings: Mapping[str, Mapping[str, Any]]) -> list[str]:

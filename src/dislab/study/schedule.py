@@ -10,9 +10,8 @@ from dislab.errors import InputError, one_line
 from dislab.storage import atomic, check_fields, check_inside, is_component, read_json, record_of
 from dislab.study.samplers import Range, Search
 from dislab.study.study_file import SEED, Failure, Resources
+from dislab.yaml_files import PLAN
 
-PLAN: Final = "plan.json"
-"""File in the folder of a study with the schedule that was last run there."""
 _PLANS: Final = "plans"
 """Folder with the plans of all studies that share a folder, named after the studies."""
 _FORMAT: Final = 1

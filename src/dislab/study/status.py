@@ -242,20 +242,15 @@ class Progress:
 
 
 def ended_line(status: RunStatus) -> str:
-    """One line about a run that ended: name, settings, score, and time.
-
-    The score is DCI disentanglement, the target of a study unless another one is asked for, or
-    else its first main score.
-    """
-    from dislab.study.summary import label
+    """One line about a run that ended: name, settings, default target, and time."""
+    from dislab.study.summary import default_target, label
 
     run, scores = status.run, status.done["score"].scores if "score" in status.done else {}
     values = run.group.axes.items()
     settings = [f"{axis.rpartition('.')[2]} {value}" for axis, value in values]
     main = [score for start in MAIN for score in scores if score.startswith(start)]
-    name = next((score for score in main if "disentanglement" in score), next(iter(main), None))
     result = "" if status.state == "finished" else f", {status.state}"
-    if name is not None and (score := scores[name]) is not None:
+    if main and (score := scores[name := default_target(main)]) is not None:
         result += f", {label(f'score.{name}')} {score:.3f}"
     seconds = sum(done.seconds for done in status.done.values())
     return f"{run.id}: {', '.join([*settings, f'seed {run.seed}'])}{result} ({duration(seconds)})"

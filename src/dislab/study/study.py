@@ -11,9 +11,10 @@ from dislab.functional.checks import check_count
 from dislab.study.claims import Claims
 from dislab.study.resolving import changes
 from dislab.study.results import Failed, RecordWarning, StudyFolder, is_given_up
-from dislab.study.schedule import PLAN, Schedule, ScheduledRun, read_schedule
+from dislab.study.schedule import Schedule, ScheduledRun, read_schedule
 from dislab.study.status import RunStatus, Status, mixed_versions, state_of
 from dislab.study.study_file import read_study_file
+from dislab.yaml_files import PLAN
 
 if TYPE_CHECKING:
     import pandas as pd

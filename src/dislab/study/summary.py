@@ -190,6 +190,16 @@ def summarize(
     return StudySummary(name, tuple(axes), every, measures, target, tables, absent)
 
 
+def default_target(scores: Iterable[str]) -> str:
+    """DCI disentanglement, or else the first of some scores.
+
+    Args:
+        scores: Their names, at least one.
+    """
+    names = list(scores)
+    return next((name for name in names if "disentanglement" in name), names[0])
+
+
 def chosen_target(target: str | None, name: str, measures: Mapping[str, Best]) -> str:
     """The measure to show: DCI disentanglement, or the first, unless given.
 
@@ -206,8 +216,7 @@ def chosen_target(target: str | None, name: str, measures: Mapping[str, Best]) -
             f"{name}: {_NOTHING}; finish at least two runs of the study first"
         )
     if target is None:
-        first = next(iter(measures))
-        return next((score for score in measures if "disentanglement" in score), first)
+        return default_target(measures)
     if target in measures:
         return target
     same = [measure for measure in measures if measure.rpartition(".")[2] == target]
