@@ -26,6 +26,7 @@ from dislab.base import (
 from dislab.codes.bank import CodeBank
 from dislab.datamodules import SingleData
 from dislab.datasets import DSprites
+from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
 from dislab.errors import InputError
 from dislab.factors import FactorSpace
@@ -115,6 +116,44 @@ def test_a_gate_may_begin_at_zero_but_must_open() -> None:
     check_encoder(partial(Shut, opens=True))
     with pytest.raises(AssertionError, match=r"every parameter, but not gate, behind"):
         check_encoder(partial(Shut, opens=False))
+
+
+class ZeroLast(Encoder):
+    """Begins with a last layer of zeros, behind one that sees the image, or not, by `sees`."""
+
+    def __init__(self, image_shape: ImageShape, outputs: int, sees: bool) -> None:
+        super().__init__()
+        self.before = MLPEncoder(image_shape, 4, hidden=(8,))
+        self.last = nn.Linear(4, outputs)
+        self.sees = sees
+        nn.init.zeros_(self.last.weight)
+        nn.init.zeros_(self.last.bias)
+
+    def forward(self, image: Tensor) -> Tensor:
+        features = self.before(image)
+        vectors: Tensor = self.last(features if self.sees else features.detach())
+        return vectors
+
+
+class ZeroDecoder(Decoder):
+    """Begins with a last layer of zeros."""
+
+    def __init__(self, latent_dim: int, image_shape: ImageShape) -> None:
+        super().__init__()
+        self.inner = MLPDecoder(latent_dim, image_shape, hidden=(8,))
+        for parameter in [*self.inner.parameters()][-2:]:
+            nn.init.zeros_(parameter)
+
+    def forward(self, z: Tensor) -> Tensor:
+        image: Tensor = self.inner(z)
+        return image
+
+
+def test_a_last_layer_may_begin_at_zero_but_must_see_the_input() -> None:
+    check_encoder(partial(ZeroLast, sees=True))
+    check_decoder(ZeroDecoder)
+    with pytest.raises(AssertionError, match=r"every parameter, but not before"):
+        check_encoder(partial(ZeroLast, sees=False))
 
 
 class Restarting(SingleData):  # type: ignore[misc]

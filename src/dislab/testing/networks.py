@@ -88,6 +88,7 @@ def _check_network(
     """Checks an encoder or decoder; `row` is the noun of a row of its input."""
     with mistakes():
         network = make(shape)
+    _open(network)
     least = smallest_batch(network)
     inputs = draw(shape, max(3, least)).requires_grad_(isinstance(network, Decoder))
     outputs = _output(network, inputs)
@@ -121,13 +122,7 @@ def _check_network(
         f"gradients pass {name} to its latents, which an encoder learns from; none arrives: leave "
         "out .detach() and .data",
     )
-    if idle := _idle(network):
-        # a gate initialised to zero blocks gradients of the gated layers until it opens
-        with torch.no_grad():
-            for parameter in network.parameters():
-                parameter.sub_(0 if parameter.grad is None else 1e-3 * parameter.grad.sign())
-        network(inputs).square().sum().backward()
-        idle = [name for name in _idle(network) if name in idle]
+    idle = _idle(network)
     must(not idle, f"gradients reach every parameter, but not {', '.join(idle)}")
     check_state_dict(network, make(shape))
     for other in _others(shape):
@@ -138,6 +133,15 @@ def _check_network(
             except InputError:
                 continue
         _output(network, draw(other, len(inputs)), refusal)
+
+
+def _open(network: nn.Module) -> None:
+    """Draws parameters that are zero at first: a gate or a last layer, which blocks gradients."""
+    generator = device_generator(CPU, 1)
+    with torch.no_grad():
+        for parameter in network.parameters():
+            if parameter.requires_grad and not parameter.any():
+                parameter.normal_(std=0.1, generator=generator)
 
 
 def _check_logits(decoder: Decoder, z: Tensor) -> None:
