@@ -14,7 +14,8 @@ from dislab.cli import main
 from dislab.codes.bank import CodeBank
 from dislab.codes.learners.tree_ensemble import Constant
 from dislab.errors import InputError
-from dislab.metrics import DCI, MIG, evaluate, evaluate_fully
+from dislab.metrics import DCI, MIG, FactorVAEScore, evaluate, evaluate_fully
+from dislab.metrics.array_scores import DoubtfulScoresWarning
 from dislab.metrics.sheet import sheet
 
 SIZES = (2, 5, 3)
@@ -105,6 +106,18 @@ def test_a_score_that_fails_on_shuffled_codes_has_no_chance() -> None:
     full = evaluate_fully(PERFECT, FACTORS, {"c": Choosy, "m": MIG})
     assert set(full.values) == {"choosy", "mig"}
     assert set(full.chance) == {"mig"}
+
+
+def test_codes_in_which_no_latent_varies_have_no_chance_of_the_factorvae_score() -> None:
+    constant = np.ones_like(PERFECT)
+    with pytest.warns(DoubtfulScoresWarning):
+        full = evaluate_fully(constant, FACTORS, [FactorVAEScore])
+    assert full.values["factor_vae_score"] == full.values["num_active"] == 0
+    assert not full.chance
+    assert set(evaluate_fully(PERFECT, FACTORS, [FactorVAEScore]).chance) == {
+        "factor_vae_score",
+        "factor_vae_score_train",
+    }
 
 
 def test_the_command_prints_and_writes_it(

@@ -186,8 +186,12 @@ class FactorVAEScore(Metric):
         self.seed = seed
 
     def chance(self, shuffled: CodeBank) -> dict[str, Tensor]:
-        """The accuracies; the number of active latents does not depend on the factors."""
-        return {name: value for name, value in self.score(shuffled).items() if name != "num_active"}
+        """The accuracies; none if no latent varies, which scores 0 by definition.
+
+        The number of active latents does not depend on the factors.
+        """
+        scores = self.score(shuffled)
+        return scores if scores.pop("num_active") else {}
 
     def inapplicable(self, sample: Sample) -> str | None:
         """Reason against a single factor, which every code tells from no other."""
