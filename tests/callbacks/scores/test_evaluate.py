@@ -240,9 +240,31 @@ def test_scores_of_other_images_say_which_they_replace(
     for points, replaced in ((20, 0), (20, 0), (10, 1), (10, 1), (20, 2)):
         score = Evaluate({"corr": correlation}, points=points, bound_points=0)
         trainer(callbacks=[score]).test(objective, datamodule=data, verbose=False)
-        assert caplog.text.count("These scores replace those of") == replaced
-    text = "These scores replace those of 20 of 32 images, training included"
+        assert caplog.text.count("These scores will replace those of") == replaced
+    text = "These scores will replace those of 20 of 32 images, training included"
     assert caplog.text.count(text) == 1
+
+
+def test_scores_that_will_be_replaced_are_named_before_the_work(
+    trainer: MakeTrainer,
+    data: DataModule,
+    objective: Objective,
+    correlation: MakeMetric,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    caplog.set_level(logging.INFO)
+    score = Evaluate({"corr": correlation}, points=20, bound_points=0)
+    trainer(callbacks=[score]).test(objective, datamodule=data, verbose=False)
+
+    def interrupted(*_: object) -> None:
+        raise KeyError
+
+    monkeypatch.setattr(Evaluate, "score", interrupted)
+    score = Evaluate({"corr": correlation}, points=10, bound_points=0)
+    with pytest.raises(KeyError):
+        trainer(callbacks=[score]).test(objective, datamodule=data, verbose=False)
+    assert "These scores will replace those of 20 of 32 images" in caplog.text
 
 
 @pytest.mark.slow

@@ -61,6 +61,10 @@ class ScoreCallback(pl.Callback, ABC):
         """Description of work that takes long, for a line before it; empty for no line."""
         return ""
 
+    def scored_images(self, data: DataModule) -> str:
+        """The images that will be scored, as `images_of` their record; empty if not known."""
+        return ""
+
     def plot(self, trainer: pl.Trainer, data: DataModule, module: Objective, folder: Path) -> None:
         """Draws the recorded results into the run folder; draws nothing by default."""
 
@@ -89,6 +93,10 @@ class ScoreCallback(pl.Callback, ABC):
         if task := self.task(data, module):
             rank_zero_info(f"Scoring {task} …")
         if trainer.is_global_zero:
+            origin = runs.origin(module, data, trainer.ckpt_path)
+            earlier = _recorded(results_folder(trainer, folder, stage, origin), stage)
+            if earlier and earlier != (images := self.scored_images(data)) and images:
+                rank_zero_info(f"These scores will replace those of {earlier}")
             # the trainer runs its loops in inference mode; a score may need to fit a model
             with torch.inference_mode(False), torch.enable_grad():
                 scored = self.score(trainer, data, module, folder)
@@ -106,13 +114,15 @@ class ScoreCallback(pl.Callback, ABC):
         stage: runs.ScoreStage,
         scored: Scored,
     ) -> None:
-        earlier = runs.read_scores(folder) if (folder / runs.SCORES).is_file() else {}
-        before, now = images_of(earlier.get(stage, {})), images_of(scored.record)
         runs.write_scores(folder, stage, scored.record)
-        if before and before != now:
-            rank_zero_info(f"These scores replace those of {before}")
         for logger in trainer.loggers if scored.logged else ():
             logger.log_metrics(scored.logged, step=int(module.steps))
             logger.save()
         if scored.text:
             print(f"\n{scored.text}")
+
+
+def _recorded(folder: Path, stage: runs.ScoreStage) -> str:
+    """The images of the scores that a folder has of a stage; empty without any."""
+    records = runs.read_scores(folder) if (folder / runs.SCORES).is_file() else {}
+    return images_of(records.get(stage, {}))

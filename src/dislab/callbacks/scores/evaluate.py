@@ -26,6 +26,7 @@ from dislab.metrics.evaluation import Evaluation, built
 from dislab.metrics.score_table import images_text, score_table, scored_on, title
 from dislab.metrics.sheet import sheet
 from dislab.naming.settings import checks_settings
+from dislab.report.run_record import images_of
 from dislab.report.verdict import verdict
 from dislab.runs.baselines import Baseline
 from dislab.storage import WIDTH
@@ -194,6 +195,11 @@ class Evaluate(ScoreCallback):
         if incomplete := available - len(complete):
             text += f" ({incomplete:,} without a value of some factor are left out)"
         return f"{text}; then {others}" if others else text
+
+    def scored_images(self, data: DataModule) -> str:
+        """How many images of which split are scored."""
+        count = min(self.points, len(drawable(data, self.split)))
+        return images_of({"draw": self._sampling(data, count)})
 
     def score(
         self, trainer: pl.Trainer, data: DataModule, module: Objective, folder: Path
