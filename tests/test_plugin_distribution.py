@@ -374,8 +374,14 @@ def test_a_module_that_fails_to_import_is_one_line_and_its_parts_are_left_out(
         f"dislab: warning: dislab.encoders: TinyEncoder of mykit 1.2 was left out: {error}; so "
         "were 8 more parts of mykit, which `dislab plugins` lists"
     )
-    assert second.startswith("dislab: error: ")
-    assert "cannot be used" in second
+    assert second == (
+        "dislab: error: config.yaml: model.encoder: dislab.encoders: TinyEncoder of mykit 1.2 "
+        "cannot be used; the warning above says why"
+    )
+    told = dislab(installed, "help", "TinyEncoder")
+    assert told.returncode == 2
+    assert told.stderr.count(error) == 1
+    assert "TinyEncoder of mykit 1.2 cannot be used; the warning above says" in told.stderr
     listed = dislab(installed, "plugins")
     assert listed.returncode == 0
     assert " ".join(listed.stdout.split()).count(f"mykit 1.2 cannot be used: {error}") == 9

@@ -401,7 +401,11 @@ def load_all(groups: Iterable[str] = GROUPS) -> dict[str, dict[str, type]]:
         failures.setdefault(key, []).append(plugin)
     for (distribution, error, _), (first, *others) in failures.items():
         more = f"{len(others)} more part{'s' if len(others) > 1 else ''} of {distribution}"
-        further = f"; so were {more}, which `dislab plugins` lists" if others else ""
+        further = (
+            f"; so {'were' if len(others) > 1 else 'was'} {more}, which `dislab plugins` lists"
+            if others
+            else ""
+        )
         if _is_elsewhere(first):  # settings find it by its name, as any imported class
             fault = "has an entry point that is wrong, and is taken from the class of its name"
         else:

@@ -105,11 +105,12 @@ def main(args: Sequence[str] | None = None) -> int:
 
 def _run(args: list[str]) -> int:
     """Runs a command and explains its errors; returns the exit status."""
-    from dislab.cli.messages import warnings_in_one_line
+    from dislab.cli.messages import said_once, warnings_in_one_line
 
     command, *arguments = args
+    warned = set[str]()
     try:
-        with interrupting(), warnings_in_one_line():
+        with interrupting(), warnings_in_one_line() as warned:
             return dispatch(command, arguments)
     except BrokenPipeError:  # the reader of a pipe, such as `head`, has closed it
         sys.stderr.close()
@@ -131,7 +132,7 @@ def _run(args: list[str]) -> int:
             # the first process most likely reports the same error and then ends this one; if this
             # one ended first, the first could not report it
             time.sleep(_FIRST_SPEAKS)
-        _print(f"error: {message}")
+        _print(f"error: {said_once(message, warned)}")
         return 2
 
 

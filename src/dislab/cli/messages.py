@@ -5,7 +5,7 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
@@ -213,11 +213,12 @@ def explain_data(message: str) -> str:
 
 
 @contextmanager
-def warnings_in_one_line() -> Iterator[None]:
+def warnings_in_one_line() -> Iterator[set[str]]:
     """Prints each warning on stderr in one line, without the line of code that raised it.
 
     A warning of dislab itself is printed once, by the first process, and none on gaps, of which
     the configuration says what becomes of them.
+    Yields the texts of dislab's own.
     """
     with warnings.catch_warnings():
         printed = set[str]()
@@ -232,7 +233,20 @@ def warnings_in_one_line() -> Iterator[None]:
             print_warning(message)
 
         warnings.showwarning = show
-        yield
+        yield printed
+
+
+def said_once(message: str, warned: Iterable[str]) -> str:
+    """The message of an error, without the reason of a plugin's fault that a warning gave.
+
+    Args:
+        message: The message, which ends in the reason.
+        warned: Texts of the warnings above it.
+    """
+    subject, cut, reason = message.partition(" cannot be used: ")
+    if cut and any(reason in text for text in warned):
+        return f"{subject} cannot be used; the warning above says why"
+    return message
 
 
 def _is_decided(category: type[Warning]) -> bool:
@@ -371,6 +385,8 @@ def unknown_class(name: str, setting: str) -> str:
         name = name if "." in name or name in names else f"{module}.{name}"
     if missing := missing_package(name):
         return f"{name} is named, {missing}"
+    if fault := _broken(name):
+        return fault
     if described := _described_elsewhere(name):
         return f"{described}; {listing}" if group else described
     return f"no part is named {name}{hint_for(name, names)}; {listing}"
@@ -387,6 +403,17 @@ def _described_elsewhere(name: str) -> str:
             f"{name} is not a class but a configuration, which `dislab configs show {wanted}` "
             f"shows; name it by --config {wanted}, and put changes behind it"
         )
+    return ""
+
+
+def _broken(name: str) -> str:
+    """Why the part of a name cannot be imported; empty if it can, or if there is none."""
+    for group in GROUPS:
+        if any(plugin.name == name for plugin in available(group)):
+            try:
+                load(group, name)
+            except InputError as error:
+                return str(error)
     return ""
 
 
