@@ -1,9 +1,12 @@
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
 from torch.utils.data import DataLoader
 
 from dislab.datasets import ArrayDataset, GaussianBlob
+from dislab.errors import InputError
 
 IMAGES = np.random.default_rng(0).integers(256, size=(6, 3, 5, 4), dtype=np.uint8)
 FACTORS = np.array([[1, 0], [0, 0], [1, 1], [0, 1], [2, 1], [2, 0]])
@@ -22,6 +25,14 @@ def test_items_are_images_and_positions() -> None:
     assert len(list(items)) == 6  # type: ignore[call-overload]  # ends by an IndexError
     with pytest.raises(IndexError, match="state 6 of 6"):
         items[6]
+
+
+@pytest.mark.parametrize("settings", [{}, {"shuffle": True}, {"sampler": [0, 1]}])
+def test_a_loader_of_a_data_set_itself_says_what_to_write(settings: dict[str, Any]) -> None:
+    dataset: Any = ArrayDataset(IMAGES, FACTORS)
+    with pytest.raises(InputError, match=r"DataLoader takes ArrayDataset\(…\)\.as_torch\(\)$"):
+        next(iter(DataLoader(dataset, batch_size=2, **settings)))
+    assert dataset  # though it has no length
 
 
 @pytest.mark.parametrize("workers", [0, 2])

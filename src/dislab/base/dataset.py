@@ -107,6 +107,18 @@ class Dataset(Part, ABC):
         factors = ", ".join(texts) + (f" (not scored: {', '.join(others)})" if others else "")
         return f"<{name}: {len(space):,} images of {shape}; factors {factors}>"
 
+    def __bool__(self) -> bool:
+        """True: a data set is no collection, see `__len__`."""
+        return True
+
+    def __len__(self) -> NoReturn:
+        """Refuses to be the data set of torch's `DataLoader`, as `__iter__` does."""
+        self.__iter__()
+
+    def __getitem__(self, index: object) -> NoReturn:
+        """Refuses to be the data set of torch's `DataLoader`, as `__iter__` does."""
+        self.__iter__()
+
     def __iter__(self) -> NoReturn:
         """Refuses to be a trainer's loader, which asks for an iterator first.
 
@@ -116,8 +128,8 @@ class Dataset(Part, ABC):
         name = type(self).__name__
         raise InputError(
             f"{name} is a data set, which has no batches; a trainer takes a data module, and "
-            f"dislab.datamodules.SingleData makes one of a data set; {name}.as_torch() makes a "
-            "data set for torch's DataLoader"
+            f"dislab.datamodules.SingleData makes one of a data set; torch's DataLoader "
+            f"takes {name}(…).as_torch()"
         )
 
     @property
