@@ -6,6 +6,7 @@ import re
 import warnings
 from collections.abc import Callable
 from importlib.metadata import version
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -23,7 +24,7 @@ from dislab.codes.splits import UnseenValueWarning
 from dislab.datamodules import SingleData
 from dislab.datasets import ArrayDataset, GaussianBlob
 from dislab.errors import InputError
-from dislab.factors import Factor, FactorSpace
+from dislab.factors import Factor, FactorSpace, FactorWarning
 from dislab.metrics import DCI, MIG, FactorVAEScore, evaluate, evaluate_fully
 from dislab.metrics._arrays import tensor
 from dislab.metrics.array_scores import DEFAULT, DoubtfulScoresWarning, SkippedScoreWarning
@@ -315,19 +316,30 @@ def test_positions_of_equal_images_are_scored_without_the_instance() -> None:
 
 
 @pytest.mark.parametrize("function", [evaluate, evaluate_fully])
-def test_a_run_in_place_of_codes_is_refused_in_words(function: Callable[..., object]) -> None:
+def test_an_instance_among_the_names_is_warned_of(function: Callable[..., object]) -> None:
+    codes, factors = draw()
+    with pytest.warns(FactorWarning, match=r"instance is scored .*space=dataset\.factors in place"):
+        function(codes, factors, ["MIG"], names=["x", "y", "instance"])
+
+
+@pytest.mark.parametrize("function", [evaluate, evaluate_fully])
+def test_a_run_in_place_of_codes_is_refused_in_words(
+    function: Callable[..., object], tmp_path: Path
+) -> None:
     data = SingleData(GaussianBlob(places=4), batch_size=8, validation=0.0, test=0.0)
     run = object.__new__(OpenRun)
     allowed = "it must be an array or a Tensor or a list"
-    remedy = r"run.encode\(\) gives the codes and factors of a run$"
+    remedy = r"run.encode\(\) gives the codes and factors of a run: evaluate\(run.encode\(\)\)$"
     with pytest.raises(InputError, match=f"^codes is an object of OpenRun; {allowed}; {remedy}"):
         function(run)
     with pytest.raises(InputError, match=f"^factors is .* OpenRun; {allowed} or null; {remedy}"):
         function(draw()[0], run)
     with pytest.raises(InputError, match=f"^codes is an object of SingleData; {allowed}$"):
         function(data)
-    with pytest.raises(InputError, match=r"^codes are 'runs/a'; open_run\(RUN\).encode\(\) "):
+    with pytest.raises(InputError, match=r"in evaluate\(open_run\(RUN\)\.encode\(\)\), and a"):
         function("runs/a")
+    with pytest.raises(InputError, match=r"evaluate\(open_run\('/.*'\)\.encode\(\)\)"):
+        function(str(tmp_path))
 
 
 def test_codes_of_a_run_have_their_factors_and_names() -> None:
@@ -392,7 +404,7 @@ def test_codes_of_a_run_have_their_factors_and_names() -> None:
         ),
         (
             {"codes": "codes.npz"},
-            r"codes are 'codes.npz'; open_run\(RUN\).encode\(\) reads a run, and numpy.load a file",
+            r"codes are 'codes.npz'; a run is read by open_run, .*, and a file by numpy.load",
         ),
         (
             {"factors": draw()[1][:, 0]},

@@ -14,10 +14,11 @@ from torch import Tensor
 from dislab.codes.bank import CodeBank, checked
 from dislab.codes.checks import checked_codes
 from dislab.codes.statistics import check_groups, first_components
-from dislab.errors import InputError, one_line, suggestion
+from dislab.errors import InputError, one_line, suggestion, warn
 from dislab.factors import (
     Factor,
     FactorSpace,
+    FactorWarning,
     PlainKind,
     are_measured,
     column_names,
@@ -31,6 +32,9 @@ Array: TypeAlias = npt.ArrayLike | Tensor | Sequence[Any]
 
 Groups: TypeAlias = Sequence[Sequence[int]]
 """Columns of each vector-valued latent."""
+
+_INSTANCE: Final = "instance"
+"""Name of the factor that data sets add to number images of equal values."""
 
 LARGEST: Final = 100_000
 """Largest allowed value number; a larger integer is a label or a measurement."""
@@ -118,7 +122,11 @@ def _no_table(array: object) -> str:
     if array is None:
         return "None; give one row for each image"
     if isinstance(array, str | Path):
-        return f"{str(array)!r}; open_run(RUN).encode() reads a run, and numpy.load a file"
+        run = repr(str(array)) if Path(array).is_dir() else "RUN"
+        return (
+            f"{str(array)!r}; a run is read by open_run, as in evaluate(open_run({run}).encode()), "
+            "and a file by numpy.load"
+        )
     if isinstance(array, Mapping):
         return "a dictionary; pandas.DataFrame makes a table of columns"
     if hasattr(array, "codes") and hasattr(array, "factors"):
@@ -204,6 +212,13 @@ def _numbered(
             measured[name], kind = different, "continuous"
         pairs.append(_factor(name, column, kind))
     warn_of_measured(measured, dict.fromkeys(measured, len(table)))
+    if _INSTANCE in names:
+        warn(
+            f"{_INSTANCE} is scored as a factor; if it is the number that a data set gives to "
+            "images of equal values, give space=dataset.factors in place of names, or leave its "
+            "column out",
+            FactorWarning,
+        )
     factors, positions = (
         tuple(factor for factor, _ in pairs),
         torch.stack([factor for _, factor in pairs], 1),

@@ -224,7 +224,7 @@ def _remedy(value: object, annotation: Any) -> str:
     if "DataModule" in _allowed(annotation) and any(map(_is_dataset, type(value).__mro__)):
         return "; dislab.datamodules.SingleData makes one of a data set"
     if _takes_array(annotation) and any(map(_is_run, type(value).__mro__)):
-        return "; run.encode() gives the codes and factors of a run"
+        return "; run.encode() gives the codes and factors of a run: evaluate(run.encode())"
     if "Dataset" in _allowed(annotation):
         if hasattr(value, "shape"):
             return "; dislab.datasets.ArrayDataset makes one of arrays"
