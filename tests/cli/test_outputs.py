@@ -169,6 +169,14 @@ def test_a_command_replaces_its_own_file_alone(
     refused([*args, f"{option_of(key)}={folder}"], "which is a folder; name a file", capsys)
 
 
+def test_a_table_of_the_user_with_some_columns_of_means_is_kept(
+    copied: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("mine.csv").write_text("score,mean,missing\nmig,0.5,0\n")
+    refused(["compare", RUN, "--out=mine.csv"], "would replace mine.csv, which this", capsys)
+    refused(["study", "table", STUDY, "--out=mine.csv"], "would replace mine.csv, which", capsys)
+
+
 FORMS: Final = (
     ("score --sheet", ".svg"),
     ("score --sheet", ".pdf"),

@@ -24,6 +24,8 @@ SUFFIXES: Final[Mapping[str, TableFormat]] = {
 }
 MARKS: Final[Mapping[str, str]] = {"markdown": "<!-- dislab -->", "latex": "% dislab"}
 """First lines of files whose tables have too few columns to be told from those of a user."""
+_OF_MEANS: Final = frozenset(("score", "mean", "sd", "low", "high", "runs", "seeds", "missing"))
+"""Columns of every table of `dislab.study.statistics.means`."""
 _FORMULA: Final = ("=", "+", "-", "@")
 """Beginnings of formulas in spreadsheets, also behind blanks."""
 _HEAD: Final = 1 << 20
@@ -61,7 +63,7 @@ def is_table(path: Path) -> bool:
         if file.read(4) == b"PAR1":
             file.seek(max(size - _HEAD, 0))
             content = file.read()
-            is_of_means = all(b'"name": "%s"' % name in content for name in (b"mean", b"missing"))
+            is_of_means = all(b'"name": "%s"' % name.encode() in content for name in _OF_MEANS)
             return is_of_means or b'"index_columns": ["run"]' in content
         file.seek(0)
         lines = file.read(_HEAD).decode("utf-8", errors="ignore").splitlines()[:_HEAD_LINES]
@@ -69,7 +71,7 @@ def is_table(path: Path) -> bool:
     return lines[:1] in ([mark] for mark in MARKS.values()) or any(
         (row[0] == "run" and {"seed", "state"} <= set(row))
         or {"runs", "best run"} <= set(row)
-        or {"score", "mean", "missing"} <= set(row)
+        or set(row) >= _OF_MEANS
         for row in rows
     )
 
