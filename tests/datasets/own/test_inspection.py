@@ -3,14 +3,17 @@
 import warnings
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from PIL import Image
 
 from dislab.datamodules import SingleData
 from dislab.datasets import FolderDataset, NumpyDataset
 from dislab.datasets.files.image_files import Fit
+from dislab.datasets.own import _factor_table as table_files
 from dislab.datasets.own.array_inspection import inspect_arrays
 from dislab.datasets.own.inspection import Inspection, inspect
 from dislab.errors import InputError
@@ -452,6 +455,29 @@ def test_a_column_that_names_few_images_by_chance_is_not_taken(many: Path) -> No
     assert cut in asked.faults[0]
     write(many, "x,y", *(f"{number},{number}" for number in range(7)))  # labels of some images
     assert "names the images" in report(inspect(many))["table"]
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_of_tables_beside_the_folder_that_name_no_images_the_first_rows_are_read(
+    suffix: str, many: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [f"{value}" for value in range(100_000)]
+    names = [path.name for path in sorted(many.glob("*.png"))]
+    tables = {"other": pd.DataFrame({"x": rows}), "labels": pd.DataFrame({"x": 1, "file": names})}
+    for name, table in tables.items():
+        path = many.parent / f"{name}.{suffix}"
+        table.to_csv(path, index=False) if suffix == "csv" else table.to_parquet(path)
+    whole, read = [], table_files.read_cells
+
+    def counted(path: Path) -> Any:
+        whole.append(path.name)
+        return read(path)
+
+    monkeypatch.setattr(table_files, "read_cells", counted)
+    assert inspect(many).beside == str(many.parent / f"labels.{suffix}")
+    assert whole == [f"labels.{suffix}"]
+    monkeypatch.setattr("dislab.datasets.own.inspection._LARGE", 100)
+    assert inspect(many).beside == ""
 
 
 def test_a_column_that_names_images_is_left_out_beside_images_without_a_row(many: Path) -> None:

@@ -6,6 +6,8 @@ import os
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Any, Final, NamedTuple
 
@@ -16,6 +18,10 @@ from dislab.factors import Kind
 from dislab.yaml_files import read_text
 
 _ROW_NUMBERS: Final = re.compile(r"__index_level_\d+__")
+_FIRST: Final = 20
+"""Rows by which a table is told to name images or not."""
+_HEAD: Final = 1 << 16
+"""Bytes of a file in which these rows are looked for."""
 _SEPARATORS: Final = (",", ";", "\t")
 _DECIMAL_COMMA: Final = re.compile(r"\s*[+-]?\d+,\d+\s*")
 
@@ -23,7 +29,7 @@ _Content = tuple[list[str], list[str], list[list[str]]]
 """Names of columns, lines of rows, and cells by row."""
 
 
-def is_table(name: str) -> bool:
+def is_table(name: str | Path) -> bool:
     """Whether a file has the suffix of a table."""
     return Path(name).suffix.lower() in (".csv", ".parquet")
 
@@ -128,6 +134,18 @@ def read_cells(path: Path) -> _Content:
     return _parquet(path) if path.suffix.lower() == ".parquet" else _csv(path)
 
 
+def first_rows(path: Path) -> list[list[str]]:
+    """Cells of the first rows of a table, below the names of its columns; none if unreadable."""
+    with suppress(OSError, InputError, csv.Error):
+        if path.suffix.lower() == ".parquet":
+            return _parquet(path, _FIRST)[2]
+        with path.open("rb") as file:
+            text = file.read(_HEAD).decode("utf-8", errors="replace").removeprefix("\ufeff")
+        header, *lines = text.splitlines()[: _FIRST + 1] or [""]
+        return list(csv.reader(lines, delimiter=_separator(header)))
+    return []
+
+
 def named_twice(rows: Sequence[Row]) -> list[str]:
     """Files named by several rows, with the lines of these rows."""
     lines_of: dict[str, list[str]] = {}
@@ -229,16 +247,22 @@ def _with_point(cell: str) -> str:
     return cell.replace(",", ".") if _DECIMAL_COMMA.fullmatch(cell) else cell
 
 
-def _parquet(path: Path) -> _Content:
+def _parquet(path: Path, count: int | None = None) -> _Content:
+    """All rows of a file, or the first ones."""
     try:
-        from pyarrow import ArrowException, parquet
+        from pyarrow import ArrowException, Table, parquet
     except ImportError as error:
         raise InputError(
             f"{path} is a Parquet file, and pyarrow, which reads it, is not installed; run "
             "pip install 'dislab[parquet]', or save the table as CSV"
         ) from error
     try:
-        table = parquet.read_table(path)
+        if count is None:
+            table = parquet.read_table(path)
+        else:
+            with parquet.ParquetFile(path) as file:
+                batches = islice(file.iter_batches(count), 1)
+                table = Table.from_batches(list(batches), file.schema_arrow)
     except (OSError, ArrowException) as error:
         raise InputError(f"{path} cannot be read as a Parquet file: {error}") from error
     # pandas writes its index as a column of this name by default

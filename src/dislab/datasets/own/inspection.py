@@ -40,7 +40,7 @@ _SIDE: Final = 64
 """Height and width in pixels that most networks of dislab take."""
 
 _LARGE: Final = 50_000_000
-"""Bytes of a file above which it is not looked into, unless it is in the folder of the images."""
+"""Bytes of all tables beside the folder of the images that are read, which bounds the time."""
 _MANY: Final = 10
 """Inverse of the share of rows without an image that is worth a note."""
 _FITS: Final[dict[str, str]] = {
@@ -339,7 +339,7 @@ def _match(folder: Path, table: str, names: Sequence[str], file: str | None) -> 
         if file in (None, name)
     }
     counts = {
-        name: len({image for cell in cells for image in images_of.of(cell)})
+        name: len({image for cell in set(cells) for image in images_of.of(cell)})
         for name, cells in cells_of.items()
     }
     # numbers may be the ends of many names, or of a few by chance
@@ -357,13 +357,22 @@ def _match(folder: Path, table: str, names: Sequence[str], file: str | None) -> 
 
 
 def _beside(folder: Path, names: Sequence[str]) -> tuple[str, int]:
-    """The table in the folder above that names most images, and how many; "" if none does."""
-    found = {"": 0}
+    """The table in the folder above that names most images, and how many; "" if none does.
+
+    Of each table the first rows are read, of those whose first rows name an image all, while they
+    have fewer bytes than `_LARGE` together.
+    """
+    found, left, above = {"": 0}, _LARGE, Path(os.path.abspath(folder)).parent
+    images_of = table_files.ImageNames(folder, above / "table", names)
     with suppress(OSError):
-        for path in sorted(Path(os.path.abspath(folder)).parent.iterdir()):
-            is_small = path.is_file() and path.stat().st_size < _LARGE
-            if not (table_files.is_table(path.name) and is_small) or (folder / path.name).exists():
+        for path in sorted(filter(table_files.is_table, above.iterdir())):
+            if not path.is_file() or (folder / path.name).exists():
                 continue
+            cells = {cell for row in table_files.first_rows(path) for cell in row}
+            size = path.stat().st_size
+            if size >= left or not any(map(images_of.of, cells)):
+                continue
+            left -= size
             shown = str(path) if folder.is_absolute() else os.path.relpath(path)
             with suppress(InputError):
                 found[shown] = _match(folder, str(path), names, None).images
