@@ -355,13 +355,21 @@ def test_own_images_are_checked(
     said = capsys.readouterr().out
     assert "  side: 64\n" in said
     assert "next: dislab configs new --data mine --method factorvae" in said
+    few = (
+        "note: losses and scores of 1 test image alone are coarse; raise data.test, 0.25, for more"
+    )
+    assert "\nsplit        1 train, 1 validate, 1 test, in a new configuration\n" in said
+    assert few in said
     Path("labels.csv").write_text("file,x\n0.png,1\n1.png,2\n2.png,1\n")
     assert main(["data", "check", "mine"]) == 0
     *_, first, second = capsys.readouterr().out.splitlines()
     assert first == "next: dislab data check mine --table labels.csv"
     assert second == ("or, without that table: dislab configs new --data mine --method factorvae")
     assert main(["configs", "new", "--data", "mine", "--out", "c.yaml"]) == 0
-    assert "note: labels.csv beside the folder names 3 of 3 images" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "note: labels.csv beside the folder names 3 of 3 images" in said
+    assert few in said
+    assert "\nimages: 1 train, 1 validate, 1 test\nc.yaml\n" in said
     assert main(["configs", "new", "--data", "mine", "--method", "adagvae"]) == 2
     assert "; --table labels.csv would give it some" in capsys.readouterr().err
     Path("labels.csv").unlink()

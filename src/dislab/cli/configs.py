@@ -17,12 +17,12 @@ from typing import Any, Final
 
 from dislab.cli.arguments import Existing, Parser, help_width
 from dislab.cli.data import (
-    check_enough,
     image_options,
     inspected,
     no_images,
     own_images,
     parted,
+    parts_of,
 )
 from dislab.errors import InputError, one_line, suggestion
 from dislab.plugins import (
@@ -354,7 +354,7 @@ def _new(options: argparse.Namespace) -> None:
             option = f"--table {inspection.beside}" if inspection.beside else option
             hint = f"; {option} would give it some" if option else ""
             raise InputError(f"{method} needs factors of images, and {data} has none{hint}")
-    check_enough(inspection)
+    parts, few = parts_of(inspection)
     config.setdefault("method", config.get("name", source.stem))
     config["name"] = _NO_NAME.sub("_", out.stem)[:200]
     dataset = {"class_path": inspection.dataset, "init_args": inspection.settings}
@@ -373,9 +373,11 @@ def _new(options: argparse.Namespace) -> None:
     first = one_line(f"# {method} on {data}; {check} describes the images.")
     with atomic(out) as temporary:
         temporary.write_text(_with_checksum(f"{first}\n", yaml_text(config)), encoding="utf-8")
-    for note in inspection.notes:
+    for note in [*inspection.notes, *few]:
         print(f"note: {note}")
-    print(f"{out}\nnext: dislab fit --config {shlex.quote(str(out))} --config quick")
+    print(
+        f"images: {parts}\n{out}\nnext: dislab fit --config {shlex.quote(str(out))} --config quick"
+    )
 
 
 def _with_checksum(first: str, text: str) -> str:

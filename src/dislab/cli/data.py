@@ -38,6 +38,8 @@ _OF_SHOW: Final = (
     ("--images N", f"how many images to show (default: {_IMAGES})"),
 )
 _SHOW: Final = "data show"
+_FEW_TESTED: Final = 100
+"""Test images below which a note says so: a share of 100 has a standard error of up to 0.05."""
 _SHARES: Final = (0.1, 0.15, 0.2, 0.25, 0.3, 0.4)
 """Fractions of own images that validate, and that test; the first one that is an image is taken."""
 
@@ -245,8 +247,8 @@ def parted(module: Any, images: Any, settings: dict[str, Any]) -> tuple[Any, dic
     raise AssertionError("the last share returns or raises")
 
 
-def check_enough(inspection: "Inspection") -> None:
-    """Refuses images that are too few to train, validate and test on.
+def parts_of(inspection: "Inspection") -> tuple[str, list[str]]:
+    """How many images train, validate and test, and a note if few test; refuses too few images.
 
     Args:
         inspection: That of images without faults.
@@ -262,12 +264,21 @@ def check_enough(inspection: "Inspection") -> None:
         images = getattr(datasets, inspection.dataset)(**inspection.settings)
         count = len(images.factors)
         try:
-            parted(SingleData, images, {})
+            data, parts = parted(SingleData, images, {})
         except InputError as error:
             raise InputError(
                 f"{count:,} image{'s are' if count > 1 else ' is'} too few: at least one must "
                 "train, one validate and one test; add some"
             ) from error
+    train, validation, tested = (
+        len(data.indices(part)) for part in ("train", "validation", "test")
+    )
+    text = f"{train:,} train, {validation:,} validate, {tested:,} test"
+    if tested >= _FEW_TESTED:
+        return text, []
+    them = f"{tested} test image{'s' * (tested > 1)}"
+    remedy = f"raise data.test, {parts['test']}, for more" if "test" in parts else "add some"
+    return text, [f"losses and scores of {them} alone are coarse; {remedy}"]
 
 
 def _check(args: list[str]) -> int:
@@ -287,13 +298,15 @@ def _check(args: list[str]) -> int:
     own_images(parser)
     options = parser.parse_args(args)
     inspection = inspected(options.path, options)
+    rows, few = [*inspection.images, *inspection.table], list[str]()
     if not inspection.faults:
         try:
-            check_enough(inspection)
+            text, few = parts_of(inspection)
+            rows.append(("split", f"{text}, in a new configuration"))
         except InputError as error:
             inspection.faults.append(str(error))
-    print("\n".join(text_table([*inspection.images, *inspection.table])))
-    for note in inspection.notes:
+    print("\n".join(text_table(rows)))
+    for note in [*inspection.notes, *few]:
         print(f"note: {note}")
     for fault in inspection.faults:
         print(f"fault: {fault}")
