@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 import yaml
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from dislab.errors import InputError
+from dislab.errors import InputError, suggestion
 
 CONFIG: Final = "config.yaml"
 """Name of the file in a run folder that holds the settings of the run."""
@@ -30,7 +30,8 @@ _LIBRARY_DEPTH: Final = "exceeded maximum nesting depth"
 COPIES: Final = 10_000
 """Largest number of values that all aliases of a text may add."""
 
-_OF_RUNS: Final = "runs are in runs/ and studies/NAME/runs/"
+OF_RUNS: Final = "runs are in runs/ and studies/NAME/runs/"
+"""Where runs are, for messages."""
 _WORDS: Final = {
     "did not find expected": "missing",
     "could not find expected": "missing",
@@ -156,9 +157,9 @@ def no_run(folder: Path, advice: str = "") -> InputError:
     if folder.exists() and around:
         fault = f"it is a {'file' if folder.is_file() else 'folder'} in a run; give {around[0]}"
     elif folder.is_file():
-        fault = f"it is a file; give the folder of a run; {_OF_RUNS}"
+        fault = f"it is a file; give the folder of a run; {OF_RUNS}"
     elif not folder.exists():
-        fault = f"it does not exist; {_OF_RUNS}"
+        fault = f"it does not exist; {OF_RUNS}"
     elif inside:
         fault = f"it has no {CONFIG}; name one of its runs: {', '.join(inside)}"
     elif (folder / PLAN).is_file():
@@ -166,8 +167,24 @@ def no_run(folder: Path, advice: str = "") -> InputError:
     elif below:
         fault = f"it is a folder of runs; name one of them, such as {below[0]}"
     else:
-        fault = f"it has no {CONFIG}; {_OF_RUNS}"
+        fault = f"it has no {CONFIG}; {OF_RUNS}"
     return InputError(f"{folder} is no run: {fault}{advice}")
+
+
+def study_hint(path: str | Path, names: Iterable[str] = ()) -> str:
+    """` (did you mean …?)` with the study whose name is most like that of a missing path.
+
+    Args:
+        path: The path or name, whose folder and `studies` have the studies to choose from.
+        names: Names of other studies.
+    """
+    path = Path(path)
+    studies = list(names)
+    with suppress(OSError, ValueError):  # no folder can have such a name
+        for folder in (Path("studies"), path.parent):
+            studies += sorted(plan.parent.name for plan in folder.glob(f"*/{PLAN}"))
+    name = path.stem if is_yaml(path) else path.name
+    return suggestion(name, (study for study in studies if study != name))
 
 
 def parse_mapping(text: str, origin: str, example: str) -> dict[str, Any]:

@@ -136,7 +136,7 @@ def test_a_study_is_known_by_its_name(
     ("args", "message"),
     [
         ([], "RUN|STUDY must be given; write dislab report RUN|STUDY …; see dislab report --help"),
-        (["nowhere"], "nowhere is no run: it does not exist; runs are in runs/"),
+        (["nowhere"], "nowhere is no run and no study: it does not exist; runs are in"),
         (
             ["small.yaml", "run"],
             "small.yaml is a study, which has a page of its own; give it alone",

@@ -363,11 +363,11 @@ axes:
     [
         (
             "studies/quik",
-            "no study is named 'studies/quik' (did you mean quick?); the studies that",
+            "no study is named 'studies/quik' (did you mean quick?); `dislab configs list studies`",
         ),
         (
             "nowhere.yaml",
-            "no file and no study is named 'nowhere.yaml'; the studies that come with",
+            "no file and no study is named 'nowhere.yaml'; `dislab configs list studies`",
         ),
     ],
 )
@@ -381,6 +381,49 @@ def test_a_study_that_is_not_there(
     monkeypatch.chdir(tmp_path)
     assert main(["study", "status", named]) == 2
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("named", ["shaeps", "studies/shaeps", "elsewhere/shaeps"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        *([["study", verb] for verb in ("plan", "run", "work", "status", "table")]),
+        ["study", "summary", "--out", "found"],
+        ["report"],
+        ["compare"],
+        ["cite"],
+    ],
+    ids=" ".join,
+)
+def test_a_misspelt_study_of_the_user_gets_a_hint(
+    command: list[str],
+    named: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("studies/shapes", "studies/colours", "elsewhere/shapes"):
+        Path(name).mkdir(parents=True)
+        Path(name, "plan.json").write_text("{}")
+    assert main([*command, named]) == 2
+    said = capsys.readouterr().err
+    assert f"{named}" in said
+    assert "(did you mean shapes?)" in said
+    with pytest.raises(InputError, match=r"\(did you mean shapes\?\)"):
+        Study(named)
+
+
+def test_a_misspelt_folder_or_study_in_a_folder_gets_a_hint(
+    folder: StudyFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan = planned(tmp_path, "base: [base.yaml]\naxes: {model.b: [1, 2]}\n")
+    scored(folder, plan, {"mig": [0.0, 0.25]})
+    misspelt = f"{folder.path}s"
+    assert main(["study", "status", str(tmp_path / "mine.yaml"), "--folder", misspelt]) == 2
+    assert f"(did you mean {folder.path.name}?)" in capsys.readouterr().err
+    assert main(["study", "work", str(folder.path), "--study", "mein"]) == 2
+    assert "study mein (did you mean mine?), only of mine; " in capsys.readouterr().err
 
 
 def test_a_section_without_settings_is_one_line(

@@ -179,7 +179,7 @@ def test_a_plan_is_read_back(folder: StudyFolder, plan: Schedule) -> None:
     plan.write(folder.path)
     assert read_schedule(folder.path) == plan
     assert read_schedule(folder.path, plan.name) == plan
-    with pytest.raises(InputError, match="has no plan of the study other, only that of mine"):
+    with pytest.raises(InputError, match="has no plan of the study other, only of mine"):
         read_schedule(folder.path, "other")
 
 

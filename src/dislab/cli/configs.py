@@ -33,8 +33,9 @@ from dislab.plugins import (
     remedy,
 )
 from dislab.storage import atomic, check_output, folders_above, text_table
-from dislab.yaml_files import PLAN, is_yaml, read_mapping, yaml_text
+from dislab.yaml_files import OF_RUNS, PLAN, is_yaml, read_mapping, study_hint, yaml_text
 
+_OF_STUDIES: Final = "`dislab configs list studies` shows the studies of dislab and its plugins"
 _NAME: Final = re.compile(r"(configs/)?(studies/)?[\w-]{1,100}(\.yaml)?")
 """Matches words that are meant as names of configurations rather than as paths."""
 _NO_NAME: Final = re.compile(r"[^\w.+=,-]", re.ASCII)
@@ -181,15 +182,26 @@ def find_study(name: str) -> Path:
         return path
     if Path("studies", name, PLAN).is_file():
         return Path("studies", name)
+    raise InputError(f"no file and no study is named {name!r}{_study_hint(name)}; {_OF_STUDIES}")
+
+
+def _study_hint(name: str) -> str:
+    """The plugin that has a study, else ` (did you mean …?)` with a study or file that exists."""
+    short = _short(name).removeprefix("studies/")
     names = [each.removeprefix("studies/") for each in configurations() if _is_study(each)]
-    hint = (
-        remedy(study)
-        or suggestion(study.removeprefix("studies/"), names)
-        or configuration_hint(name)
-    )
-    raise InputError(
-        f"no file and no study is named {name!r}{hint}; the studies that come with dislab and its "
-        f"plugins are {', '.join(names)}"
+    file = configuration_hint(name) if is_yaml(name) else ""
+    return remedy(f"studies/{short}") or file or study_hint(name, names) or configuration_hint(name)
+
+
+def no_run_or_study(path: Path) -> InputError:
+    """The error of a missing path of a command that takes runs and studies.
+
+    Args:
+        path: The path, or the name of a study.
+    """
+    return InputError(
+        f"{path} is no run and no study: it does not exist{_study_hint(str(path))}; {OF_RUNS}; "
+        f"{_OF_STUDIES}"
     )
 
 

@@ -15,7 +15,7 @@ from dislab.cli.arguments import (
     is_study,
     runs_of,
 )
-from dislab.cli.configs import path_or_study
+from dislab.cli.configs import no_run_or_study, path_or_study
 from dislab.cli.messages import print_warning
 from dislab.errors import InputError
 
@@ -99,6 +99,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="RUN|STUDY",
         type=path_or_study,
         action=Existing,
+        refusal=no_run_or_study,
         help="finished runs, or folders of them; or one study: its file, name or folder",
     )
     add_checkpoint(parser)
@@ -156,6 +157,7 @@ def cite(args: list[str]) -> int:
         metavar="RUN|STUDY",
         type=path_or_study,
         action=Existing,
+        refusal=no_run_or_study,
         help="runs, or folders of runs; folders, files or names of studies that have run",
     )
     options = parser.parse_args(args)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from dislab.cli.arguments import Existing, Parser, runs_of
-from dislab.cli.configs import path_or_study
+from dislab.cli.configs import no_run_or_study, path_or_study
 from dislab.cli.messages import print_warning
 from dislab.errors import InputError
 from dislab.storage import WIDTH, atomic, check_output
@@ -134,6 +134,7 @@ def compare(args: list[str]) -> int:
         metavar="RUN|STUDY",
         type=path_or_study,
         action=Existing,
+        refusal=no_run_or_study,
         help="runs, or folders of runs; folders, files or names of studies that have run",
     )
     add_table_options(parser)

@@ -6,11 +6,11 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from dislab.errors import InputError, one_line
+from dislab.errors import InputError, one_line, suggestion
 from dislab.storage import atomic, check_fields, check_inside, is_component, read_json, record_of
 from dislab.study.samplers import Range, Search
 from dislab.study.study_file import SEED, Failure, Resources
-from dislab.yaml_files import PLAN
+from dislab.yaml_files import PLAN, study_hint
 
 _PLANS: Final = "plans"
 """Folder with the plans of all studies that share a folder, named after the studies."""
@@ -173,14 +173,16 @@ def read_schedule(folder: Path, study: str | None = None) -> Schedule:
         if study is None or not last.is_file():
             lacks = f"has no {path.relative_to(folder)}" if folder.exists() else "does not exist"
             raise InputError(
-                f"{folder} is no folder of a study: it {lacks}; `dislab study run` with its file "
-                "or name makes it, and --folder FOLDER names that of a study that ran elsewhere"
+                f"{folder} is no folder of a study: it {lacks}{study_hint(folder)}; `dislab study "
+                "run` with its file or name makes it, and --folder FOLDER names that of a study "
+                "that ran elsewhere"
             )
         schedule = _read_schedule(last)  # older dislab versions kept only the last plan
         if schedule.name != study:
+            names = sorted({schedule.name, *(plan.stem for plan in path.parent.glob("*.json"))})
             raise InputError(
-                f"{folder} has no plan of the study {study}, only that of {schedule.name} and "
-                "perhaps others; `dislab study run FILE --folder FOLDER` makes one"
+                f"{folder} has no plan of the study {study}{suggestion(study, names)}, only of "
+                f"{', '.join(names)}; `dislab study run FILE --folder FOLDER` makes one"
             )
         return schedule
     return _read_schedule(path)

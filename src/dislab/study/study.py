@@ -14,7 +14,7 @@ from dislab.study.results import Failed, RecordWarning, StudyFolder, is_given_up
 from dislab.study.schedule import Schedule, ScheduledRun, read_schedule
 from dislab.study.status import RunStatus, Status, mixed_versions, state_of
 from dislab.study.study_file import read_study_file
-from dislab.yaml_files import PLAN
+from dislab.yaml_files import PLAN, study_hint
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -342,13 +342,18 @@ def folder_of(path: str | Path, folder: str | Path | None = None) -> Path:
     """Folder of a study, from its path or from a study file; by default `studies/<name>`.
 
     Raises:
-        InputError: Two folders are given, or the study file is invalid.
+        InputError: Two folders are given, the path does not exist, or the study file is invalid.
     """
     path = Path(path)
     if path.is_dir() or (path / PLAN).is_file():
         if folder is not None:
             raise InputError(f"{path} is a folder itself; give --folder with a study file only")
         return path
+    if not path.exists():
+        raise InputError(
+            f"{path} is no study: it does not exist{study_hint(path)}; give the folder of a study "
+            "that has run, or a study file"
+        )
     return Path(folder) if folder is not None else STUDIES / read_study_file(path).name
 
 
