@@ -170,10 +170,14 @@ def test_a_study_ends_with_means_a_verdict_and_the_next_commands(
     table = [line.split("  ") for line in lines if re.match("(model.b|1|2) ", line)]
     rows = [[cell.strip() for cell in row if cell.strip()] for row in table]
     assert rows == [
-        ["model.b", "runs", "MIG", "SAP", "best run"],
-        ["1", "2", "0.125 ± 0.177", "0.250 ± 0.071", plan.runs[1].id],
-        ["2", "2", "0.625 ± 0.177", "0.050 ± 0.071", plan.runs[3].id],
+        ["model.b", "runs", "MIG", "SAP"],
+        ["1", "2", "0.125 ± 0.177", "0.250 ± 0.071"],
+        ["2", "2", "0.625 ± 0.177", "0.050 ± 0.071"],
+        ["model.b", "best run", "MIG", "folder"],
+        ["1", "seed 1", "0.250", plan.runs[1].id],
+        ["2", "seed 1", "0.750", plan.runs[3].id],
     ]
+    assert f"folders in {folder.path / 'runs'}:" in lines
     verdict = "MIG: model.b 2 is 0.500 above 1 (two seeds: no interval; "
     assert any(line.startswith(verdict) for line in lines), lines
     assert f"  dislab report {folder.path}  # one interactive page" in lines
@@ -181,8 +185,8 @@ def test_a_study_ends_with_means_a_verdict_and_the_next_commands(
     command = ["study", "table", str(folder.path)]
     assert main([*command, "--means"]) == 0
     means = capsys.readouterr().out
-    assert "; the best run goes by MIG\nno mean is marked: 2 seeds are too few to" in means
-    assert "; 6 seeds could\nbest run of all: model.b 2, seed 1, MIG 0.750\n" in means
+    assert "\nno mean is marked: 2 seeds are too few to" in means
+    assert "\n\nbest run of all: model.b 2, seed 1, MIG 0.750\n" in means
     page = folder.run(plan.runs[3].id)
     assert means.endswith(f"\n  dislab report {page}  # its page\n")
     assert "\n".join(lines).count(means.rstrip("\n")) == 1, "the study ends with the same"
@@ -191,12 +195,24 @@ def test_a_study_ends_with_means_a_verdict_and_the_next_commands(
     assert main([*command, "--means", "--target", "sap"]) == 0
     assert capsys.readouterr().out.split()[:4] == ["model.b", "runs", "SAP", "MIG"]
     assert main([*command, "--means", "--show", "sap"]) == 0
-    assert capsys.readouterr().out.split()[:4] == ["model.b", "runs", "SAP", "best"]
+    assert capsys.readouterr().out.split()[:4] == ["model.b", "runs", "SAP", "1"]
+    for words in (["same"], ["Same"], ["score.same"]):  # no measure, as it does not vary
+        assert main([*command, "--means", "--show", *words, "mig"]) == 0
+        shown = capsys.readouterr().out
+        assert shown.split()[:4] == ["model.b", "runs", "Same", "MIG"]
+        assert "best run" not in shown
+    assert main([*command, "--means", "--format", "markdown"]) == 0
+    assert f" seed 1 ({plan.runs[3].id}) |" in capsys.readouterr().out
+    assert main(["study", "summary", str(folder.path), "--out", str(tmp_path / "found")]) == 0
+    assert f"\n  dislab report {page}  # its page\n" in capsys.readouterr().out
     assert main([*command, "--means", "--show", "sap", "mig", "--target", "mig"]) == 0
     assert capsys.readouterr().out.split()[:4] == ["model.b", "runs", "MIG", "SAP"]
     for options, message in (
         (["--show", "mig"], "--show is for the scores of --means; give both"),
-        (["--means", "--show", "migs"], "'migs' is no measure of"),
+        (
+            ["--means", "--show", "migs"],
+            "'migs' is no score of mine (did you mean mig?); it has 3 scores, such as mig, sap: ",
+        ),
         (["--by", "model.b"], "--by is for the rows of --means; give both"),
         (["--target", "mig"], "--target is for the best runs of --means; give both"),
         (["--means", "--target", "migs"], "'migs' is no measure of"),
@@ -465,7 +481,7 @@ def test_a_study_of_real_runs(command: Command, tmp_path: Path) -> None:
     assert not list(tmp_path.glob("studies/mine/claims/*"))
     said = finished(command("study", "run", "mine.yaml"))
     assert "4 runs: 2 finished, 2 diverged" in said
-    assert re.search("^setting +runs +MIG +best run", said, re.MULTILINE)
+    assert re.search("^setting +best run +MIG +folder", said, re.MULTILINE)
     table = finished(command("study", "table", "mine.yaml", "--format=csv"))
     assert table.count(",finished,") == 2
     assert table.count(",diverged,") == 2

@@ -54,7 +54,7 @@ VERBS: Final = {
     "table": "show one row a run, or write it as CSV, Markdown, LaTeX or Parquet",
     "summary": "write all tables and pictures of the results into a folder",
 }
-_LEGEND: Final = "mean ± standard deviation over all runs of a row; the best run goes by {}"
+_LEGEND: Final = "mean ± standard deviation over all runs of a row"
 _EXAMPLES: Final = {
     "plan": "quick",
     "run": "quick --workers 2",
@@ -286,8 +286,8 @@ def _table(parser: Parser, args: list[str]) -> int:
         nargs="+",
         default=[],
         metavar="NAME",
-        help="with --means: scores in this order, such as mig sap_r2; three main "
-        "ones unless given, in CSV and Parquet all",
+        help="with --means: any scores in this order, such as mig dci_completeness; three "
+        "main ones unless given, in CSV and Parquet all",
     )
     options = parser.parse_args(args)
     check_table_options(options)
@@ -305,34 +305,54 @@ def _table(parser: Parser, args: list[str]) -> int:
     table = table.join(study.agreement()) if options.agreement else table
     table = table if options.out or options.format else study.titled(table)
     put_table(table, options, study.schedule.axes)
+    if not options.out and not options.format:
+        print(f"dislab report {study.path / 'runs'}/RUN writes the page of a run")
     return 0
 
 
 def _put_means(study: Study, table: "pd.DataFrame", options: argparse.Namespace) -> None:
     """Prints or writes the means of the main scores."""
-    from dislab.study.headline import headline_table, latex_means, mixture, rows_of
-    from dislab.study.summary import chosen_target, means_of, measures_of
+    from dislab.study.headline import BEST, headline_table, latex_means, mixture, named_run, rows_of
+    from dislab.study.summary import chosen_target, means_of, measures_of, shown_scores
 
     axes = study.schedule.axes
     for axis in options.by:
         check_choice("--by", axis, tuple(axes))
     measures = measures_of(table, study.primary_scores())
-    shown = [chosen_target(name, study.schedule.name, measures) for name in options.show]
-    target = chosen_target(options.target or next(iter(shown), None), study.schedule.name, measures)
+    name = study.schedule.name
+    shown = shown_scores(options.show, name, table, measures)
+    target = None
+    if options.target or not shown:
+        target = chosen_target(options.target, name, measures)
     titled = study.titled(table)
     if mixed := mixture(table, axes, options.by):
         print_warning(mixed)
     form = chosen_format(options)
     if form in ("csv", "parquet"):
-        numbers = means_of(titled, rows_of(titled, axes, options.by), study.score_ranges(), shown)
+        numbers = means_of(
+            titled, rows_of(titled, axes, options.by), study.score_ranges(), list(shown)
+        )
         put_bytes(table_bytes(numbers.set_index(numbers.columns[0]), form), options)
         return
     means = headline_table(titled, axes, measures, target, options.by, shown)
     if form is None:
-        _print_means(study, titled, means, measures, target)
+        _print_means(
+            study,
+            titled,
+            means,
+            {**measures, **shown},
+            target or next(iter(shown)),
+            rows_of(titled, axes, options.by),
+        )
     elif form == "latex":
-        put_bytes(latex_means(means.drop(columns="best run"), titled).encode(), options)
+        put_bytes(latex_means(means.drop(columns=BEST, errors="ignore"), titled).encode(), options)
     else:
+        others = [axis for axis in axes if axis not in rows_of(titled, axes, options.by)]
+        if BEST in means:
+            means[BEST] = [
+                named_run(titled, run, others) if run in titled.index else run
+                for run in means[BEST]
+            ]
         put_bytes(table_bytes(means, form), options)
 
 
@@ -340,18 +360,43 @@ def _print_means(
     study: Study,
     table: "pd.DataFrame",
     means: "pd.DataFrame",
-    measures: "Mapping[str, Best]",
+    measures: "Mapping[str, Best | None]",
     target: str,
+    by: Sequence[str],
 ) -> None:
-    """Prints means, what their marks mean, and what the best run is."""
-    from dislab.study.headline import best_run, legend, text
-    from dislab.study.summary import label
+    """Prints means, what their marks mean, and the best run of each row.
 
-    marks = legend(means, table)
-    print("\n".join([*text(means), "", _LEGEND.format(label(target)), *([marks] if marks else [])]))
+    Args:
+        study: The study.
+        table: Its runs.
+        means: Result of `headline_table`.
+        measures: The results with the direction in which each improves.
+        target: The one of the first column.
+        by: The axes that make the rows.
+    """
+    from dislab.study.headline import BEST, best_runs, legend, text
+
+    scores = means.drop(columns=BEST, errors="ignore")
+    marks = legend(scores, table)
+    lines = [_LEGEND, *([marks] if marks else [])]
+    wrapped = [part for line in lines for part in textwrap.wrap(line, WIDTH)]
+    print("\n".join([*text(scores), "", *wrapped]))
+    if BEST in means:
+        others = [axis for axis in study.schedule.axes if axis not in by]
+        folder = study.path / "runs"
+        print("\n".join(["", *best_runs(means, table, others, target, folder)]))
+    _print_best(study, table, measures, target)
+
+
+def _print_best(
+    study: Study, table: "pd.DataFrame", measures: "Mapping[str, Best | None]", target: str
+) -> None:
+    """Prints which run is best by a measure, and the command that writes its page."""
+    from dislab.study.headline import best_run
+
     if best := best_run(table, study.schedule.axes, measures, target):
         run, what = best
-        print(f"best run of all: {what}")
+        print(f"\nbest run of all: {what}")
         print(f"  dislab report {study.folder.run(run)}  # its page")
 
 
@@ -383,7 +428,8 @@ def _summary(parser: Parser, args: list[str]) -> int:
         )
     if study.schedule.search is None:  # no trial has another one to be compared with
         print(conclusion(results.runs, results.axes, results.measures, results.target))
-    print(f"{options.out / PAGE} and {len(files) - 1} other files")
+    _print_best(study, results.runs, results.measures, results.target)
+    print(f"\n{options.out / PAGE} and {len(files) - 1} other files")
     return 0
 
 
@@ -522,7 +568,7 @@ def _show_end(study: Study) -> int:
 
 def _print_results(study: Study) -> None:
     """Prints the means of the main scores, the verdict, and the commands for more."""
-    from dislab.study.headline import conclusion, headline_table
+    from dislab.study.headline import conclusion, headline_table, rows_of
     from dislab.study.summary import chosen_target, measures_of
 
     table, axes = study.titled(study.table()), study.schedule.axes
@@ -531,7 +577,7 @@ def _print_results(study: Study) -> None:
         target = chosen_target(None, study.schedule.name, measures)
         means = headline_table(table, axes, measures, target)
         print()
-        _print_means(study, table, means, measures, target)
+        _print_means(study, table, means, measures, target, rows_of(table, axes))
         print(f"\n{conclusion(table, axes, measures, target)}")
     print("\nNext:")
     for line in (

@@ -3,6 +3,8 @@
 import math
 import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
 import numpy as np
@@ -48,6 +50,9 @@ _NAMED: Final = 8
 """Number of settings up to which a sentence names them."""
 _WEIGHT: Final = re.compile(r"model\.regularizers\.\w+\.(?!\w*steps$)\w+")
 _OF_STEPS: Final = ("trainer.max_steps", "trainer.max_epochs")
+BEST: Final = "best run"
+"""Column of `headline_table` with the name of the best run of each row."""
+_FOLDER: Final = "folder"
 _NAMES: Final = 3
 """Number of runs up to which a sentence names them."""
 
@@ -78,7 +83,7 @@ def headline_table(
     measures: Mapping[str, Best],
     target: str | None = None,
     by: Sequence[str] = (),
-    shown: Sequence[str] = (),
+    shown: Mapping[str, Best | None] = MappingProxyType({}),
 ) -> pd.DataFrame:
     """Mean ± standard deviation of the headline measures for each value of the first axis.
 
@@ -93,8 +98,10 @@ def headline_table(
         measures: Result of `measures_of`.
         target: The measure to show first; the first headline measure unless given.
         by: Axes of which each combination of values makes a row, instead.
-        shown: The measures to show, instead of the headline measures.
+        shown: The results to show, instead of the headline measures, each with the direction in
+            which it improves; one without has no mark and, as the first, no best run.
     """
+    ends: dict[str, Best | None] = {**measures, **shown}
     columns = list(shown) or headline_measures(measures)
     if target is not None:
         columns = list(dict.fromkeys([target, *columns]))
@@ -114,13 +121,14 @@ def headline_table(
     table["runs"] = [str(len(group)) for group in groups.values()]
     for name in columns:
         others = [axis for axis in axes if axis not in by]
-        marked = _not_worse_than_the_best(rowed, others, name, measures[name])
+        best = ends.get(name)
+        marked = _not_worse_than_the_best(rowed, others, name, best) if best else set()
         table[heads[name]] = [
             f"{_spread(group[name])}{'*' if row in marked else ' '}"
             for row, group in groups.items()
         ]
-    if columns:
-        table["best run"] = [_best(group[columns[0]], measures) for group in groups.values()]
+    if columns and (first := ends.get(columns[0])):
+        table[BEST] = [_best(group[columns[0]], first) for group in groups.values()]
     chance = {
         heads[name]: f"{score_text(name, scored[level].mean())} "
         for name in columns
@@ -237,26 +245,30 @@ def _differences(runs: pd.DataFrame, axes: Sequence[str], axis: str, score: str)
     return comparisons(runs[[*kept, "seed", score]], axis, [score], within=[])
 
 
-def without_latents(runs: pd.DataFrame, names: Sequence[str]) -> str:
+def without_latents(runs: pd.DataFrame, names: Sequence[str], axes: Sequence[str] = ()) -> str:
     """Sentences on runs in which no latent is active, or varies enough for the FactorVAE score.
 
     Args:
         runs: Result of `Study.table` or `compare`.
         names: Names of measures; without a FactorVAE score, latents that vary little do not matter.
+        axes: Names of the columns that are axes, by whose values runs are named, if there are some.
     """
     sentences = {_ACTIVE: f"no latent is active: {NONE_ACTIVE}"}
     if any(name.startswith(f"score.{FACTOR_VAE}") for name in names):
         sentences[_COUNT] = _OF_STILL
     found = {name: runs.index[runs[name] == 0] for name in sentences if name in runs}
     return " ".join(
-        f"In {_listed(where)} {sentences[name]}." for name, where in found.items() if len(where)
+        f"In {_listed([named_run(runs, run, axes) if axes else str(run) for run in where])} "
+        f"{sentences[name]}."
+        for name, where in found.items()
+        if len(where)
     )
 
 
-def _listed(runs: pd.Index) -> str:
+def _listed(runs: Sequence[str]) -> str:
     """The number of runs and, of a few, their names."""
     count = f"{len(runs)} run{'s' * (len(runs) != 1)}"
-    return f"{count} ({', '.join(map(str, runs))})" if len(runs) <= _NAMES else count
+    return f"{count} ({'; '.join(runs)})" if len(runs) <= _NAMES else count
 
 
 def conclusion(
@@ -272,7 +284,7 @@ def conclusion(
     """
     sentences = [
         verdict(runs, axes, {target: measures[target]}),
-        without_latents(runs, headline_measures(measures)),
+        without_latents(runs, headline_measures(measures), axes),
     ]
     return " ".join(filter(None, sentences))
 
@@ -439,18 +451,52 @@ def _spread(scores: "pd.Series[float]") -> str:
     return shown[0] if math.isnan(deviation) else " ± ".join(shown)
 
 
-def _best(scores: "pd.Series[float]", measures: Mapping[str, Best]) -> str:
+def _best(scores: "pd.Series[float]", best: Best) -> str:
     scores = scores.dropna()
     if scores.empty:
         return "–"
-    highest = measures[str(scores.name)] == "highest"
-    return str(scores.idxmax() if highest else scores.idxmin())
+    return str(scores.idxmax() if best == "highest" else scores.idxmin())
+
+
+def named_run(runs: pd.DataFrame, run: str, axes: Sequence[str]) -> str:
+    """A run by what differs in it, with its name: `strength 8, seed 3 (ba37373433b9)`.
+
+    Args:
+        runs: Result of `Study.table`.
+        run: Name of the run.
+        axes: Names of the columns that are axes to name.
+    """
+    return f"{', '.join(run_values(runs, run, axes))} ({run})"
+
+
+def best_runs(
+    means: pd.DataFrame, runs: pd.DataFrame, axes: Sequence[str], target: str, folder: Path
+) -> list[str]:
+    """Lines of a terminal with the best run of each row: its settings, score and folder.
+
+    Args:
+        means: Result of `headline_table`.
+        runs: The runs that it was made of.
+        axes: Names of the columns that are axes and make no rows.
+        target: The measure of the first column.
+        folder: The folder that has the run folders; above the names where lines have no room.
+    """
+    found = means[BEST][means[BEST].isin(runs.index)]
+    table = pd.DataFrame(index=found.index)
+    table[BEST] = [", ".join(run_values(runs, run, axes)) for run in found]
+    table[label(target)] = [score_text(target, runs[target].loc[run]) for run in found]
+    whole = table.assign(**{_FOLDER: [str(folder / run) for run in found]})
+    if _fits(whole):
+        return text(whole)
+    return [f"folders in {folder}:", *text(table.assign(**{_FOLDER: list(found)}))]
 
 
 def best_run(
-    runs: pd.DataFrame, axes: Sequence[str], measures: Mapping[str, Best], target: str
+    runs: pd.DataFrame, axes: Sequence[str], measures: Mapping[str, Best | None], target: str
 ) -> tuple[str, str] | None:
     """The name of the best run of all by a measure, and what it is in words; None without any.
+
+    There is none by a result without a direction in which it improves.
 
     Args:
         runs: Result of `Study.table`.
@@ -458,7 +504,8 @@ def best_run(
         measures: Result of `measures_of`.
         target: The measure.
     """
-    if (run := _best(runs[target], measures)) not in runs.index:
+    best = measures[target]
+    if best is None or (run := _best(runs[target], best)) not in runs.index:
         return None
     values = ", ".join(run_values(runs, run, axes))
     return run, f"{values}, {label(target)} {score_text(target, runs[target].loc[run])}"

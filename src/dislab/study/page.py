@@ -35,6 +35,7 @@ from dislab.study.headline import (
     conclusion,
     headline_table,
     legend,
+    named_run,
     run_values,
 )
 from dislab.study.results import STUDY
@@ -300,7 +301,7 @@ def _means(summary: StudySummary | None, pages: Mapping[str, str]) -> dict[str, 
     links = {}
     for row in rows:
         if (run := row[-1]) in pages:
-            row[-1] = f"{run} ({', '.join(run_values(summary.runs, run, summary.axes[1:]))})"
+            row[-1] = named_run(summary.runs, run, summary.axes[1:])
             links[row[-1]] = pages[run]
     return {"means": Table(list(map(str, means)), rows, links), "legend": words}
 

@@ -117,7 +117,10 @@ def lines(status: Status) -> Iterator[str]:
         yield f"work left: {work}"
     for run in status.runs:
         for stage, failed in run.failed.items():
-            yield f"{run.run.id}: {stage} failed ({failed.kind}): {failed.message[:300]}"
+            yield (
+                f"{_told(run.run)}: {stage} failed ({failed.kind}): {failed.message[:300]}; its "
+                f"log: runs/{run.run.id}/stages/{stage}/log.txt"
+            )
 
 
 def training_steps(config: Mapping[str, Any]) -> int | None:
@@ -246,11 +249,15 @@ def ended_line(status: RunStatus) -> str:
     from dislab.study.summary import default_target, label
 
     run, scores = status.run, status.done["score"].scores if "score" in status.done else {}
-    values = run.group.axes.items()
-    settings = [f"{axis.rpartition('.')[2]} {value}" for axis, value in values]
     main = [score for start in MAIN for score in scores if score.startswith(start)]
     result = "" if status.state == "finished" else f", {status.state}"
     if main and (score := scores[name := default_target(main)]) is not None:
         result += f", {label(f'score.{name}')} {score:.3f}"
     seconds = sum(done.seconds for done in status.done.values())
-    return f"{run.id}: {', '.join([*settings, f'seed {run.seed}'])}{result} ({duration(seconds)})"
+    return f"{_told(run)}{result} ({duration(seconds)})"
+
+
+def _told(run: ScheduledRun) -> str:
+    """A run by its name, its settings and its seed."""
+    settings = [f"{axis.rpartition('.')[2]} {value}" for axis, value in run.group.axes.items()]
+    return f"{run.id}: {', '.join([*settings, f'seed {run.seed}'])}"

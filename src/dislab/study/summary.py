@@ -14,7 +14,7 @@ import pandas as pd
 
 from dislab.errors import InputError, suggestion
 from dislab.metrics.score_table import label as words
-from dislab.plugins import STAGES, declared
+from dislab.plugins import STAGES, declared, letters
 from dislab.study.stages import load_stage
 from dislab.study.statistics import (
     comparisons,
@@ -53,6 +53,8 @@ _NATS: Final = re.compile(
 _NOTHING: Final = "no finished run has a score that varies"
 _COLUMNS: Final = 3
 """Maximum number of score columns in a printed table."""
+_NAMED: Final = 8
+"""Number of scores that a message names."""
 LEVEL: Final = 0.05
 """The corrected p below which a difference counts as supported."""
 _DETECT: Final = 0.05
@@ -217,15 +219,73 @@ def chosen_target(target: str | None, name: str, measures: Mapping[str, Best]) -
         )
     if target is None:
         return default_target(measures)
-    if target in measures:
-        return target
-    same = [measure for measure in measures if measure.rpartition(".")[2] == target]
-    if len(same) != 1:
-        raise InputError(
-            f"{target!r} is no measure of {name}{suggestion(target, measures)}; the measures are "
-            f"{', '.join(measures)}"
-        )
-    return same[0]
+    if found := _meant(target, measures):
+        return found
+    raise InputError(
+        f"{target!r} is no measure of {name}{_hint(target, measures)}; the measures "
+        f"are {', '.join(measures)}"
+    )
+
+
+def shown_scores(
+    words: Sequence[str], name: str, runs: pd.DataFrame, measures: Mapping[str, Best]
+) -> dict[str, Best | None]:
+    """The results to show, each with the direction in which it improves, None where not known.
+
+    A score on training images or of sampled codes improves as the score does.
+
+    Args:
+        words: Names of columns of results, in full, as `mig` for `score.mig`, or as tables show
+            them, such as `dci_completeness`.
+        name: Name of the study, for messages.
+        runs: Result of `Study.table`.
+        measures: Result of `measures_of`.
+
+    Raises:
+        InputError: A word is no result of numbers, or of no run.
+    """
+    results = [column for column in result_columns(runs) if not is_chance(column)]
+    results = [column for column in results if pd.api.types.is_numeric_dtype(runs[column])]
+    results = [column for column in results if runs[column].notna().any()]
+    shown: dict[str, Best | None] = {}
+    for word in words:
+        column = _meant(word, results)
+        if column is None:
+            main = ", ".join(_short(measures)[:_NAMED])
+            raise InputError(
+                f"{word!r} is no score of {name}{_hint(word, results)}; it has "
+                f"{len(results)} scores, such as {main}: the columns of `dislab study table "
+                "STUDY --format csv`"
+            )
+        plain = column.replace("score.sampled/", "score.").removesuffix("_train")
+        shown[column] = measures.get(column, measures.get(plain))
+    return shown
+
+
+def _hint(word: str, columns: Iterable[str]) -> str:
+    """` (did you mean …?)` with the score most like a word that has none."""
+    names = list(columns)
+    return suggestion(word, names if word.startswith("score.") else _short(names))
+
+
+def _short(columns: Iterable[str]) -> list[str]:
+    """Names of scores as a user writes them, such as `mig` for `score.mig`."""
+    return [column.removeprefix("score.") for column in columns]
+
+
+def _meant(word: str, columns: Iterable[str]) -> str | None:
+    """The column with a name, whole, without its stage, or as tables show it; None if not one."""
+    names = list(columns)
+    if word in names:
+        return word
+    forms: tuple[Callable[[str], bool], ...] = (
+        lambda column: column.partition(".")[2] == word,
+        lambda column: letters(label(column)) == letters(word),
+    )
+    for is_meant in forms:
+        if same := [column for column in names if is_meant(column)]:
+            return same[0] if len(same) == 1 else None
+    return None
 
 
 def measures_of(runs: pd.DataFrame, primary: Mapping[str, Best] | None = None) -> dict[str, Best]:
