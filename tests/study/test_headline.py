@@ -13,6 +13,7 @@ from dislab.study.headline import (
     latex_means,
     legend,
     mixture,
+    named_run,
     narrow_table,
     others_differ,
     text,
@@ -240,6 +241,9 @@ def test_the_best_run_of_all_is_told_in_words() -> None:
         "r0",
         "method m0, strength 1.0, seed 0, MIG 0.002",
     )
+    same = table.assign(strength=1)  # says nothing about a run
+    assert best_run(same, axes, SCORES, "score.mig") == ("r7", "method m1, seed 1, MIG 0.314")
+    assert named_run(same, "r7", axes) == "method m1, seed 1 (r7)"
     assert best_run(table.assign(**{"score.mig": np.nan}), axes, SCORES, "score.mig") is None
 
 

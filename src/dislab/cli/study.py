@@ -427,7 +427,8 @@ def _summary(parser: Parser, args: list[str]) -> int:
             "to its stages and run it again"
         )
     if study.schedule.search is None:  # no trial has another one to be compared with
-        print(conclusion(results.runs, results.axes, results.measures, results.target))
+        said = conclusion(results.runs, results.axes, results.measures, results.target)
+        print(textwrap.fill(said, WIDTH))
     _print_best(study, results.runs, results.measures, results.target)
     print(f"\n{options.out / PAGE} and {len(files) - 1} other files")
     return 0
@@ -578,7 +579,7 @@ def _print_results(study: Study) -> None:
         means = headline_table(table, axes, measures, target)
         print()
         _print_means(study, table, means, measures, target, rows_of(table, axes))
-        print(f"\n{conclusion(table, axes, measures, target)}")
+        print(f"\n{textwrap.fill(conclusion(table, axes, measures, target), WIDTH)}")
     print("\nNext:")
     for line in (
         f"dislab study summary {study.path} --out {study.path / 'summary'}  # tables and pictures",

@@ -512,7 +512,7 @@ def best_run(
 
 
 def run_values(runs: pd.DataFrame, run: Any, axes: Sequence[str]) -> list[str]:
-    """The values of axes, and the seed, of a run, each with its name.
+    """The values of those axes that vary, and the seed, of a run, each with its name.
 
     Args:
         runs: Result of `Study.table`.
@@ -520,7 +520,7 @@ def run_values(runs: pd.DataFrame, run: Any, axes: Sequence[str]) -> list[str]:
         axes: Names of the columns that are axes.
     """
     row, names = runs.loc[run], labels(axes)
-    values = {names[axis]: _setting_text(row[axis]) for axis in axes}
+    values = {names[axis]: _setting_text(row[axis]) for axis in _varying(runs, axes)}
     known = [f"{name} {value}" for name, value in values.items() if value != _UNKNOWN]
     return [*known, f"seed {row['seed']}"]
 

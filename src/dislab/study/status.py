@@ -231,7 +231,9 @@ class Progress:
             if run.state in _ENDED and run.run.id not in self._ended:
                 self._ended.add(run.run.id)
                 count = f"{len(self._ended)}/{self._total}"
-                about = f", about {left}" if left and len(self._ended) < self._total else ""
+                # the time is that of now, after all runs that have ended since the last look
+                is_last = len(self._ended) == self._bar.n < self._total
+                about = f", about {left}" if left and is_last else ""
                 self._bar.write(f"[{count}{about}] {ended_line(run)}")
         parts = [f"{counts[s]} {s}" for s in ("running", "diverged", "failed") if s in counts]
         parts += [left] if left else []
