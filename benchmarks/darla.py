@@ -32,6 +32,7 @@ from dislab.runs import versions
 from dislab.storage.writing import atomic
 from dislab.study import Study
 from dislab.study.statistics import holm, rank_correlations
+from dislab.study.summary import label
 from dislab_control.agent_config import read_config
 from dislab_control.agent_progress import PROGRESS
 from dislab_control.observations import observer
@@ -103,9 +104,7 @@ D_SCORE: Final = "score.dci_hgbt_disentanglement"
 ORDERS: Final = 100_000
 """Permutations of a test."""
 SCORES: Final = {
-    "score.mig": "MIG",
-    D_SCORE: "DCI D",
-    "score.dci_hgbt_informativeness": "DCI I",
+    name: label(name) for name in ("score.mig", D_SCORE, "score.dci_hgbt_informativeness")
 }
 EACH: Final = 10
 """Steps of the random agent between two frames of a probe."""
@@ -284,7 +283,12 @@ def relation(table: pd.DataFrame, new: Sequence[str]) -> dict[str, Any]:
         ]
         for row in correlations.to_dict("records")
     ]
-    header = ["domain", "ρ of DCI D and share", "p (Holm)", f"without {NAMES[ENTANGLED]}"]
+    header = [
+        "domain",
+        "ρ of DCI disentanglement and share",
+        "p (Holm)",
+        f"without {NAMES[ENTANGLED]}",
+    ]
     return {"header": header, "rows": rows, "intervals": "runs"}
 
 

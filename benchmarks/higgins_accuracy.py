@@ -1,4 +1,4 @@
-"""Accuracy of Higgins et al. and the FactorVAE score of codes that need no training.
+"""β-VAE score and the FactorVAE score of codes that need no training.
 
 python benchmarks/higgins_accuracy.py [--study studies/locatello_rooms]     some minutes
 
@@ -133,7 +133,7 @@ def main() -> None:
     if options.study is not None:
         place = max(index for index, row in enumerate(rows) if row[0] == "rooms") + 1
         rows[place:place] = trained(options.study)
-    heads = ["data", "codes", "accuracy of Higgins et al.", "FactorVAE score"]
+    heads = ["data", "codes", "β-VAE score", "FactorVAE score"]
     known = " --study studies/locatello_rooms" if options.study else ""
     result = {
         "command": f"python benchmarks/higgins_accuracy.py{known}",

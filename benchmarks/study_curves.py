@@ -58,8 +58,8 @@ LABELS = {
     TOTAL: "total correlation of sampled codes (nats)",
     MIG: "MIG",
     FACTOR: "FactorVAE score",
-    BETA: "accuracy of Higgins et al.",
-    DCI: "DCI D",
+    BETA: "β-VAE score",
+    DCI: "DCI disentanglement",
 }
 NUMBER = re.compile(r"-?\d+\.\d+")
 SIDES = ((1, 1), (1, -1), (-1, 1), (-1, -1))

@@ -53,7 +53,7 @@ def column(rows: Rows, title: str) -> list[str]:
 def locatello() -> Figure:
     """Shares of variance of each score, and the rank correlation of each selector with it."""
     tables = tables_of("locatello_rooms")
-    figure, (left, right) = _panels((1, 1.25), height=4, width=6.6)
+    figure, (left, right) = _panels((1, 1.4), height=4)
     shares = tables["shares"]
     scores = column(shares, "score")
     kinds = ("method", "strength", "seed")
@@ -84,7 +84,7 @@ def locatello() -> Figure:
 
 
 def dittadi() -> Figure:
-    """Errors of trees against DCI D in two shifts, a point a model."""
+    """Errors of trees against DCI disentanglement in two shifts, a point a model."""
     tables = tables_of("dittadi_rooms")
     points = tables["points"]
     methods = column(points, "method")
@@ -92,7 +92,7 @@ def dittadi() -> Figure:
     by_shift = {row[0]: row[2] for row in tables["correlations"][1:] if row[1] == "trees"}
     chance = dict(zip(tables["errors"][0], tables["errors"][-1], strict=True))
     figure, panels = _panels((1, 1), height=4, width=6.6)
-    disentanglement = np.array(column(points, "DCI D"), dtype=float)
+    disentanglement = np.array(column(points, "DCI disentanglement"), dtype=float)
     for axes, shift in zip(panels, shifts, strict=True):
         errors = np.array(column(points, shift), dtype=float)
         for k, method in enumerate(dict.fromkeys(methods)):
@@ -101,7 +101,7 @@ def dittadi() -> Figure:
             axes.scatter(disentanglement[rows], errors[rows], s=18, alpha=0.75, lw=0, **style)
         axes.set_title(f"{shift}: ρ {by_shift[shift]}".replace("-0.", "−0."), fontsize=10)
         axes.axhline(float(chance[shift]), color="0.5", linestyle=":", label="chance")
-        axes.set(xlabel="DCI D", ylim=(0, 0.25))
+        axes.set(xlabel="DCI disentanglement", ylim=(0, 0.25))
     panels[0].set_ylabel("mean absolute error of trees")
     figure.legend(
         *panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=3, frameon=False
@@ -110,20 +110,22 @@ def dittadi() -> Figure:
 
 
 def montero() -> Figure:
-    """The ratio of losses of each method in each condition, and ρ of DCI D with it."""
+    """The ratio of losses of methods in conditions, and ρ of DCI disentanglement with it."""
     tables = tables_of("montero_rooms")
     figure, (left, right) = _panels((1.6, 1))
     ratios = tables["ratios"]
     conditions = ratios[0][2:]
     methods = [
         f"{name} ({d.split()[0]})"
-        for name, d in zip(column(ratios, ratios[0][0]), column(ratios, "DCI D"), strict=True)
+        for name, d in zip(
+            column(ratios, ratios[0][0]), column(ratios, "DCI disentanglement"), strict=True
+        )
     ]
     _dots(
         left,
         {name: column(ratios, name) for name in conditions},
         methods,
-        "loss, held out / training; DCI D in brackets",
+        "loss, held out / training;\nin brackets: DCI disentanglement",
     )
     rows = {row[0]: row[1] for row in tables["correlations"][1:]}
     found = re.search(r"by chance below (\S+)", column(tables["claims"], "here")[0])
@@ -133,7 +135,7 @@ def montero() -> Figure:
         "all methods": [rows[name] for name in conditions],
         "without DIP-VAE-II": [rows[f"{name}, without DIP-VAE-II"] for name in conditions],
     }
-    _dots(right, series, conditions, "ρ of DCI D with the ratio; grey: by chance")
+    _dots(right, series, conditions, "ρ of DCI disentanglement\nwith the ratio; grey: by chance")
     return figure
 
 
@@ -155,14 +157,14 @@ def correlated() -> Figure:
 
 
 def labels() -> Figure:
-    """DCI D by the number of labels, and the rank correlation of each score with the tasks."""
+    """DCI disentanglement by number of labels, and rank correlation of scores with tasks."""
     tables = tables_of("labels_rooms")
     figure, (left, right) = _panels((1, 1.15))
     *rows, by_chance = tables["labels"][1:]
     methods = list(dict.fromkeys(row[0] for row in rows))
     counts = list(dict.fromkeys(row[1] for row in rows))
     series = {f"{count} labels": [row[3] for row in rows if row[1] == count] for count in counts}
-    _dots(left, series, methods, "DCI D")
+    _dots(left, series, methods, "DCI disentanglement")
     _chance_line(left, by_chance[3])
     correlations = tables["correlations"]
     tasks = correlations[0][1:]
@@ -171,7 +173,10 @@ def labels() -> Figure:
     right.axvspan(-chance, chance, color=CHANCE, linewidth=0)
     for end in (-1, 1):  # Spearman's critical value for p .05 and 16 models
         right.axvline(0.5 * end, color="0.5", linewidth=0.8, linestyle="--", zorder=0)
-    chosen = {"DCI D": "all 48 models", "DCI D, 16 models with 0 labels": "16 without labels"}
+    chosen = {
+        "DCI disentanglement": "all 48 models",
+        "DCI disentanglement, 16 models with 0 labels": "16 without labels",
+    }
     _dots(
         right,
         {title: by_name[name] for name, title in chosen.items()},
@@ -181,7 +186,7 @@ def labels() -> Figure:
             )
             for task in tasks
         ],
-        "ρ with DCI D; chance: grey, dashed",
+        "ρ with DCI disentanglement;\nchance: grey, dashed",
     )
     return figure
 
@@ -203,7 +208,7 @@ def darla() -> Figure:
 
 
 def dittadi_finger() -> Figure:
-    """Errors of each predictor against DCI D under each shift, of models and of mixed codes."""
+    """Errors of predictors against DCI disentanglement by shift, of models and mixed codes."""
     result = result_of("dittadi_finger")
     chance, models = result["chance"], result["models"].values()
     figure = Figure(figsize=(9, 6), layout="constrained")
@@ -224,7 +229,7 @@ def dittadi_finger() -> Figure:
         row[0].set_ylabel(f"error of {title}")
     for axes, shift in zip(panels[0], chance, strict=True):
         axes.set_title(shift, fontsize=10)
-    figure.supxlabel("DCI D", fontsize="medium")
+    figure.supxlabel("DCI disentanglement", fontsize="medium")
     handles = panels[0, 0].get_legend_handles_labels()
     figure.legend(*handles, loc="outside upper center", ncols=4, frameon=False)
     return figure

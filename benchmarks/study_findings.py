@@ -72,7 +72,7 @@ def montero(study: Study) -> dict[str, Any]:
         _draw(study, condition)
     losses = ["training", "held out", "ratio"]
     of_samples = [f"{name}, samples" for name in losses]
-    header = ["condition", "method", "D-score", *losses, *of_samples]
+    header = ["condition", "method", "DCI lassocv disentanglement", *losses, *of_samples]
     return {
         "reconstruction": {"header": header, "rows": rows},
         "correlations": generalisation_correlations(table),
@@ -81,7 +81,7 @@ def montero(study: Study) -> dict[str, Any]:
 
 
 def generalisation_correlations(table: pd.DataFrame) -> dict[str, Any]:
-    """Rank correlation of the D-score and the ratio, corrected for these rows alone."""
+    """Rank correlation of DCI disentanglement and the ratio, corrected for these rows alone."""
     runs = table[table["method"] != "true_factors"]
     correlations = rank_correlations(runs, D_SCORE, RATIO, by=["condition"], orders=ORDERS)
     rows = [
@@ -94,7 +94,7 @@ def generalisation_correlations(table: pd.DataFrame) -> dict[str, Any]:
         ]
         for row in correlations.to_dict("records")
     ]
-    header = ["condition", "runs", "ρ of D-score and ratio", "p", "p (Holm)"]
+    header = ["condition", "runs", "ρ of DCI lassocv disentanglement and ratio", "p", "p (Holm)"]
     return {"header": header, "rows": rows, "intervals": "runs"}
 
 
@@ -122,7 +122,7 @@ def correlated(study: Study) -> dict[str, Any]:
     """Importance shared by the latents of two factors, and errors of predicted factors."""
     table = study.table()
     rows, scores = [], []
-    columns_by_title = {"MIG": "score.mig", "DCI D": "score.dci_hgbt_disentanglement"}
+    columns_by_title = {"MIG": "score.mig", "DCI disentanglement": "score.dci_hgbt_disentanglement"}
     columns_by_title |= {
         "FactorVAE score": "score.factor_vae_score",
         "ELBO, nats": "score.elbo_sample_test",
@@ -155,7 +155,7 @@ def dittadi(study: Study) -> dict[str, Any]:
         for name, rows in errors.items():
             means = [_mean(runs[f"transfer.{scenario}/{name}"], 2) for scenario in SCENARIOS]
             rows.append([model, disentanglement, *means])
-    header = ["models", "DCI D", *SCENARIOS.values()]
+    header = ["models", "DCI disentanglement", *SCENARIOS.values()]
     tables = {PREDICTORS[name]: {"header": header, "rows": rows} for name, rows in errors.items()}
     return tables | {"correlations": transfer_correlations(table)}
 

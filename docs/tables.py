@@ -33,6 +33,7 @@ from typing import Any, Final
 import yaml
 
 from dislab import cli
+from dislab.metrics.score_table import label
 from dislab.plugins import COMMANDS, Plugin, available, declared, load_all
 
 ROOT = Path(__file__).parents[1]
@@ -149,12 +150,8 @@ def _dataset(plugin: Plugin, cls: Any) -> str:
 
 def _zoo() -> str:
     """The table of trained models, from their files."""
-    scores = {
-        "mig": "MIG",
-        "sap_r2": "SAP",
-        "factor_vae_score": "FactorVAE score",
-        "dci_hgbt_disentanglement": "DCI D",
-    }
+    names = ("mig", "sap_r2", "factor_vae_score", "dci_hgbt_disentanglement")
+    scores = {name: label(name) for name in names}
     heads = ["name", "data", "image", "steps", "MB", *scores.values(), "selected", "data licence"]
     rows = [heads, ["---"] * len(heads)]
     chances: dict[str, list[float]] = {score: [] for score in scores}

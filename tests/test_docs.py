@@ -23,6 +23,7 @@ from PIL import Image
 
 from dislab import base, metrics, plans
 from dislab.cli import COMMANDS
+from dislab.metrics.score_table import label
 from dislab.plugins import _PLUGINS, GROUPS, PARTS, available
 
 ROOT = Path(__file__).parents[1]
@@ -309,7 +310,7 @@ def test_a_table_of_results_says_what_its_brackets_and_stars_hold() -> None:
 
 def test_chance_in_results_is_the_level_of_a_score_unless_its_kind_is_named() -> None:
     """Errors without codes, guesses and levels of ρ are other numbers, and have other names."""
-    is_score = re.compile("MIG|SAP|Modularity|DCI D|MCC|.*score|.*Higgins et al.|perfect|here.*")
+    is_score = re.compile("MIG|SAP R²|Modularity|DCI disentanglement|MCC.*|.*score|perfect|here.*")
     for path in sorted((ROOT / "benchmarks/results").glob("*.json")):
         for name, table in json.loads(path.read_text()).get("tables", {}).items():
             levels = [row for row in table["rows"] if "chance" in row]
@@ -322,6 +323,22 @@ def test_chance_in_results_is_the_level_of_a_score_unless_its_kind_is_named() ->
             assert all(map(is_score.fullmatch, heads)), (path.name, name, heads)
 
 
+def test_results_name_scores_as_the_pages_of_runs_and_studies_do() -> None:
+    other = re.compile(r"\bDCI [DCI]\b|D-score|\bSAP\b(?! R²| does not)|UDR \(")
+    for path in sorted((ROOT / "benchmarks/results").glob("*.json")):
+        tables = json.loads(path.read_text(encoding="utf-8")).get("tables", {})
+        cells = [
+            cell
+            for table in tables.values()
+            for row in [table["header"], *table["rows"]]
+            for cell in row
+        ]
+        assert [cell for cell in cells if other.search(cell)] == [], path.name
+    named = {label(name) for name in ("mig", "sap_r2", "dci_hgbt_disentanglement")}
+    stored = json.loads((ROOT / "benchmarks/results/locatello_rooms.json").read_text())
+    assert named < set(stored["tables"]["runs"]["header"])
+
+
 def test_a_part_of_a_table_has_the_rows_and_columns_that_were_named() -> None:
     tables = runpy.run_path(str(ROOT / "docs/tables.py"))
     header = ["method", "strength", "MIG", "SAP"]
@@ -329,8 +346,8 @@ def test_a_part_of_a_table_has_the_rows_and_columns_that_were_named() -> None:
     part = tables["_part"](header, rows, ["chance", "VAE 1"], ["MIG"])
     assert part == (["method", "MIG"], [["chance", "0.0"], ["VAE", "0.1"]])
     assert len(tables["_part"](header, rows, ["VAE"], ["SAP"])[1]) == 2
-    with pytest.raises(SystemExit, match="has no VAE 2, DCI D"):
-        tables["_part"](header, rows, ["VAE 2"], ["DCI D"])
+    with pytest.raises(SystemExit, match="has no VAE 2, DCI disentanglement"):
+        tables["_part"](header, rows, ["VAE 2"], ["DCI disentanglement"])
     marked = "<!-- table: results first_run scores | MIG | chance -->\n<!-- end -->"
     assert tables["filled"](marked).count("| MIG | 0.00 |") == 1
 
@@ -508,7 +525,7 @@ def test_every_picture_of_results_has_the_numbers_of_its_table() -> None:
         # a share is above its own level unless the table says otherwise
         for row, is_hatched in zip(shares, hatched, strict=True):
             assert is_hatched or float(row[place].split()[0]) >= float(row[place + 1])
-    assert right.get_xlabel().startswith("ρ with DCI D")
+    assert right.get_xlabel().startswith("ρ with DCI disentanglement")
     returns = script["tables_of"]("darla_room")["returns"][1:-1]
     (axes,) = script["darla"]().axes
     drawn = [line.get_xdata()[0] for line in axes.lines if line.get_marker() != "None"]
@@ -537,9 +554,9 @@ def test_the_surface_of_a_score_has_its_level_by_chance() -> None:
         table[f"{script[name]}/chance"] = 0.25
     tables = script["surface_tables"](table)
     assert tables["means"]["rows"][-1] == ["chance", "", "0.25", "0.25", "0.25"]
-    axes, bar = script["surface_figure"](tables, {"DCI D": 0.25}).axes
+    axes, bar = script["surface_figure"](tables, {"DCI disentanglement": 0.25}).axes
     assert len(axes.texts) == 4
-    assert bar.get_ylabel() == "DCI D; chance: 0.25"
+    assert bar.get_ylabel() == "DCI disentanglement; chance: 0.25"
 
 
 def test_every_data_set_is_in_the_table_of_its_page() -> None:

@@ -46,7 +46,13 @@ def claims_on_correlation(runs: pd.DataFrame) -> dict[str, Table]:
         scores = [spread(part[name]) for name in ("shared", MIG, DCI)]
         rows.append([METHODS[method], correlation, *scores])
     rows.append(["trees on latents of noise", "", f"{_shared_by_noise():.2f}", "", ""])
-    header = ["method", "correlation", "shared by floor and object hue", "MIG", "DCI D"]
+    header = [
+        "method",
+        "correlation",
+        "shared by floor and object hue",
+        "MIG",
+        "DCI disentanglement",
+    ]
     claims = [*_shared_latents(runs), _penalised_total_correlation(runs)]
     return {"claims": claims_table(claims, "seeds"), "shared": {"header": header, "rows": rows}}
 

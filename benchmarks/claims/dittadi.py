@@ -63,7 +63,7 @@ def dittadi(study: Study, runs: pd.DataFrame) -> dict[str, Table]:
     ]
     chance = [f"{runs[f'transfer.{name}/chance'].mean():.2f}" for name in SCENARIOS]
     errors = {
-        "header": ["errors of trees", "noise", "DCI D", *SCENARIOS.values()],
+        "header": ["errors of trees", "noise", "DCI disentanglement", *SCENARIOS.values()],
         "rows": [*rows, [NO_CODES, "", "", *chance]],
     }
     tables = {
@@ -77,13 +77,13 @@ def dittadi(study: Study, runs: pd.DataFrame) -> dict[str, Table]:
 
 
 def _points(runs: pd.DataFrame) -> Table:
-    """DCI D of each run beside its errors of trees in one shift of each kind."""
+    """DCI disentanglement of each run beside its errors of trees in one shift of each kind."""
     titles = {f"transfer.{name}/GradientBoosting": SCENARIOS[name] for name in PLOTTED}
     rows = [
         [METHODS[method], *(f"{value:.4f}" for value in values)]
         for method, *values in runs[["method", DCI, *titles]].itertuples(index=False)
     ]
-    return {"header": ["method", "DCI D", *titles.values()], "rows": rows}
+    return {"header": ["method", "DCI disentanglement", *titles.values()], "rows": rows}
 
 
 def _scores_and_transfer(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
@@ -112,9 +112,9 @@ def _scores_and_transfer(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
     helps = np.where(of_losses["left"].str.contains("elbo"), -1, 1)  # a high bound, a low loss
     claims = [
         Claim(
-            "MIG agrees with DCI D, SAP does not",
+            "MIG agrees with DCI disentanglement, SAP does not",
             "Fig. 3",
-            f"ρ of DCI D with MIG {agreement['rho']['score.mig']:.2f}, with SAP "
+            f"ρ of DCI disentanglement with MIG {agreement['rho']['score.mig']:.2f}, with SAP R² "
             f"{agreement['rho']['score.sap_r2']:.2f}; by chance below {chance:.2f}",
             [
                 agreement["p_holm"]["score.mig"] < LEVEL,
@@ -128,7 +128,7 @@ def _scores_and_transfer(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
             ],
         ),
         Claim(
-            "DCI D and MIG go with small errors of trees in distribution",
+            "DCI disentanglement and MIG go with small errors of trees in distribution",
             "Fig. 3",
             f"ρ of {named(_titled(small, scores))}; by chance below {chance:.2f}",
             list((small["rho"] < 0) & (small["p_holm"] < LEVEL)),
@@ -174,7 +174,8 @@ def _pairs_disentangle(runs: pd.DataFrame) -> Claim:
 
     value, low, high = (float(end[0]) for end in jackknife(runs, difference))
     part = runs.loc[runs["supervision"] == "pairs", DCI]
-    here = f"DCI D higher by {interval(value, low, high)}; with pairs {value_range(part)}"
+    higher = f"DCI disentanglement higher by {interval(value, low, high)}"
+    here = f"{higher}; with pairs {value_range(part)}"
     there = "29 % of the models with pairs reach D 0.99"
     text = "Pairs disentangle more than images alone"
     return Claim(text, there, here, [low > 0], by_interval=True, reach=high)
@@ -195,7 +196,7 @@ def _unsupervised_metrics(runs: pd.DataFrame) -> Claim:
     )
     supported = list(good & (correlations["p_holm"] < LEVEL))
     text = "With pairs, lower bound and reconstruction tell which models are disentangled"
-    here, reach = f"ρ with DCI D: {figures}", _reach(correlations, rises)
+    here, reach = f"ρ with DCI disentanglement: {figures}", _reach(correlations, rises)
     return Claim(text, "Fig. 3 and 14", here, supported, reach=reach, margin=RHO_MARGIN)
 
 
@@ -220,7 +221,14 @@ def _transfer(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
             rows.append([label, title, ends, f"{overall['p_holm']:.3f}", *within])
     chance = f"{rho_by_chance(runs):.2f}"
     rows.append(["by chance below (shuffled scores)", "", chance, "", "", ""])
-    header = ["shift", "predictor", "ρ with DCI D", "p (Holm)", "within pairs", "within images"]
+    header = [
+        "shift",
+        "predictor",
+        "ρ with DCI disentanglement",
+        "p (Holm)",
+        "within pairs",
+        "within images",
+    ]
     table = {"header": header, "rows": rows, "intervals": "runs"}
     overall = correlations[correlations["group"] == "all"].set_index("right")
     helps = (overall["p_holm"] < LEVEL) & (overall["rho"] < 0)

@@ -78,7 +78,7 @@ def claims_on_labels(runs: pd.DataFrame) -> dict[str, Table]:
 
 
 def _more_labels(runs: pd.DataFrame, labels: int) -> Claim:
-    """The claim that labels in training raise MIG and DCI D, by intervals over seeds."""
+    """The claim that labels in training raise MIG and DCI disentanglement, by intervals."""
 
     def difference(part: pd.DataFrame) -> Numbers:
         means = part.groupby("labels")[[MIG, DCI]].mean()
@@ -90,7 +90,7 @@ def _more_labels(runs: pd.DataFrame, labels: int) -> Claim:
     return Claim(
         f"Labels of {labels:,} images in training disentangle more than none",
         "Locatello et al. (2020), section 4",
-        f"MIG higher by {cells[0]}, DCI D by {cells[1]}",
+        f"MIG higher by {cells[0]}, DCI disentanglement by {cells[1]}",
         list(low > 0),
         by_interval=True,
         reach=high,
@@ -109,7 +109,7 @@ def _tasks(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
     rows.append(["by chance below (shuffled scores)", *[f"{chance:.2f}"] * len(tasks)])
     for labels, part in runs.groupby("labels"):
         within = rank_correlations(part, DCI, list(tasks), orders=ORDERS).set_index("right")
-        title = f"DCI D, {len(part)} models with {labels:,} labels"
+        title = f"DCI disentanglement, {len(part)} models with {labels:,} labels"
         rows.append([title, *(marked(within.loc[task]) for task in tasks)])
     clear = correlations["p_holm"] < LEVEL
     texts = {
@@ -179,18 +179,18 @@ def _efficiency(path: Path) -> dict[str, float]:
 
 
 def _by_labels(runs: pd.DataFrame) -> Table:
-    """Mean and range of MIG and DCI D for each method and number of labels."""
+    """Mean and range of MIG and DCI disentanglement for each method and number of labels."""
     rows = [
         [METHODS[method], f"{labels:,}", spread(part[MIG]), spread(part[DCI])]
         for (method, labels), part in runs.groupby(["method", "labels"], sort=False)
     ]
     chance = [f"{runs[f'{name}/chance'].mean():.2f}" for name in (MIG, DCI)]
-    header = ["method", "labels", "MIG", "DCI D"]
+    header = ["method", "labels", "MIG", "DCI disentanglement"]
     return {"header": header, "rows": [*rows, ["chance", "", *chance]]}
 
 
 def _task_table(runs: pd.DataFrame) -> Table:
-    """Unfairness and accuracies of reasoning in thirds of the runs by DCI D."""
+    """Unfairness and accuracies of reasoning in thirds of the runs by DCI disentanglement."""
     thirds = pd.qcut(runs[DCI].rank(method="first"), 3, labels=["lowest", "middle", "highest"])
     tasks = {UNFAIRNESS: "unfairness", **REASONING, **EFFICIENCY}
     rows = [
@@ -198,6 +198,6 @@ def _task_table(runs: pd.DataFrame) -> Table:
         for third, part in runs.groupby(thirds, observed=True)
     ]
     accuracy = [f"{CHANCE:.2f}"] * len(REASONING)
-    header = ["runs by DCI D", "DCI D", *tasks.values()]
+    header = ["runs by DCI disentanglement", "DCI disentanglement", *tasks.values()]
     chance = ["chance (a guess)", "", "–", *accuracy, *["–"] * len(EFFICIENCY)]
     return {"header": header, "rows": [*rows, chance]}

@@ -39,7 +39,10 @@ def montero(study: Study, runs: pd.DataFrame) -> dict[str, Table]:
         ratios = [part.loc[part["condition"] == name, RATIO] for name in conditions]
         rows.append([METHODS[str(method)], spread(part[DCI]), *map(spread, ratios)])
     tables = {
-        "ratios": {"header": ["held out / training", "DCI D", *conditions], "rows": rows},
+        "ratios": {
+            "header": ["held out / training", "DCI disentanglement", *conditions],
+            "rows": rows,
+        },
         "correlations": correlations,
     }
     claims = [claim, _true_factors(runs, conditions), _extrapolation(runs, conditions)]
@@ -61,13 +64,13 @@ def _generalisation(runs: pd.DataFrame) -> tuple[Claim, Table]:
     claim = Claim(
         "Disentanglement does not tell which model generalises",
         "no correlation",
-        f"ρ of DCI D with the ratio: {figures}; by chance below {chance:.2f}",
+        f"ρ of DCI disentanglement with the ratio: {figures}; by chance below {chance:.2f}",
         [],
     )
     reach = correlations[["low", "high"]].abs().max(axis=1)[within]
     seen = (correlations["p_holm"] < LEVEL)[within]
     claim = claim_of_no_effect(claim, reach, seen, RHO_MARGIN, "ρ ±{:.2f}", names)
-    header = ["runs", "ρ of DCI D and the ratio", "p (Holm)"]
+    header = ["runs", "ρ of DCI disentanglement and the ratio", "p (Holm)"]
     return claim, {"header": header, "rows": rows, "intervals": "runs"}
 
 

@@ -74,7 +74,12 @@ def claims_on_predictors(runs: pd.DataFrame) -> dict[str, Table]:
     error, rho = f"{runs[f'{SCENARIO}/chance'].mean():.2f}", f"{rho_by_chance(runs):.2f}"
     rows.append([NO_CODES, error, *[""] * (1 + len(PREDICTORS))])
     rows.append(["by chance below (shuffled scores)", "", *[rho] * (1 + len(PREDICTORS))])
-    header = ["predictor", "error in OOD1-B", "ρ with DCI D", *(f"ρ with {n}" for n in PREDICTORS)]
+    header = [
+        "predictor",
+        "error in OOD1-B",
+        "ρ with DCI disentanglement",
+        *(f"ρ with {n}" for n in PREDICTORS),
+    ]
     return {"claims": claims_table(claims, "runs"), "errors": {"header": header, "rows": rows}}
 
 

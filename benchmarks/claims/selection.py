@@ -23,12 +23,13 @@ from claims.tables import (
 )
 from dislab.study.statistics import holm, model_selection, rank_correlations
 from dislab.study.statistics.selection import Best
+from dislab.study.summary import label
 
 SELECTORS: Final = {
     "score.elbo_sample_test": "ELBO",
     "score.reconstruction_sample_test": "reconstruction",
-    "agreement.udr_lasso_pooled": "UDR (lasso)",
-    "agreement.udr_spearman_pooled": "UDR (Spearman)",
+    "agreement.udr_lasso_pooled": label("agreement.udr_lasso_pooled"),
+    "agreement.udr_spearman_pooled": label("agreement.udr_spearman_pooled"),
 }
 BEST: Final[dict[str, Best]] = {
     "score.elbo_sample_test": "highest",
@@ -37,8 +38,7 @@ BEST: Final[dict[str, Best]] = {
     "agreement.udr_spearman_pooled": "highest",
 }
 LABELLED: Final = {
-    "labelled.mig_100_labels": "MIG of 100 labels",
-    "labelled.sap_r2_100_labels": "SAP of 100 labels",
+    name: label(name) for name in ("labelled.mig_100_labels", "labelled.sap_r2_100_labels")
 }
 
 

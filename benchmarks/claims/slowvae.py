@@ -21,12 +21,10 @@ from claims.tables import (
     spread,
 )
 from dislab.study import Study
+from dislab.study.summary import label
 
 SCORES: Final = {
-    MIG: "MIG",
-    DCI: "DCI D",
-    "score.factor_vae_score": "FactorVAE score",
-    "score.mcc_spearman": "MCC",
+    name: label(name) for name in (MIG, DCI, "score.factor_vae_score", "score.mcc_spearman")
 }
 TITLES: Final = {
     "slowvae": "SlowVAE, Laplace steps",

@@ -8,6 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from dislab.study.summary import label
+
 SHUFFLES: Final = 2000
 ORDERS: Final = 20_000
 LEVEL: Final = 0.05
@@ -29,13 +31,17 @@ METHODS: Final = {
     "true_factors": "true factors",
 }
 SCORES: Final = {
-    "score.beta_vae_score": "β-VAE score",
-    "score.factor_vae_score": "FactorVAE score",
-    "score.mig": "MIG",
-    "score.sap_r2": "SAP",
-    "score.modularity": "Modularity",
-    "score.dci_hgbt_disentanglement": "DCI D",
+    name: label(name)
+    for name in (
+        "score.beta_vae_score",
+        "score.factor_vae_score",
+        "score.mig",
+        "score.sap_r2",
+        "score.modularity",
+        "score.dci_hgbt_disentanglement",
+    )
 }
+"""Names of scores in tables, as the page of a study has them."""
 NO_CODES: Final = "chance (no codes)"
 """Title of a row with errors of predictions without codes."""
 DCI: Final = "score.dci_hgbt_disentanglement"

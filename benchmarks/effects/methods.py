@@ -232,7 +232,11 @@ def read_results() -> dict[str, Any]:
 
 def write(results: dict[str, Any]) -> None:
     """Writes the records, and the table that the docs show of them."""
-    scores = {"mig": "MIG", "dci_hgbt_disentanglement": "DCI D", "factor_vae_score": "FactorVAE"}
+    scores = {
+        "mig": "MIG",
+        "dci_hgbt_disentanglement": "DCI disentanglement",
+        "factor_vae_score": "FactorVAE score",
+    }
     rows = []
     for name in (name for name in METHODS if name in results["methods"]):
         record = results["methods"][name]

@@ -29,7 +29,7 @@ from dislab.storage import atomic
 RESULT = ROOT / "benchmarks" / "results" / "rooms.json"
 SCORES_SHOWN = {
     "mig": "MIG",
-    "dci_hgbt_disentanglement": "DCI D",
+    "dci_hgbt_disentanglement": "DCI disentanglement",
     "factor_vae_score": "FactorVAE score",
 }
 METHODS: dict[str, tuple[str, ...]] = {

@@ -203,11 +203,11 @@ def test_a_selector_that_orders_methods_alone_does_not_help(claims: ModuleType) 
     *rows, by_chance = table["rows"]
     # the standard deviation of ρ of n runs is 1 / √(n − 1); of the mean of three, √3 less
     assert float(by_chance[2]) == pytest.approx(1.96 / np.sqrt(3 * 19), abs=0.02)
-    row = next(row for row in rows if row[:2] == ["MIG", "UDR (lasso)"])
+    row = next(row for row in rows if row[:2] == ["MIG", "UDR lasso pooled"])
     assert row[4:] == [f"{rho:.2f}" for rho in expected]
     claims_found, _ = claims.selection.without_labels(runs, found)
     by_selector = {claim.claim.partition(" s")[0]: claim for claim in claims_found}
-    lasso_claim = by_selector["UDR (lasso)"]
+    lasso_claim = by_selector["UDR lasso pooled"]
     assert lasso_claim.here.endswith("; helps for none")
     pooled, _ = claims.selection.without_labels(runs)
     assert pooled[2].here.endswith(f"; helps for {', '.join(claims.tables.SCORES.values())}")
@@ -272,8 +272,11 @@ def test_planted_effects_on_transfer_come_out(claims: ModuleType, effect: int) -
     assert verdicts[hardly] == ("no" if effect else "undecided")
     seen = "0 of 2 tests for, 1 against (it does: OOD2-B trees), 1 undecided: "
     assert figures[hardly].startswith(seen if effect else "no effect seen, up to ρ -0.")
-    assert verdicts["MIG agrees with DCI D, SAP does not"] == "yes"
-    assert verdicts["DCI D and MIG go with small errors of trees in distribution"] == UNDECIDED
+    assert verdicts["MIG agrees with DCI disentanglement, SAP does not"] == "yes"
+    assert (
+        verdicts["DCI disentanglement and MIG go with small errors of trees in distribution"]
+        == UNDECIDED
+    )
     selected = "With pairs, lower bound and reconstruction select models that transfer in OOD1"
     assert verdicts[selected] == ("yes" if effect else UNDECIDED)
     assert len(tables["correlations"]["rows"]) == 11
@@ -340,7 +343,7 @@ def test_predictors_that_rank_runs_alike_come_out(claims: ModuleType, effect: in
     verdicts = [row[1] for row in tables["claims"]["rows"]]
     assert verdicts == (["yes", "yes"] if effect else ["yes", UNDECIDED])
     rows = tables["errors"]["rows"]
-    assert rows[0][2].endswith("\\*")  # errors of trees fall with DCI D
+    assert rows[0][2].endswith("\\*")  # errors of trees fall with DCI disentanglement
     assert [len(row) for row in rows] == [8] * 7
     *_, error, rho = rows  # two kinds of chance are two rows
     assert error[:3] == ["chance (no codes)", "0.25", ""]
@@ -442,7 +445,7 @@ def test_scores_on_few_labels_select_if_they_resemble_the_scores(
     runs[list(claims.selection.LABELLED)] += noise * rng.normal(size=(30, 2))
     (claim,), table = claims.selection.with_labels(runs)
     assert claim.cells()[1] == verdict
-    bad = "does not help for β-VAE score by MIG of 100 labels, "
+    bad = "does not help for β-VAE score by MIG 100 labels, "
     assert (bad in claim.here) == (verdict == UNDECIDED)
     assert len(table["rows"]) == 12
 
@@ -454,7 +457,7 @@ def test_a_claim_on_a_selector_names_the_scores_for_which_it_helps(
     choices = [
         choice("MIG", "ELBO", 0.33, 0.48, 0.001, 0.23, 0.19),
         choice("SAP", "ELBO", -0.5, -0.3, 0.001, 0.0, 0.3),
-        choice("DCI D", "ELBO", 0.2, 0.29, 0.8, 0.0, 0.3),
+        choice("DCI disentanglement", "ELBO", 0.2, 0.29, 0.8, 0.0, 0.3),
     ]
     claim = claims.selection.claim_without_labels(choices, 0.16)
     counts = "2 of 3 tests for, 1 against (it does: MIG), 0 undecided"
@@ -512,7 +515,7 @@ NAMED = {
 }
 NAMED_NUMBER = (
     r"(?P<name>[A-Z][\w -]+?) (?P<number>-?\d\.\d\d)(?=[,; ])"  # OOD1-A trees -0.44
-    r"|(?P<of>-?\d\.\d\d) \((?P<score>[^)]+)\)"  # 0.97 (DCI D)
+    r"|(?P<of>-?\d\.\d\d) \((?P<score>[^)]+)\)"  # 0.97 (DCI disentanglement)
 )
 
 
@@ -684,7 +687,7 @@ def outcomes_of_transfer(claim: str, here: str, ends: list[tuple[float, float]])
         return [(min(end) > 0, max(end) <= 0.3) for end in signed]
     if "in distribution" in claim or claim.startswith("With pairs"):
         pairs = [row for row in tables["scores"] if row[0].endswith("pairs") and row[2]]
-        cells = [row[1] for row in tables["scores"] if row[0] in {"MIG", "DCI D"}]
+        cells = [row[1] for row in tables["scores"] if row[0] in {"MIG", "DCI disentanglement"}]
         if claim.startswith("With pairs"):
             cells = [row[2] if "ELBO" in row[0] else f"-{row[2]}" for row in pairs]
         return [(cell.endswith("*") and cell.startswith("-"), False) for cell in cells]
