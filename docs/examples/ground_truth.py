@@ -1,6 +1,8 @@
 """Models of true factors: the ground-truth decoder and the bottleneck generator.
 
 Run it with: python docs/examples/ground_truth.py
+Expect losses of about 270 and 400 nats in training, but of 630 and 690 in the corner: true factors
+alone do not generalise (seed 0, on a CPU, 65 s).
 """
 
 from functools import partial

@@ -1,7 +1,8 @@
 """InfoGAN: a generator whose codes can be read from its images.
 
 Run it with: python docs/examples/infogan.py
-Expect correlations below 0.5 in size (seed 0, on a CPU), most of them above chance.
+Expect correlations of about 0.98 in size of each code with one square and of at most 0.2 with the
+other, by chance below 0.12 (seed 0, on a CPU, 55 s); seeds 1 and 2 mix them more, up to 0.65.
 """
 
 from functools import partial
@@ -13,20 +14,23 @@ import torch
 
 from dislab import plots
 from dislab.datamodules import SingleData
-from dislab.datasets import GaussianBlob
+from dislab.datasets import ArrayDataset
 from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
 from dislab.objectives import InfoGAN
 
 
-def main(steps: int = 1000) -> None:
-    """Train with two continuous codes, and draw what each of them changes.
+def main(steps: int = 2000) -> None:
+    """Train with two codes on two squares of any brightness, and draw what each code changes.
 
     Args:
         steps: Optimiser steps.
     """
     pl.seed_everything(0, verbose=False)
-    data = SingleData(GaussianBlob(places=16), batch_size=64)
+    levels = np.indices((16, 16)).reshape(2, 256).T  # of brightness, the factors
+    pixels = np.zeros((256, 32, 32), dtype=np.float32)
+    pixels[:, 4:20, 2:18], pixels[:, 20:28, 20:28] = levels.T[..., None, None] / 15
+    data = SingleData(ArrayDataset(pixels, levels, names=["large", "small"]), batch_size=64)
     model = InfoGAN(
         data.image_shape,
         generator=partial(MLPDecoder, hidden=(128, 128)),  # noise and codes to an image
@@ -34,6 +38,7 @@ def main(steps: int = 1000) -> None:
         noise_dim=4,
         categorical=(),
         continuous=2,
+        critic_lr=1e-3,
     )
     quiet = {"limit_val_batches": 0, "logger": False, "enable_checkpointing": False}
     quiet |= {"enable_model_summary": False, "enable_progress_bar": False}

@@ -1,6 +1,8 @@
 """QLAE: an autoencoder whose latents each take one of a few learned values.
 
 Run it with: pip install -e plugins/dislab-qlae, then python docs/examples/qlae.py
+Expect InfoM, InfoC and InfoE of about 0.29, 0.17 and 0.65, by chance 0.05, 0.02 and 0.37: above
+chance, but far from 1 after so few steps (seed 0, on a CPU, 35 s).
 """
 
 from functools import partial

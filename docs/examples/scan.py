@@ -1,6 +1,8 @@
 """SCAN: words grounded in the latents of a trained VAE.
 
 Run it with: python docs/examples/scan.py
+Expect SCAN to give the word posX=low to images drawn for it with probability 0.65, to all images
+with 0.34, and to prefer no half of posY (seed 0, on a CPU, 55 s).
 """
 
 from functools import partial
@@ -19,11 +21,7 @@ from dislab.regularizers import KL
 
 
 def main(steps: int = 1000) -> None:
-    """Train a VAE, then SCAN on descriptions of its images, and draw images of a concept.
-
-    Args:
-        steps: Optimiser steps of each model.
-    """
+    """Train a VAE, then SCAN on descriptions of its images, and draw images of a concept."""
     pl.seed_everything(0, verbose=False)
     blobs = GaussianBlob(places=16, sigma=6.0)
     adam = partial(torch.optim.Adam, lr=3e-3)
