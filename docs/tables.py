@@ -9,6 +9,7 @@ A table stands between `<!-- table: what -->` and `<!-- end -->`, where `what` i
     zoo                 the trained models
     results FILE NAME   a table that a benchmark wrote into benchmarks/results/FILE.json; with
                         ` | first words of rows | headings`, separated by semicolons, a part
+    claims FILE         its table of claims, with the numbers of tests alone where figures are long
     summary STUDY NAME  a table of docs/results/STUDY/summary.md, which `dislab study summary` wrote
     verdicts            the numbers of verdicts in each part of docs/results/what_comes_out.md
     tally               the sentences with those of all parts
@@ -187,6 +188,22 @@ def _results(name: str, table: str, words: str = "", heads: str = "") -> str:
     return _shown(header, rows, result.get("intervals", ""))
 
 
+def _claims(name: str) -> str:
+    result = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))["tables"]["claims"]
+    rows = [[*cells, _shortened(here)] for *cells, here in result["rows"]]
+    return _shown(result["header"], rows, result.get("intervals", ""))
+
+
+def _shortened(here: str, most: int = 16) -> str:
+    """The figures of a claim, or only the numbers of its tests where they are longer than that.
+
+    >>> _shortened("1 of 2 tests for, 1 against, 0 undecided: ρ 0.87", most=5)
+    '1 of 2 tests for, 1 against, 0 undecided'
+    """
+    counts = re.match(r"[^:]* tests for,.*? undecided(?: \([^)]*\))?", here)
+    return counts[0] if counts and len(here.split()) > most else here
+
+
 def _part(
     header: list[str], rows: list[list[str]], words: list[str], heads: list[str]
 ) -> tuple[list[str], list[list[str]]]:
@@ -338,6 +355,7 @@ TABLES: Final[dict[str, Callable[..., str]]] = {
     "datasets": _datasets,
     "zoo": _zoo,
     "results": _results,
+    "claims": _claims,
     "summary": _summary,
     "verdicts": _verdicts,
     "tally": _tally,
