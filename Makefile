@@ -14,7 +14,7 @@ UNTYPED := --jaxtyping-packages=
 
 PLUGINS := $(sort $(dir $(wildcard plugins/*/pyproject.toml)))
 
-.PHONY: fit test part slow gpu timm plugins lowest lint docs docs-tables bench laws stress faults clean
+.PHONY: fit test part slow gpu timm plugins $(addsuffix tests,$(PLUGINS)) lowest lint docs docs-tables bench laws stress faults clean
 .DEFAULT_GOAL := test
 
 fit: .venv/.package
@@ -39,8 +39,12 @@ timm: .venv-timm/.made
 
 # The distributions under plugins/, with the packages that they need, in an environment of their own
 # on top of dislab's: in that one they would show up in messages and tables that its tests compare.
+# One process for each: to import torch in more of them would take longer than most of the tests.
 plugins: .venv/plugins/.made
-	for plugin in $(PLUGINS); do .venv/plugins/bin/python -m pytest $(SPREAD) $$plugin || exit 1; done
+	$(MAKE) --jobs=$(JOBS) --output-sync=target $(addsuffix tests,$(PLUGINS))
+
+$(addsuffix tests,$(PLUGINS)): .venv/plugins/.made
+	.venv/plugins/bin/python -m pytest $(@D)
 
 # The suite on the oldest releases that pyproject.toml allows; their own warnings are no errors.
 # SELECT="test_metrics or test_training" runs a part of it.
