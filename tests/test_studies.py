@@ -93,7 +93,9 @@ def test_the_command_plans_it(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert main(["study", "plan", str(STUDIES / "quick.yaml")]) == 0
-    assert f"quick: {RUNS['quick']} runs in studies/quick" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert f"quick: {RUNS['quick']} runs in studies/quick" in shown
+    assert "\n  method betavae: β-VAE\n" in shown
 
 
 PAGE = (Path(__file__).parents[1] / "docs" / "studies.md").read_text(encoding="utf-8")

@@ -6,6 +6,7 @@ jsonargparse, and dates are text. The writer quotes each text that this reader, 
 take for anything else, such as 1e5, on, ~, 1:30 and 2020-01-01.
 """
 
+import os.path
 import re
 from collections.abc import Iterable
 from contextlib import suppress
@@ -159,7 +160,7 @@ def no_run(folder: Path, advice: str = "") -> InputError:
     elif folder.is_file():
         fault = f"it is a file; give the folder of a run; {OF_RUNS}"
     elif not folder.exists():
-        fault = f"it does not exist; {OF_RUNS}"
+        fault = f"it does not exist{_run_hint(folder)}; {OF_RUNS}"
     elif inside:
         fault = f"it has no {CONFIG}; name one of its runs: {', '.join(inside)}"
     elif (folder / PLAN).is_file():
@@ -169,6 +170,16 @@ def no_run(folder: Path, advice: str = "") -> InputError:
     else:
         fault = f"it has no {CONFIG}; {OF_RUNS}"
     return InputError(f"{folder} is no run: {fault}{advice}")
+
+
+def _run_hint(path: Path) -> str:
+    """` (did you mean …?)` with a folder of runs like the first that is missing of a path."""
+    with suppress(OSError, ValueError):  # no folder can have such a name
+        folder = next(each for each in path.parents if each.is_dir())
+        folders = [folder, Path("runs")] if runs_below(folder) else [Path("runs")]
+        names = [os.path.relpath(each, folder) for root in folders for each in root.iterdir()]
+        return suggestion(path.relative_to(folder).parts[0], sorted(names))
+    return ""
 
 
 def study_hint(path: str | Path, names: Iterable[str] = ()) -> str:

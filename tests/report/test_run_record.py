@@ -15,6 +15,7 @@ from dislab.report.figures import curves_figure, part_figures
 from dislab.report.page import page_of
 from dislab.report.run_record import Table, facts_of, read_run
 from dislab.report.verdict import verdict
+from dislab.yaml_files import no_run
 
 FACTS = {
     "method": "small",
@@ -253,6 +254,25 @@ def test_curves_have_their_unit_and_none_repeats_the_loss(tmp_path: Path) -> Non
     alone = curves_figure([{"step": "0", "train/loss": "2"}, {"step": "1", "train/loss": "1"}])
     assert alone is not None
     assert alone.axes[0].get_ylabel() == ""  # nothing says what the loss is made of
+
+
+@pytest.mark.parametrize(
+    ("path", "hint"),
+    [
+        ("runs/betave/version_0", " (did you mean betavae?)"),
+        ("runs/betavae/version_3", " (did you mean version_0?)"),
+        ("betavae", " (did you mean runs/betavae?)"),
+        ("elsewhere/betavae", ""),
+        ("nowhere", ""),
+    ],
+)
+def test_a_mistyped_run_has_a_hint(
+    path: str, hint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (run := Path("runs/betavae/version_0")).mkdir(parents=True)
+    (run / "config.yaml").touch()
+    assert f"it does not exist{hint}; runs are in" in str(no_run(Path(path)))
 
 
 def test_a_folder_that_is_no_run_is_refused(tmp_path: Path) -> None:

@@ -181,11 +181,11 @@ def test_columns_of_one_value_are_a_sentence_above_their_table(make: Make, tmp_p
     page = study_page_of(make(text, mig=scores, sap=scores[::-1]), tmp_path)
     sections = dict(re.findall(r'<section id="([\w]+)">(.*?)</section>', page, re.DOTALL))
     for name, sentence in {
-        "means": "In every row: runs 3.",
-        "comparisons_model_a": "In every row: seeds 3, p (uncorrected) 0.250, p (Holm) 0.750.",
+        "means": "In every row: 3 runs.",
+        "comparisons_model_a": "In every row: 3 seeds, p (uncorrected) 0.250, p (Holm) 0.750.",
         "rank_correlations": "",  # a table of one row keeps its columns
-        "variance_shares": "In every row: runs 9.",
-        "model_selection": "In every row: best 0.900, runs 9.",
+        "variance_shares": "In every row: 9 runs.",
+        "model_selection": "In every row: best 0.900, 9 runs.",
     }.items():
         tables = sections[name].partition("Every number")[0]
         assert sentence in tables

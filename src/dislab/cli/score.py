@@ -186,6 +186,8 @@ def _file(path: Path, choice: str | None) -> Path:
     if choice is not None:
         raise InputError("--checkpoint goes with the folder of a run, not with a file of codes")
     if not path.is_file():
+        if path.suffix != ".npz":
+            raise no_run(path, "; or give an .npz file")
         raise InputError(f"{path} does not exist; give an .npz file or a run folder")
     return path
 

@@ -148,7 +148,8 @@ def _told(
     first = groups[0][1]
     shared = {n: fact for n, fact in first.items() if all(f.get(n) == fact for _, f in groups)}
     if shared:
-        text = f"{label or 'all runs'}: {'; '.join(f'{n} {fact}' for n, fact in shared.items())}"
+        told = (fact if label.startswith(f"{n} ") else f"{n} {fact}" for n, fact in shared.items())
+        text = f"{label or 'all runs'}: {'; '.join(told)}"
         yield from textwrap.wrap(text, WIDTH, initial_indent="  ", subsequent_indent="    ")
     for axis in by[:1]:
         parts: dict[str, list[tuple[Mapping[str, Any], Mapping[str, str]]]] = {}
@@ -156,8 +157,8 @@ def _told(
             others = {name: fact for name, fact in facts.items() if name not in shared}
             parts.setdefault(str(values.get(axis, "")), []).append((values, others))
         for value, part in parts.items():
-            told = ", ".join(filter(None, [label, value and f"{axis} {value}"]))
-            yield from _told(part, by[1:], told)
+            longer = ", ".join(filter(None, [label, value and f"{axis} {value}"]))
+            yield from _told(part, by[1:], longer)
 
 
 def _run(parser: Parser, args: list[str]) -> int:

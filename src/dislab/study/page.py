@@ -252,6 +252,8 @@ def _described(study: Study, table: pd.DataFrame, shared: Mapping[str, str], dat
     what += f", {int(steps):,} steps" if steps and steps.isdecimal() else ""
     parts = [f"{len(table):,} run{'s' * (len(table) != 1)}{what}"]
     for number, axis in enumerate(study.schedule.axes):
+        if axis == "trainer.max_steps" and steps:
+            continue  # told already
         outer = [name for name in study.schedule.axes[:number] if nested(table, axis, name)]
         parts.append(f"{label(axis)}: {_range(table, axis, outer)}")
     return "; ".join([*parts, f"{seeds} seed{'s' * (seeds != 1)}"])

@@ -78,6 +78,8 @@ _DEPENDENT: Final = (
     " Runs of several settings with the same seed count as independent: where the seed matters "
     "much, intervals and p are too small."
 )
+_COUNTED: Final = ("runs", "seeds")
+"""Columns that are counts of what their names say."""
 _OF_BOUNDS: Final = " ELBO and reconstruction are per image."
 _OF_FEW: Final = " `100 labels`: taken on 100 labelled images."
 
@@ -445,7 +447,7 @@ def _means(
     counts = {count for excerpt in excerpts for count in excerpt["runs"]} - {"–"}
     if len(counts) == 1 and axes:
         excerpts = [excerpt.drop(columns="runs") for excerpt in excerpts]
-        same = f" In every row: runs {counts.pop()}."
+        same = f" In every row: {counts.pop()} runs."
     return NamedTable(
         "Means over seeds",
         "Mean ± standard deviation over the runs of a setting, with Student's 95 % interval of "
@@ -583,8 +585,11 @@ def _without_constants(excerpt: pd.DataFrame, names: Sequence[str]) -> tuple[pd.
     if len(excerpt) < 2 or not same:
         return excerpt, ""
     (values,) = texts(excerpt.loc[:0, same], 3).to_dict("records")
-    listed = ", ".join(f"{name} {value}" for name, value in values.items())
-    return excerpt.drop(columns=same), f" In every row: {listed}."
+    listed = [
+        f"{value} {name}" if name in _COUNTED else f"{name} {value}"
+        for name, value in values.items()
+    ]
+    return excerpt.drop(columns=same), f" In every row: {', '.join(listed)}."
 
 
 def _correlated(
