@@ -48,7 +48,7 @@ def test_a_name_finds_a_study_before_a_configuration(name: str, file: str) -> No
 
 @pytest.mark.parametrize("name", ["/nowhere/factorvae.yaml", "mine.yaml", "mine"])
 def test_a_missing_study_is_refused_with_the_command_that_lists_names(name: str) -> None:
-    with pytest.raises(InputError, match=f"no study is named '{name}'.* locatello_rooms"):
+    with pytest.raises(InputError, match=f"no study is named '{name}'.* list studies"):
         find_study(name)
 
 

@@ -268,7 +268,8 @@ def without_latents(runs: pd.DataFrame, names: Sequence[str], axes: Sequence[str
 def _listed(runs: Sequence[str]) -> str:
     """The number of runs and, of a few, their names."""
     count = f"{len(runs)} run{'s' * (len(runs) != 1)}"
-    return f"{count} ({'; '.join(runs)})" if len(runs) <= _NAMES else count
+    comma = "; " if any("," in run for run in runs) else ", "
+    return f"{count} ({comma.join(runs)})" if len(runs) <= _NAMES else count
 
 
 def conclusion(
