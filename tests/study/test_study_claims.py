@@ -14,6 +14,8 @@ import pytest
 from scipy.stats import beta, spearmanr, t
 
 from dislab.study.statistics import holm, rank_correlations
+from dislab.study.statistics.selection import Best
+from dislab.study.summary import summarize
 from dislab.study.tables import table_bytes
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
@@ -747,3 +749,29 @@ def test_all_stored_tables_of_locatello_are_those_of_the_stored_runs(
     assert len(tables) == 9
     for name, table in tables.items():
         assert table["rows"] == of_study[name], name
+
+
+@pytest.mark.slow
+def test_what_locatello_has_in_bold_is_supported_in_the_tables_of_the_study_too(
+    claims: ModuleType,
+) -> None:
+    scores = list(claims.tables.SCORES)
+    runs = pd.read_csv(BENCHMARKS / "results" / "runs" / "locatello_rooms.csv", index_col="run")
+    best: dict[str, Best] = dict.fromkeys(scores, "highest")
+    best["score.gaussian_total_correlation"] = "lowest"
+    found = summarize(runs, "locatello_rooms", ["method", "strength"], best).tables
+    choices, pairs = (found[name].table for name in ("model_selection", "rank_correlations"))
+    tests = {choices.groupby("target")["p"].count().max(), len(pairs)}
+    selected = choices[choices["group"] == "all"].set_index(["target", "selector"])["p_holm"]
+    correlated = pairs[pairs["group"] == "all"].set_index(["left", "right"])["p_holm"]
+    bound, loss = (
+        ("score.factor_vae_score", f"score.{name}_sample_test")
+        for name in ("elbo", "reconstruction")
+    )
+    bold = [selected[score, name] for score in scores for name in claims.selection.LABELLED]
+    assert max(*bold, selected[bound], correlated[bound]) < 0.05
+    larger = [f"{part[loss]:.3f}".removeprefix("0") for part in (selected, correlated)]
+    page = (BENCHMARKS.parent / "docs" / "results" / "locatello.md").read_text()
+    assert "p .033 here, {} and {} there".format(*larger) in " ".join(page.split())
+    assert tests == {105, 735}
+    assert "105 selections by each score and 735 correlations" in " ".join(page.split())
