@@ -200,7 +200,7 @@ def _shortened(here: str, most: int = 16) -> str:
     >>> _shortened("1 of 2 tests for, 1 against, 0 undecided: ρ 0.87", most=5)
     '1 of 2 tests for, 1 against, 0 undecided'
     """
-    counts = re.match(r"[^:]* tests for,.*? undecided(?: \([^)]*\))?", here)
+    counts = re.match(r".*? tests for\b.*? undecided(?: \([^)]*\))?", here)
     return counts[0] if counts and len(here.split()) > most else here
 
 
@@ -269,7 +269,8 @@ def _tally() -> str:
     """The sentences with the numbers of verdicts of all claims."""
     count, rows = _counts()["all"], [row for part in _rows().values() for row in part]
     against = sum(
-        verdict in {"mostly", "partly"} and bool(re.match(r"[^:]* [1-9]\d* against", here))
+        verdict in {"mostly", "partly"}
+        and bool(re.search(r"tests for\b.*?, [1-9]\d* against", here))
         for _, verdict, _, here in rows
     )
     return (

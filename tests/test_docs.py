@@ -380,10 +380,14 @@ def test_the_tally_counts_every_claim_on_the_page_by_a_declared_verdict() -> Non
     columns = [sum(int(row[k]) for row in rows[:-1]) for k in range(1, len(heads))]
     assert columns == list(map(int, rows[-1][1:]))
     for claim, verdict, _, here in cells:  # also those that no command wrote
-        found = re.match(r"(?:at least )?(\d+) of (\d+) tests for,", here)
+        found = re.match(
+            r"(?:at least )?(\d+) of (\d+) tests for( \(.*?\))?, (\d+) against( \(.*?\))?, ", here
+        )
         if verdict in ("mostly", "partly"):
             assert found, claim
-            good, tests = map(int, found.groups())
+            good, tests = map(int, found.groups()[:2])
+            assert found[3], claim  # their names
+            assert bool(found[5]) == (found[4] != "0"), claim
             assert verdict == ("mostly" if 2 * good > tests else "partly"), claim
         assert len(here.split()) <= 60, claim  # more is for the linked page
 

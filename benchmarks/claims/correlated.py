@@ -78,6 +78,7 @@ def _shared_latents(runs: pd.DataFrame) -> list[Claim]:
             list(low[alone] > 0),
             by_interval=True,
             reach=high[alone],
+            names=[METHODS[methods[k]] for k in alone],
         ),
         claim_of_no_effect(
             Claim(
@@ -92,6 +93,7 @@ def _shared_latents(runs: pd.DataFrame) -> list[Claim]:
             low[paired] > 0,
             MARGIN,
             "a share of {:.2f}",
+            [METHODS[methods[k]] for k in paired],
         ),
     ]
 
@@ -115,6 +117,7 @@ def _penalised_total_correlation(runs: pd.DataFrame) -> Claim:
         list(low > 0),
         by_interval=True,
         reach=high,
+        names=[f"{'no' if c == 'none' else c} correlation" for c in correlations],
     )
 
 

@@ -126,6 +126,7 @@ def _scores_and_transfer(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
                 agreement["high"]["score.mig"] <= RHO_MARGIN,
                 agreement["p_holm"]["score.sap_r2"] < LEVEL,
             ],
+            names=["MIG", "SAP R²"],
         ),
         Claim(
             "DCI disentanglement and MIG go with small errors of trees in distribution",
@@ -134,6 +135,7 @@ def _scores_and_transfer(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
             list((small["rho"] < 0) & (small["p_holm"] < LEVEL)),
             reach=-small["low"],
             margin=RHO_MARGIN,
+            names=list(_titled(small, scores)),
         ),
         Claim(
             "With pairs, lower bound and reconstruction select models that transfer in OOD1",
@@ -143,6 +145,7 @@ def _scores_and_transfer(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
             list((helps * of_losses["rho"] > 0) & (of_losses["p_holm"] < LEVEL)),
             reach=_reach(of_losses, helps > 0),
             margin=RHO_MARGIN,
+            names=list(_titled(of_losses, losses)),
         ),
     ]
     header = ["ρ of the errors of trees with", "in distribution", "mean of OOD1-A, B and C"]
@@ -197,7 +200,10 @@ def _unsupervised_metrics(runs: pd.DataFrame) -> Claim:
     supported = list(good & (correlations["p_holm"] < LEVEL))
     text = "With pairs, lower bound and reconstruction tell which models are disentangled"
     here, reach = f"ρ with DCI disentanglement: {figures}", _reach(correlations, rises)
-    return Claim(text, "Fig. 3 and 14", here, supported, reach=reach, margin=RHO_MARGIN)
+    names = [score_label(row["right"][6:]) for row in rows]
+    return Claim(
+        text, "Fig. 3 and 14", here, supported, reach=reach, margin=RHO_MARGIN, names=names
+    )
 
 
 def _reach(correlations: pd.DataFrame, rises: npt.NDArray[np.bool_]) -> Numbers:
@@ -239,7 +245,9 @@ def _transfer(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
     def claim(text: str, there: str, names: list[str], supported: Iterable[bool]) -> Claim:
         rho = named({_shift(name): overall["rho"][name] for name in names})
         here, reach = f"ρ {rho}; by chance below {chance}", -overall["low"][names]
-        return Claim(text, there, here, list(supported), reach=reach, margin=RHO_MARGIN)
+        shifts = [_shift(name) for name in names]
+        tests = list(supported)
+        return Claim(text, there, here, tests, reach=reach, margin=RHO_MARGIN, names=shifts)
 
     strong = claim(
         "OOD1: disentanglement goes with small errors of trees",
@@ -271,6 +279,7 @@ def _transfer(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
         supported=[*outside, helps[trees[3]]],
         reach=-overall["low"][trees[3:4]],
         against=[False] * len(outside) + [bool(-overall["low"][trees[3]] <= RHO_MARGIN)],
+        names=[*(f"less than {name}" for name in strong.names), _shift(trees[3])],
     )
     return [strong, mild, weaker, hardly], table
 
@@ -312,6 +321,7 @@ def _noise(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
             by_interval=True,
             reach=high[second],
             margin=CHANCE_MARGIN * float(chance),
+            names=[_shift(columns[k]) for k in second],
         ),
         claim_of_no_effect(
             Claim("And has no effect in OOD1", "none", none, [], by_interval=True),

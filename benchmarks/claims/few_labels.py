@@ -94,6 +94,7 @@ def _more_labels(runs: pd.DataFrame, labels: int) -> Claim:
         list(low > 0),
         by_interval=True,
         reach=high,
+        names=["MIG", "DCI disentanglement"],
     )
 
 
@@ -130,7 +131,10 @@ def _tasks(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
         supported = list(right_sign & clear[part.index])
         reach = -part["low"] if falls else part["high"]
         here = f"ρ {_by_score(part)}; by chance below {chance:.2f}"
-        claims.append(Claim(text, there, here, supported, reach=reach, margin=RHO_MARGIN))
+        names = [SCORES[name] for name in part["left"]]
+        claims.append(
+            Claim(text, there, here, supported, reach=reach, margin=RHO_MARGIN, names=names)
+        )
     return claims, {"header": ["ρ with", *tasks.values()], "rows": rows}
 
 
@@ -152,7 +156,8 @@ def _predictors(correlations: pd.DataFrame, chance: float) -> Claim:
         [],
     )
     seen = (part["rho"] > 0) & (part["p_holm"] < LEVEL)
-    return claim_of_no_effect(claim, part["high"], seen, RHO_MARGIN, "ρ {:.2f}")
+    names = [f"{SCORES[row.left]} with {EFFICIENCY[row.right]}" for row in part.itertuples()]
+    return claim_of_no_effect(claim, part["high"], seen, RHO_MARGIN, "ρ {:.2f}", names)
 
 
 def _efficiency(path: Path) -> dict[str, float]:

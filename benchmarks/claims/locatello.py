@@ -1,8 +1,7 @@
 """Claims of Locatello et al. (2019) on methods, strengths, seeds and selection."""
 
-from collections.abc import Iterable
 from functools import partial
-from itertools import chain, compress
+from itertools import chain
 from typing import Final
 
 import numpy as np
@@ -56,7 +55,7 @@ def locatello(runs: pd.DataFrame) -> dict[str, Table]:
     for name, part in parts.items():
         part_claims, tables[name] = part(runs)
         claims += part_claims
-    return {"claims": claims_table(claims), **tables, "within": table}
+    return {"claims": claims_table(claims, "seeds"), **tables, "within": table}
 
 
 def _shares(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
@@ -91,31 +90,27 @@ def _shares(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
     # what is left over of a score that may be noise need not be the seed
     explains = above.any(axis=1)
     claims = []
-    seed_alone = "The seed alone matters more than the method"
-    for text, more, less, reach in (
-        (
-            "Strength and seed together matter more than the method",
-            high[:, 3] < 0,
-            low[:, 3] > 0,
-            -low[:, 3],
-        ),
-        (seed_alone, low[:, 4] > 0, high[:, 4] < 0, high[:, 4]),
+    for subject, verb, ends in (
+        ("Strength and seed together", "matter", (-value[:, 3], -high[:, 3], -low[:, 3])),
+        ("The seed alone", "matters", (value[:, 4], low[:, 4], high[:, 4])),
     ):
-        more, less = more & explains, less & explains
-        here = f"more for {_names(more)}, less for {_names(less)}, by intervals"
-        if text == seed_alone:
-            ranges = (f"{SHARES[k]} {value_range(value[:, k])}" for k in (0, 2))
-            here += f"; shares of the variance: {', '.join(ranges)}"
-        claim = Claim(text, "section 5.3", here, list(more), by_interval=True, reach=reach)
-        claims.append(claim)
+        cells = zip(SCORES.values(), *ends, strict=True)
+        figures = ", ".join(f"{name} {interval(*three)}" for name, *three in cells)
+        text = f"{subject} {verb} more than the method"
+        claims.append(
+            Claim(
+                text,
+                "section 5.3",
+                f"share of the variance less that of the method: {figures}",
+                list((ends[1] > 0) & explains),
+                by_interval=True,
+                reach=ends[2],
+                names=list(SCORES.values()),
+            )
+        )
     method, strength, seed = SHARES
     header = ["score", *chain(*([n, f"{n} by chance below"] for n in (method, strength))), seed]
     return claims, {"header": header, "rows": rows, "intervals": "seeds"}
-
-
-def _names(chosen: Iterable[bool]) -> str:
-    """The chosen ones of the six scores; *none* for none."""
-    return ", ".join(compress(SCORES.values(), chosen)) or "none"
 
 
 def _agreement(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
@@ -135,7 +130,11 @@ def _agreement(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
     supported = [*agree, *(with_odd[["low", "high"]].abs().max(axis=1) <= RHO_MARGIN)]
     text, reach = "All scores but Modularity rank models alike", others["high"]
     against = [*(reach <= RHO_MARGIN), *(with_odd["p_holm"] < LEVEL)]
-    claim = Claim(text, "section 5.2", here, supported, "", False, reach, RHO_MARGIN, against)
+    tests = pd.concat([others, with_odd])[["left", "right"]].itertuples(index=False)
+    names = [" and ".join(SCORES[name] for name in pair) for pair in tests]
+    claim = Claim(
+        text, "section 5.2", here, supported, "", False, reach, RHO_MARGIN, against, names
+    )
     return [claim], {"header": ["ρ", *SCORES.values()], "rows": rows}
 
 
@@ -170,7 +169,8 @@ def _overlap(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
         "some pair"
     )
     shown = [bottom > 0 for bottom in low]
-    claim = Claim("The scores of the methods overlap", "section 5.3", here, shown, reach=high)
+    text, names = "The scores of the methods overlap", list(shares)
+    claim = Claim(text, "section 5.3", here, shown, reach=high, names=names)
     ends = ["best method, mean (range)", "worst method, mean (range)"]
     header = ["score", *ends, "worst beats best"]
     return [claim], {"header": header, "rows": rows, "intervals": "seeds"}
@@ -252,32 +252,33 @@ def _codes(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
     rows.append([title, "", "", *levels])
     falls = (correlations["p_holm"] < LEVEL) & (correlations["rho"] < 0)
     sampled, mean = (falls[correlations["right"] == name] for name in names)
-    methods = [METHODS[name] for name in correlations.loc[sampled.index[sampled], "method"]]
-    of_means = correlations.loc[mean.index, ["method", "rho"]]
-    means = [(METHODS[method], rho) for method, rho in of_means.itertuples(index=False)]
+    methods = [METHODS[str(method)] for method in runs["method"].unique()]
+    by_score = correlations.groupby("right")["rho"]
+    rho = {str(name): list(zip(methods, part, strict=True)) for name, part in by_score}
     larger = (runs[MEAN_TC] > runs[SAMPLED_TC]).sum()
     claims = [
         Claim(
             "The total correlation of sampled codes falls with the strength",
             "section 5.1",
-            f"falls for {len(methods)} of {len(sampled)} methods (corrected p < .05): "
-            f"{', '.join(methods) or 'none'}",
+            f"ρ {named_range(rho[SAMPLED_TC])}",
             list(sampled),
             reach=-correlations["low"][sampled.index],
             margin=RHO_MARGIN,
+            names=methods,
         ),
         claim_of_no_effect(
             Claim(
                 "That of mean codes does not fall",
                 "section 5.1",
-                f"falls for {mean.sum()} of {len(mean)} methods, ρ {named_range(means)}; larger "
-                f"than that of sampled codes for {larger} of {len(runs)} runs",
+                f"falls for {mean.sum()} of {len(mean)} methods, ρ {named_range(rho[MEAN_TC])}; "
+                f"larger than that of sampled codes for {larger} of {len(runs)} runs",
                 [],
             ),
             -correlations["low"][mean.index],
             mean,
             RHO_MARGIN,
             "ρ -{:.2f}",
+            methods,
         ),
     ]
     kinds = ["sampled codes", "mean codes"]

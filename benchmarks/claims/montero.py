@@ -106,7 +106,8 @@ def _extrapolation(runs: pd.DataFrame, conditions: list[str]) -> Claim:
     )
     text = "Extrapolation fails more than recombination"
     here = f"ratio higher by {figures}"
-    return Claim(text, "Fig. 3 and 4", here, list(low > 0), by_interval=True, reach=high)
+    supported, names = list(low > 0), recombinations
+    return Claim(text, "Fig. 3 and 4", here, supported, by_interval=True, reach=high, names=names)
 
 
 def _rows(correlations: pd.DataFrame) -> list[list[str]]:

@@ -191,36 +191,36 @@ def claim_without_labels(choices: Sequence[Choice], chance: float) -> Claim:
     """The claim on one selector, with the scores for which it helps."""
     helps = [choice.helps for choice in choices]
     reach = [choice.high for choice in choices]
-    good = [choice.score for choice in choices if choice.helps]
-    here = f"{_figures(choices, chance)}; helps for {', '.join(good) or 'none'}"
+    here = _figures(choices, chance)
+    scores = [choice.score for choice in choices]
     selector = choices[0].selector
     if selector.startswith("UDR"):
         text = f"{selector} selects good models without labels"
-        return Claim(text, "Duan et al. (2020)", here, helps, reach=reach, margin=RHO_MARGIN)
+        return Claim(
+            text, "Duan et al. (2020)", here, helps, reach=reach, margin=RHO_MARGIN, names=scores
+        )
     text = f"{selector[0].upper()}{selector[1:]} does not select good models"
-    claim = Claim(text, "section 5.4", here, [])
+    good = ", ".join(choice.score for choice in choices if choice.helps)
+    claim = Claim(text, "section 5.4", f"{here}; helps for {good or 'none'}", [])
     ranked = [choice.is_ranked for choice in choices]
-    scores = [choice.score for choice in choices]
     return claim_of_no_effect(claim, reach, ranked, RHO_MARGIN, "ρ {:.2f}", scores)
 
 
 def claim_with_labels(choices: Sequence[Choice], chance: float, among: str = "") -> Claim:
-    """The claim on scores of 100 labels, with the pairs for which they do not help.
+    """The claim on scores of 100 labels, with the pairs for which they help.
 
     Args:
         choices: The choices of all selectors.
         chance: The |ρ| that 95 % of shuffled scores do not exceed.
         among: Which models they select among, behind the claim, if others than the paper's.
     """
-    bad = [f"{choice.score} by {choice.selector}" for choice in choices if not choice.helps]
-    here = f"{_figures(choices, chance)}; helps in every test"
-    if bad:
-        here = f"{_figures(choices, chance)}; does not help for {', '.join(bad)}"
+    names = [f"{choice.score} by {choice.selector}" for choice in choices]
+    here = _figures(choices, chance)
     text, there = "A score on 100 labels selects good models", "Locatello et al. (2020), section 3"
     if among:
         text, there = f"{text} among {among}", f"{there}: among models without labels"
     helps, reach = [choice.helps for choice in choices], [choice.high for choice in choices]
-    return Claim(text, there, here, helps, reach=reach, margin=RHO_MARGIN)
+    return Claim(text, there, here, helps, reach=reach, margin=RHO_MARGIN, names=names)
 
 
 def _figures(choices: Sequence[Choice], chance: float) -> str:

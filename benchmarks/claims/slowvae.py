@@ -74,4 +74,5 @@ def _more_than(runs: pd.DataFrame, other: str) -> Claim:
     figures = ", ".join(f"{name} {interval(*ends)}" for name, *ends in cells)
     there = "often surpasses the state of the art (abstract)"
     here = f"scores higher by: {figures}"
-    return Claim(CLAIMS[other], there, here, list(low > 0), by_interval=True, reach=high)
+    supported, names = list(low > 0), list(SCORES.values())
+    return Claim(CLAIMS[other], there, here, supported, by_interval=True, reach=high, names=names)

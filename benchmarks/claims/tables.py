@@ -15,6 +15,8 @@ ORDERS: Final = 20_000
 LEVEL: Final = 0.05
 RHO_MARGIN: Final = 0.3
 """The |rank correlation| that still counts as no effect."""
+_LISTED: Final = 6
+"""Tests for a claim that a verdict lists; of more it names the others."""
 MARGIN: Final = 0.05
 """The difference of scores or of ratios that still counts as no effect."""
 METHODS: Final = {
@@ -67,6 +69,7 @@ class Claim(NamedTuple):
         margin: The reach up to which an interval refutes the claim.
         against: Whether each test speaks against the claim; by default where its reach ends within
             the margin.
+        names: Name of each test, of which the verdict lists those for the claim and against it.
     """
 
     claim: str
@@ -78,6 +81,7 @@ class Claim(NamedTuple):
     reach: npt.ArrayLike = -np.inf
     margin: float = MARGIN
     against: Sequence[bool] = ()
+    names: Sequence[str] = ()
 
     def cells(self) -> list[str]:
         """The cells of the row: the claim, the verdict alone, there, and here after the counts."""
@@ -88,13 +92,14 @@ class Claim(NamedTuple):
         yes = "yes, by the interval" if self.by_interval else "yes"
         unsupported = "no" if excluded.all() else "undecided"
         if excluded.shape == supported.shape and len(set(excluded)) == 2:
-            unsupported += f": {ways(supported, excluded)}"
+            unsupported += f": {ways(supported, excluded, self.names)}"
         if supported.all():
             verdict = yes
         elif self.otherwise or not supported.any():
             verdict = self.otherwise or unsupported
         else:
-            verdict = f"{some(supported)}: {ways(supported, self.against or excluded)}"
+            counts = ways(supported, self.against or excluded, self.names)
+            verdict = f"{some(supported)}: {counts}"
         word, _, counts = verdict.partition(": ")
         return [self.claim, word, self.there, f"{counts}: {self.here}" if counts else self.here]
 
@@ -104,17 +109,27 @@ def some(supported: npt.ArrayLike) -> str:
     return "mostly" if np.mean(np.asarray(supported, dtype=bool)) > 0.5 else "partly"
 
 
-def ways(supported: npt.ArrayLike, against: npt.ArrayLike, names: Sequence[str] = ()) -> str:
-    """How many tests are for a claim, against it and undecided.
+def ways(
+    supported: npt.ArrayLike,
+    against: npt.ArrayLike,
+    names: Sequence[str] = (),
+    contrary: str = "",
+) -> str:
+    """How many tests are for a claim, against it and undecided, with the names of the first two.
 
-    Names are those of the tests of a claim that something does not happen: where it does.
+    What is contrary to the claim precedes the names of the tests against it; many tests for it are
+    those that are left.
     """
     good = np.asarray(supported, dtype=bool)
     bad = ~good & np.asarray(against, dtype=bool)
-    named_ones = ", ".join(compress(names, bad))
-    brackets = f" (it does: {named_ones})" if named_ones else ""
     rest = good.size - good.sum() - bad.sum()
-    return f"{good.sum()} of {good.size} tests for, {bad.sum()} against{brackets}, {rest} undecided"
+    ours, theirs = (", ".join(compress(names, part)) for part in (good, bad))
+    if names and good.sum() > _LISTED:
+        others = ", ".join(compress(names, ~good))
+        ours = "all others" if others == theirs else f"all but {others}"
+    ours, theirs = (f" ({text})" if text else "" for text in (ours, theirs and contrary + theirs))
+    counts = f"{good.sum()} of {good.size} tests for{ours}, {bad.sum()} against{theirs}"
+    return f"{counts}, {rest} undecided"
 
 
 def claim_of_no_effect(
@@ -136,14 +151,16 @@ def claim_of_no_effect(
         seen: Whether each test finds the effect.
         margin: The effect that still counts as none.
         quantity: Format of the largest effect that remains possible; without, no number.
-        names: Name of each test, of which the verdict gives those that find the effect.
+        names: Name of each test.
     """
     far, effect = np.asarray(reach, dtype=float), np.asarray(seen, dtype=bool)
     within = ~effect & (far <= margin)
     up_to = f", up to {quantity.format(far.max())}" if quantity else ""
     otherwise = f"undecided: no effect seen{up_to}"
     if within.any() or effect.any():
-        otherwise = f"{some(within) if within.any() else 'no'}: {ways(within, effect, names)}"
+        otherwise = (
+            f"{some(within) if within.any() else 'no'}: {ways(within, effect, names, 'it does: ')}"
+        )
     return claim._replace(supported=list(within), otherwise=otherwise)
 
 

@@ -110,10 +110,30 @@ def test_no_effect_comes_out_if_intervals_lie_within_the_margin(
     assert full_verdict(found.cells()) == verdict
     unsized = claims.tables.claim_of_no_effect(claim, reach, seen, 0.3)
     assert full_verdict(unsized.cells()) == verdict.partition(", up to")[0]
-    named = claims.tables.claim_of_no_effect(claim, reach, seen, 0.3, "ρ ±{:.2f}", ["hues", "size"])
-    assert full_verdict(named.cells()) == verdict.replace(
-        "1 against", "1 against (it does: hues)"
-    ).replace("2 against", "2 against (it does: hues, size)")
+    names = ["hues", "size", "range"][: len(seen)]
+    named = claims.tables.claim_of_no_effect(claim, reach, seen, 0.3, "ρ ±{:.2f}", names)
+    none = [name for name, r, s in zip(names, reach, seen, strict=True) if r <= 0.3 and not s]
+    does = [name for name, s in zip(names, seen, strict=True) if s]
+    expected = verdict.replace(
+        "tests for", f"tests for ({', '.join(none)})" if none else "tests for"
+    )
+    if does:
+        expected = expected.replace(" against", f" against (it does: {', '.join(does)})")
+    assert full_verdict(named.cells()) == expected
+
+
+def test_many_tests_for_a_claim_are_those_that_are_left(claims: ModuleType) -> None:
+    names = [f"score {k}" for k in range(9)]
+    good = [True] * 7 + [False] * 2
+    left = " (score 7, score 8)"
+    for against, ours, theirs, counts in (
+        (good, "all but score 7, score 8", "", (0, 2)),
+        ([True] * 9, "all others", left, (2, 0)),
+    ):
+        refuted = np.array(against) & ~np.array(good)
+        text = claims.tables.ways(good, refuted, names)
+        bad, rest = counts
+        assert text == f"7 of 9 tests for ({ours}), {bad} against{theirs}, {rest} undecided"
 
 
 def test_an_interval_of_a_share_ends_at_its_bounds(claims: ModuleType) -> None:
@@ -146,8 +166,11 @@ def test_the_seed_outweighs_a_weak_method_but_neither_noise_nor_a_strong_method(
     }
     found, table = claims.locatello._shares(runs.assign(**scores))
     assert [claim.cells()[1] for claim in found] == [verdict, verdict]
-    less = "less for β-VAE score, " if effect > 1 else "less for none,"
-    assert all(less in claim.here for claim in found)
+    for claim in found:
+        ends = [(low, high) for _, low, high in intervals(claim.here)]
+        assert len(ends) == 6
+        assert all(high < 0 for _, high in ends) == (effect > 1)
+        assert effect != 0.6 or all(low > 0 for low, _ in ends)
     chance = [float(row[2].split()[0]) for row in table["rows"]]
     # the R² of normal noise on three methods has a beta distribution
     expected = beta.ppf(1 - 0.05 / 6, 2 / 2, (count - 3) / 2)
@@ -210,9 +233,9 @@ def test_a_selector_that_orders_methods_alone_does_not_help(claims: ModuleType) 
     claims_found, _ = claims.selection.without_labels(runs, found)
     by_selector = {claim.claim.partition(" s")[0]: claim for claim in claims_found}
     lasso_claim = by_selector["UDR lasso pooled"]
-    assert lasso_claim.here.endswith("; helps for none")
+    assert not any(lasso_claim.supported)
     pooled, _ = claims.selection.without_labels(runs)
-    assert pooled[2].here.endswith(f"; helps for {', '.join(claims.tables.SCORES.values())}")
+    assert all(pooled[2].supported)
 
 
 @pytest.mark.parametrize(
@@ -321,7 +344,10 @@ def test_planted_effects_of_correlation_come_out(claims: ModuleType, effect: int
     verdicts = ["no", "yes, by the interval", "no"]
     if effect:
         verdicts = ["yes, by the interval"] * 2 + ["mostly"]
-        assert rows[2][3].startswith("2 of 3 tests for, 1 against, 0 undecided: ")
+        counts = (
+            "2 of 3 tests for (no correlation, strong correlation), 1 against (weak correlation)"
+        )
+        assert rows[2][3].startswith(f"{counts}, 0 undecided: ")
     assert [row[1] for row in rows] == verdicts
 
 
@@ -447,8 +473,7 @@ def test_scores_on_few_labels_select_if_they_resemble_the_scores(
     runs[list(claims.selection.LABELLED)] += noise * rng.normal(size=(30, 2))
     (claim,), table = claims.selection.with_labels(runs)
     assert claim.cells()[1] == verdict
-    bad = "does not help for β-VAE score by MIG 100 labels, "
-    assert (bad in claim.here) == (verdict == UNDECIDED)
+    assert claim.names[:2] == ["β-VAE score by MIG 100 labels", "β-VAE score by SAP R² 100 labels"]
     assert len(table["rows"]) == 12
 
 
@@ -462,15 +487,14 @@ def test_a_claim_on_a_selector_names_the_scores_for_which_it_helps(
         choice("DCI disentanglement", "ELBO", 0.2, 0.29, 0.8, 0.0, 0.3),
     ]
     claim = claims.selection.claim_without_labels(choices, 0.16)
-    counts = "2 of 3 tests for, 1 against (it does: MIG), 0 undecided"
+    counts = "2 of 3 tests for (SAP, DCI disentanglement), 1 against (it does: MIG), 0 undecided"
     assert claim.here == "ρ -0.50 (SAP) to 0.33 (MIG), by chance below 0.16; helps for none"
     assert claim.cells()[1::2] == ["mostly", f"{counts}: {claim.here}"]
     assert claims.selection.claim_without_labels(choices[1:], 0.16).cells()[1] == "yes"
     choices[0] = choice("MIG", "UDR", 0.33, 0.48, 0.001, 0.1, 0.19)
     claim = claims.selection.claim_without_labels(choices, 0.16)
-    counts = "1 of 3 tests for, 2 against, 0 undecided"
+    counts = "1 of 3 tests for (MIG), 2 against (SAP, DCI disentanglement), 0 undecided"
     assert claim.cells()[1::2] == ["partly", f"{counts}: {claim.here}"]
-    assert claim.here.endswith("; helps for MIG")
 
 
 def test_tables_of_unseen_combinations_are_those_of_the_stored_runs(claims: ModuleType) -> None:
@@ -565,11 +589,11 @@ OF_NO_EFFECT = (
     *("Pairs that differ", "Disentangled codes need no fewer", "ELBO", "Reconstruction"),
     "That of mean codes",
 )
-NOT_STORED = ("Strength and seed", "The seed alone", "All scores")
-"""Claims on intervals that no table has: the kept runs, not the tables, decide them."""
+NOT_STORED = "All scores"
+"""The claim on intervals that no table has: the kept runs, not the tables, decide it."""
 COUNTS = (
-    r"(?:at least )?(\d+) of (\d+) tests for, (\d+) against(?: \(.*?\))?, "
-    r"(?:at most )?(\d+) undecided"
+    r"(?:at least )?(?P<good>\d+) of (?P<tests>\d+) tests for(?: \((?P<ours>.*?)\))?, "
+    r"(?P<bad>\d+) against(?: \((?P<theirs>.*?)\))?, (?:at most )?(?P<rest>\d+) undecided"
 )
 Outcomes = list[tuple[bool, bool]]
 """Of each test of a claim: whether it is for the claim, and whether it is against it."""
@@ -629,20 +653,26 @@ def stored_outcomes(name: str, claim: str) -> Outcomes:
         # an interval is not stored; none of a ρ of 48 models without a star lies within ±0.3
         return [(star and rho > 0, star and rho < 0) for rho, star in signed]
     if "selects good models" in claim:
-        helping = re.search(r"help(s?)(?: for| in) ([^;]*)$", here)
-        assert helping
-        titles = helping[2].split(", ")
+        counted = re.match(COUNTS, here)
+        helped, left_out = listed(counted["ours"]) if counted else ([], [])
         choices = [
             (f"{score} by {selector}" if claim.startswith("A score") else score, rho)
             for score, selector, rho, *_ in tables[selection_of(claim, name)]
             if claim.startswith(("A score", selector))
         ]
-        found = [
-            (helping[2] == "every test" or (title in titles) == bool(helping[1]), rho)
+        return [
+            (title in helped if helped else title not in left_out, intervals(rho)[0][2] <= 0.3)
             for title, rho in choices
         ]
-        return [(helps, intervals(rho)[0][2] <= 0.3) for helps, rho in found]
     return [(low > 0, high <= 0.05) for low, high in ends]
+
+
+def listed(text: str | None) -> tuple[list[str], list[str]]:
+    """The tests that brackets name, and those that they leave out."""
+    names = (text or "").rpartition(": ")[2]
+    left_out = names.removeprefix("all but ")
+    parts = left_out.split(", ") if left_out else []
+    return ([], parts) if left_out != names else (parts, [])
 
 
 def selection_of(claim: str, name: str) -> str:
@@ -725,7 +755,7 @@ def test_a_stored_verdict_is_that_of_the_rule(name: str, claim: str) -> None:
     assert bool(counted) == (verdict in {"mostly", "partly"} or "tests for" in here)
     if claim.startswith(NOT_STORED):
         assert counted
-        good, tests, bad, undecided = map(int, counted.groups())
+        good, tests, bad, undecided = (int(counted[k]) for k in ("good", "tests", "bad", "rest"))
         outcomes = [(True, False)] * good + [(False, True)] * bad + [(False, False)] * undecided
         assert len(outcomes) == tests
     else:
@@ -736,7 +766,13 @@ def test_a_stored_verdict_is_that_of_the_rule(name: str, claim: str) -> None:
         good = sum(supported for supported, _ in outcomes)
         bad = sum(against and not supported for supported, against in outcomes)
         numbers = [good, len(outcomes), bad, len(outcomes) - good - bad]
-        assert list(map(int, counted.groups())) == numbers
+        assert [int(counted[name]) for name in ("good", "tests", "bad", "rest")] == numbers
+        against, _ = listed(counted["theirs"])
+        ours, left_out = listed(counted["ours"])
+        assert len(set(against)) == bad
+        assert ours == ["all others"] or len(set(ours)) + bool(left_out) * good == good
+        assert ours != ["all others"] or bad == len(outcomes) - good
+        assert not left_out or len(set(left_out)) == len(outcomes) - good
 
 
 @pytest.mark.slow
