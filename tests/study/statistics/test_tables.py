@@ -83,6 +83,16 @@ def test_the_interval_of_a_mean_is_students() -> None:
     assert [row["low"], row["high"]] == pytest.approx([0.3375 - half, 0.3375 + half], abs=1e-4)
 
 
+def test_an_interval_over_several_runs_of_a_seed_is_over_the_means_of_seeds() -> None:
+    table = study(2, 4, mig=[0.1, 0.2, 0.3, 0.6, 0.3, 0.4, 0.5, 0.8])
+    row = summary(table, by=[]).iloc[0]
+    of_seeds = summary(study(1, 4, mig=[0.2, 0.3, 0.4, 0.7])).iloc[0]
+    assert list(row[["mean", "low", "high"]]) == pytest.approx(of_seeds[["mean", "low", "high"]])
+    assert row["sd"] == pytest.approx(table["score.mig"].std())
+    assert (row["runs"], row["seeds"]) == (8, 4)
+    assert summary(study(4, 2, mig=noise(8)), by=[])["low"].isna().all(), "two seeds"
+
+
 @pytest.mark.parametrize(
     ("values", "ends"),
     [

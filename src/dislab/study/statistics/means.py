@@ -6,6 +6,7 @@ from types import MappingProxyType
 from typing import Final, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 from jaxtyping import Float, Int
 
@@ -13,6 +14,7 @@ from dislab.functional.checks import check_count
 from dislab.study.stages.score import CHANCE
 from dislab.study.statistics._frames import (
     AGREEMENT,
+    SEED,
     Columns,
     check_share,
     chosen_results,
@@ -49,15 +51,17 @@ def summary(
 
     * `score`: name of the score;
     * `mean`, `sd`: mean and standard deviation (dividing by runs − 1) over the group's runs;
-    * `low`, `high`: Student's interval of the mean, cut at the ends of the score's range: as no
-      mean lies beyond them, this leaves the coverage as it is;
+    * `low`, `high`: Student's interval of the mean over seeds, where several runs of one seed count
+      as their mean, as in `comparisons`; it is cut at the ends of the score's range: as no mean
+      lies beyond them, this leaves the coverage as it is;
     * `runs`, `seeds`: number of runs with a finite score, and of different seeds among them;
     * `missing`: number of runs whose score is missing or not finite; they are left out;
     * `chance`: mean chance level of the score over the group's runs, from the column
       `<score>/chance`; NaN for results without one, and left out if none has one.
 
     By default a group is one setting, so that its runs differ only in the seed. The interval is
-    NaN for fewer than three runs; the deviation for fewer than two, of an agreement than three.
+    NaN for fewer than three seeds; the deviation for fewer than two runs, of an agreement than
+    three. A table without the column `seed` counts every run as a seed of its own.
     docs/statistics.md reports its measured coverage.
 
     Args:
@@ -81,7 +85,7 @@ def summary(
         chance = numbers(group, list(levels.values()))
         for name in columns:
             finite = values[name].dropna()
-            ends = interval(finite.to_numpy(), confidence)
+            ends = interval(_by_seed(group, values[name]), confidence)
             least, most = ranges.get(name, (None, None))
             low, high = (
                 float(np.clip(end, -np.inf if least is None else least, most)) for end in ends
@@ -105,6 +109,13 @@ def summary(
             if levels:
                 rows[-1]["chance"] = chance[levels[name]].mean() if name in levels else np.nan
     return pd.DataFrame(rows)
+
+
+def _by_seed(group: pd.DataFrame, scores: pd.Series) -> npt.NDArray[np.float64]:
+    """The mean score of each seed: runs of one seed are not independent."""
+    seeds = group[SEED].to_numpy() if SEED in group else np.arange(len(group))
+    means: pd.Series = scores.groupby(seeds, sort=False).mean()
+    return means.dropna().to_numpy(dtype=float)
 
 
 def variance_shares(
