@@ -138,7 +138,17 @@ def test_a_plan_says_what_is_to_be_done_and_makes_nothing(
     said = capsys.readouterr().out
     assert "mine: 6 runs in studies/mine, stages train, score" in said
     assert "model.regularizers.kl.beta: 1, 4" in said
+    few = "3 seeds are too few to support the difference, by p (Holm) below 0.05; set seeds: 6"
+    assert f"  seeds: 3\n  {few}\n" in said
     assert not (tmp_path / "studies").exists()
+    assert main(["study", "run", "mine.yaml", "--launcher", "slurm"]) == 0
+    printed = capsys.readouterr()
+    assert printed.err == f"{few}\n"
+    assert few not in printed.out, "which is the script of the job"
+    (tmp_path / "mine.yaml").write_text(STUDY + AXIS + "seeds: 6\n")
+    for verb in ("plan", "run"):
+        assert main(["study", verb, "mine.yaml", *["--launcher", "slurm"] * (verb == "run")]) == 0
+        assert "too few" not in "".join(capsys.readouterr())
 
 
 def test_a_plan_says_how_many_hours_training_takes(

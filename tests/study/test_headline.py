@@ -16,6 +16,7 @@ from dislab.study.headline import (
     named_run,
     narrow_table,
     others_differ,
+    planned_support,
     text,
     verdict,
     without_latents,
@@ -92,6 +93,38 @@ def test_a_verdict_claims_what_the_corrected_p_supports(
     axes = ["method"] if methods == 1 else ["method", "strength"]
     said = verdict(runs(methods, seeds, effect), axes, SCORES)
     assert re.search(sentence, said), said
+
+
+@pytest.mark.parametrize(
+    ("methods", "seeds", "sentence"),
+    [
+        (2, 5, "5 seeds are too few to support the difference, .*; set seeds: 6"),
+        (6, 6, "6 seeds are too few to support any of 15 differences, .*; set seeds: 10"),
+        (6, 1, "1 seed is too few to support any of 15 differences, .*; set seeds: 10"),
+        (2, 6, None),
+        (6, 10, None),
+        (1, 2, None),
+    ],
+)
+def test_a_plan_counts_differences_and_seeds_as_the_verdict_does(
+    methods: int, seeds: int, sentence: str | None
+) -> None:
+    table, axes = runs(methods, seeds, 0.3), ["method", "strength"][: 2 - (methods == 1)]
+    said = planned_support(table[["method", "strength", "seed"]], axes)
+    assert bool(said) == (sentence is not None)
+    if sentence:
+        assert re.match(re.escape(sentence).replace(re.escape(".*"), ".*"), said), said
+        assert said.partition("; set")[0] in verdict(table, axes, SCORES)
+    else:
+        assert "too few" not in verdict(table, axes, SCORES)
+
+
+def test_a_plan_counts_only_values_that_share_seeds_and_settings() -> None:
+    table = runs(3, 2, 0.3)[["method", "strength", "seed"]].assign(strength=1.0)
+    table.loc[table["method"] == "m2", "seed"] += 9
+    assert "the difference" in planned_support(table, ["method", "strength"])
+    table.loc[table["method"] == "m1", "seed"] += 5
+    assert planned_support(table, ["method", "strength"]) == ""
 
 
 @pytest.mark.parametrize("sign", [1, -1])

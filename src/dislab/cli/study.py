@@ -112,6 +112,8 @@ def _plan(parser: Parser, args: list[str]) -> int:
         labels = dict.fromkeys(str(run.group.axes[axis]) for run in whole.runs)
         print(f"  {axis}: {', '.join(labels)}")
     print(f"  seeds: {len({run.seed for run in whole.runs})}")
+    for line in _of_seeds(whole):
+        print(f"  {line}")
     groups = {id(run.group): run.group for run in whole.runs}.values()
     facts = [(group.axes, _facts(group)) for group in groups]
     for line in [*search_lines(Study.of(folder, schedule)), *_told(facts, schedule.axes, "")]:
@@ -122,6 +124,20 @@ def _plan(parser: Parser, args: list[str]) -> int:
         for line in lines(Study.of(folder, schedule).status()):
             print(line)
     return 0
+
+
+def _of_seeds(schedule: Schedule) -> list[str]:
+    """Lines on too few seeds for any supported difference; none if they are enough."""
+    import pandas as pd
+
+    from dislab.study.headline import planned_support
+
+    if schedule.search is not None:  # no trial has another one to be compared with
+        return []
+    runs = pd.DataFrame(
+        [{**run.group.axes, "seed": run.seed} for run in schedule.runs], dtype=object
+    )
+    return textwrap.wrap(planned_support(runs, schedule.axes), WIDTH - 2)
 
 
 def _facts(group: ScheduledGroup) -> dict[str, str]:
@@ -187,6 +203,8 @@ def _run(parser: Parser, args: list[str]) -> int:
     ended = sum(run.state not in ("waiting", "running") for run in study.status().runs)
     remaining = len(expected(schedule).runs) - ended
     if remaining:
+        for line in _of_seeds(expected(schedule)):
+            print(line, file=sys.stderr)  # a launcher may print a script
         cores = os.cpu_count() or 1
         fit = None if schedule.resources.gpus else max(1, cores // schedule.resources.cpus)
         progress = Progress(study, options.workers or fit)

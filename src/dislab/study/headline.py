@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Mapping, Sequence
+from itertools import combinations
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
@@ -19,7 +20,6 @@ from dislab.study.identity import OF_THE_HOST
 from dislab.study.stages.score import CHANCE, FACTOR_VAE
 from dislab.study.statistics import comparisons, latex, rank_correlations, seeds_needed
 from dislab.study.statistics._frames import AGREEMENT, is_chance, keyed
-from dislab.study.statistics.paired import draws_for, least_p
 from dislab.study.statistics.selection import Best
 from dislab.study.status import MAIN
 from dislab.study.summary import LEVEL, is_bound, label, labels, nested, of_few_seeds
@@ -228,8 +228,8 @@ def _of_marks(table: pd.DataFrame, runs: pd.DataFrame) -> str:
         )
     seeds = runs.loc[runs["state"] == "finished", "seed"].nunique()
     tests = count * (count - 1) // 2
-    if seeds and tests * least_p(seeds, draws_for(tests)) >= LEVEL:
-        return f"no mean is marked: {of_few_seeds(seeds, tests)}"
+    if seeds and (few := of_few_seeds(seeds, tests)):
+        return f"no mean is marked: {few}"
     return (
         "no mean is marked, as no difference from the best is supported: no p (Holm), paired by "
         f"seed, is below {LEVEL}"
@@ -563,6 +563,28 @@ def verdict(runs: pd.DataFrame, axes: Sequence[str], measures: Mapping[str, Best
     return sentence + _trends(runs, [name for name in varying if name not in inner], target)
 
 
+def planned_support(runs: pd.DataFrame, axes: Sequence[str]) -> str:
+    """Says that a study has too few seeds for any supported difference; empty if it has enough.
+
+    It counts the differences of `verdict` before any run is trained.
+
+    Args:
+        runs: The planned runs, with their axes and `seed`.
+        axes: Names of the columns that are axes; values of the first one that varies are compared.
+    """
+    for axis in _varying(runs, axes)[:1]:
+        settings = [name for name in axes if name != axis and not nested(runs, name, axis)]
+        keys = keyed(runs, [axis, *settings, "seed"])
+        found = [
+            set(part.drop(columns=axis).itertuples(index=False, name=None))
+            for _, part in keys.groupby(axis, sort=False, dropna=False)
+        ]
+        pairs = [{key[-1] for key in first & second} for first, second in combinations(found, 2)]
+        if seeds := [len(pair) for pair in pairs if pair]:
+            return of_few_seeds(max(seeds), len(seeds), is_planned=True)
+    return ""
+
+
 def _of_the_best(
     rows: Sequence[Mapping[Any, Any]], largest: Mapping[Any, Any], axis: str, best: Best
 ) -> str:
@@ -646,7 +668,7 @@ def _upwards(row: Mapping[Any, Any]) -> dict[Any, Any]:
 
 def _support(row: Mapping[Any, Any], count: int) -> tuple[str, str]:
     """Interval with seeds, and support, of a difference of at least 0, one of `count`."""
-    low, high, seeds, least = (row[name] for name in ("low", "high", "seeds", "least_p"))
+    low, high, seeds = (row[name] for name in ("low", "high", "seeds"))
     if math.isnan(low):
         ends = f"{'one seed' if seeds == 1 else 'two seeds'}: no interval"
     else:
@@ -655,9 +677,11 @@ def _support(row: Mapping[Any, Any], count: int) -> tuple[str, str]:
     corrected = f", corrected for {count} differences" * (count > 1)
     if row["p_holm"] < LEVEL:
         return ends, f"supported for this score alone, p {row['p_holm']:.2g}{corrected}"
-    if least * count < LEVEL:
-        return ends, f"not supported, p {row['p_holm']:.2g}{corrected}"
-    return ends, f"not supported: {of_few_seeds(seeds, count)}"
+    few = of_few_seeds(seeds, count)
+    return (
+        ends,
+        f"not supported: {few}" if few else f"not supported, p {row['p_holm']:.2g}{corrected}",
+    )
 
 
 def _varying(runs: pd.DataFrame, axes: Sequence[str]) -> list[str]:

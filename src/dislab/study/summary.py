@@ -558,24 +558,27 @@ def _compared(
 def _of_few_seeds(differences: pd.DataFrame) -> str:
     """Sentence on comparisons whose corrected p cannot be below the level; else empty."""
     tests = int(differences["p"].notna().sum())
-    if not tests or tests * differences["least_p"].min() < LEVEL:
-        return ""
-    return f" {of_few_seeds(int(differences['seeds'].max()), tests)}."
+    few = of_few_seeds(int(differences["seeds"].max()), tests) if tests else ""
+    return f" {few}." if few else ""
 
 
-def of_few_seeds(seeds: int, tests: int) -> str:
+def of_few_seeds(seeds: int, tests: int, *, is_planned: bool = False) -> str:
     """Says that no corrected p of so few seeds is below the level, and how many allow one.
+
+    It is empty if the seeds are enough.
 
     Args:
         seeds: Number of seeds of a comparison.
         tests: Number of comparisons that are corrected together.
+        is_planned: Whether to say what to set in the study file, as nothing is trained yet.
     """
+    needed = seeds_needed(0.0, level=LEVEL, tests=tests)
+    if seeds >= needed:
+        return ""
     few = "seeds are" if seeds > 1 else "seed is"
     what = f"any of {tests} differences" if tests > 1 else "the difference"
-    return (
-        f"{seeds} {few} too few to support {what}, "
-        f"by p (Holm) below {LEVEL}; {seeds_needed(0.0, level=LEVEL, tests=tests)} seeds could"
-    )
+    remedy = f"set seeds: {needed}" if is_planned else f"{needed} seeds could"
+    return f"{seeds} {few} too few to support {what}, by p (Holm) below {LEVEL}; {remedy}"
 
 
 def _without_constants(excerpt: pd.DataFrame, names: Sequence[str]) -> tuple[pd.DataFrame, str]:
