@@ -19,7 +19,7 @@ from tests.study.conftest import SCORE, TINY, planned, scored
 
 from dislab.cli import main
 from dislab.errors import InputError
-from dislab.study.results import Failed, StudyFolder
+from dislab.study.results import Done, Failed, StudyFolder
 from dislab.study.schedule import Schedule
 from dislab.study.status import Progress
 from dislab.study.study import Study
@@ -233,6 +233,52 @@ def test_a_study_ends_with_means_a_verdict_and_the_next_commands(
     ):
         assert main([*command, *options]) == 2
         assert message in capsys.readouterr().err
+
+
+def test_means_of_a_single_finished_run_say_that_the_other_one_diverged(
+    folder: StudyFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan = planned(tmp_path, "base: [base.yaml]\naxes: {model.b: [1, 2]}\n")
+    scored(folder, plan, {"mig": [0.25, None]})
+    run = plan.runs[1]
+    stage = run.group.stages["train"].digest
+    folder.write_done(run, "train", Done(stage, "diverged", {}, 1.0, {}, "NaN"))
+    command = ["study", "table", str(folder.path), "--means"]
+    assert main(command) == 0
+    means = capsys.readouterr().out
+    assert re.search(r"^1 +1 +0\.250", means, re.M), means
+    assert "\n2 runs: 1 finished, 1 diverged\n" in means
+    assert main(["study", "run", str(folder.path)]) == 0
+    said = capsys.readouterr().out
+    assert means in said
+    assert "Nothing to compare: no two values of model.b have scores of one seed." in said
+    assert main([*command, "--format", "csv"]) == 0
+    printed = capsys.readouterr()
+    assert "score.mig,0.25," in printed.out
+    assert "2 runs: 1 finished, 1 diverged; means are of the finished ones" in printed.err
+    assert main(["study", "summary", str(folder.path), "--out", str(tmp_path / "out")]) == 2
+    assert "take two finished runs with different scores" in capsys.readouterr().err
+    shutil.rmtree(folder.run(plan.runs[0].id) / "stages")
+    assert main(command) == 2
+    assert "no run has a score yet (2 runs: 1 diverged, 1 waiting)" in capsys.readouterr().err
+
+
+def test_means_of_an_interrupted_study_say_how_many_runs_wait(
+    folder: StudyFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = "base: [base.yaml]\naxes: {model.b: [1, 2]}\nseeds: 2\nstages: {train: {}, score: {}}\n"
+    scored(folder, planned(tmp_path, text), {"mig": [0.1, 0.2, 0.4, None]})
+    line = "4 runs: 3 finished, 1 waiting"
+    out = str(tmp_path / "out")
+    for command in (
+        ["table", str(folder.path), "--means"],
+        ["table", str(folder.path), "--means", "--format", "latex"],
+        ["summary", str(folder.path), "--out", out],
+    ):
+        assert main(["study", *command]) == 0
+        assert line in capsys.readouterr().out
+    assert main(["report", str(folder.path), "--out", f"{out}.html"]) == 0
+    assert line in Path(f"{out}.html").read_text()
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])

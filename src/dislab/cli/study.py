@@ -331,14 +331,25 @@ def _table(parser: Parser, args: list[str]) -> int:
 
 def _put_means(study: Study, table: "pd.DataFrame", options: argparse.Namespace) -> None:
     """Prints or writes the means of the main scores."""
-    from dislab.study.headline import BEST, headline_table, latex_means, mixture, named_run, rows_of
-    from dislab.study.summary import chosen_target, means_of, measures_of, shown_scores
+    from dislab.study.headline import (
+        BEST,
+        headline_table,
+        latex_means,
+        measures_to_show,
+        mixture,
+        named_run,
+        rows_of,
+        unfinished,
+    )
+    from dislab.study.summary import chosen_target, means_of, shown_scores
 
     axes = study.schedule.axes
     for axis in options.by:
         check_choice("--by", axis, tuple(axes))
-    measures = measures_of(table, study.primary_scores())
-    name = study.schedule.name
+    measures, name = measures_to_show(table, study.primary_scores()), study.schedule.name
+    left = unfinished(table)
+    if not measures:
+        raise InputError(f"{name}: no run has a score yet ({left or 'all finished'})")
     shown = shown_scores(options.show, name, table, measures)
     target = None
     if options.target or not shown:
@@ -347,6 +358,8 @@ def _put_means(study: Study, table: "pd.DataFrame", options: argparse.Namespace)
     if mixed := mixture(table, axes, options.by):
         print_warning(mixed)
     form = chosen_format(options)
+    if form and left:
+        print_warning(f"{left}; means are of the finished ones")
     if form in ("csv", "parquet"):
         numbers = means_of(
             titled, rows_of(titled, axes, options.by), study.score_ranges(), list(shown)
@@ -435,7 +448,7 @@ def _summary(parser: Parser, args: list[str]) -> int:
     )
     options = parser.parse_args(args)
     study = Study(options.study, options.folder)
-    from dislab.study.headline import conclusion
+    from dislab.study.headline import conclusion, unfinished
     from dislab.study.summary_folder import PAGE, write_summary
 
     results = study.summary(options.target)
@@ -447,7 +460,8 @@ def _summary(parser: Parser, args: list[str]) -> int:
         )
     if study.schedule.search is None:  # no trial has another one to be compared with
         said = conclusion(results.runs, results.axes, results.measures, results.target)
-        print(textwrap.fill(said, WIDTH))
+        left = unfinished(results.runs)
+        print(textwrap.fill(f"{left}. {said}" if left else said, WIDTH))
     _print_best(study, results.runs, results.measures, results.target)
     print(f"\n{options.out / PAGE} and {len(files) - 1} other files")
     return 0
@@ -588,11 +602,11 @@ def _show_end(study: Study) -> int:
 
 def _print_results(study: Study) -> None:
     """Prints the means of the main scores, the verdict, and the commands for more."""
-    from dislab.study.headline import conclusion, headline_table, rows_of
-    from dislab.study.summary import chosen_target, measures_of
+    from dislab.study.headline import conclusion, headline_table, measures_to_show, rows_of
+    from dislab.study.summary import chosen_target
 
     table, axes = study.titled(study.table()), study.schedule.axes
-    measures = measures_of(table, study.primary_scores())
+    measures = measures_to_show(table, study.primary_scores())
     if measures and study.schedule.search is None:  # no trial has another one to be compared with
         target = chosen_target(None, study.schedule.name, measures)
         means = headline_table(table, axes, measures, target)

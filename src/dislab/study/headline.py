@@ -21,8 +21,8 @@ from dislab.study.stages.score import CHANCE, FACTOR_VAE
 from dislab.study.statistics import comparisons, latex, rank_correlations, seeds_needed
 from dislab.study.statistics._frames import AGREEMENT, is_chance, keyed
 from dislab.study.statistics.selection import Best
-from dislab.study.status import MAIN
-from dislab.study.summary import LEVEL, is_bound, label, labels, nested, of_few_seeds
+from dislab.study.status import MAIN, states_line
+from dislab.study.summary import LEVEL, is_bound, label, labels, measures_of, nested, of_few_seeds
 
 _COLUMNS: Final = 3
 _SETTINGS: Final = 4
@@ -73,6 +73,18 @@ def headline_measures(measures: Mapping[str, Best]) -> list[str]:
     return list(dict.fromkeys([*filter(None, main), *scores]))[:_COLUMNS]
 
 
+def measures_to_show(
+    runs: pd.DataFrame, primary: Mapping[str, Best] | None = None
+) -> dict[str, Best]:
+    """The measures that have means: those that vary; if none does, as of a single run, all.
+
+    Args:
+        runs: Result of `Study.table`.
+        primary: Result of `Study.primary_scores`.
+    """
+    return measures_of(runs, primary) or measures_of(runs, primary, least=1)
+
+
 def _is_main(name: str) -> bool:
     return "dci_" not in name or name.endswith("_disentanglement")
 
@@ -108,7 +120,7 @@ def headline_table(
     if not shown:
         columns = columns[:_COLUMNS]
     scored = runs[runs[columns].notna().any(axis=1)]
-    by = rows_of(scored, axes, by)
+    by = rows_of(runs, axes, by)
     groups = {"all": scored}
     if by:
         parts = scored.iloc[_order(scored, by)].groupby(by, sort=False, dropna=False)
@@ -205,6 +217,7 @@ def _not_worse_than_the_best(
 def legend(table: pd.DataFrame, runs: pd.DataFrame) -> str:
     """Says which means of a `headline_table` are marked, or why none is, and what chance is.
 
+    Before that it has the number of runs in each state, unless all have finished.
     Where there are too few seeds to mark any, it says how many would allow it. A single row has no
     mark.
 
@@ -213,7 +226,16 @@ def legend(table: pd.DataFrame, runs: pd.DataFrame) -> str:
         runs: The runs that it was made of.
     """
     chance = "chance is the score of codes without information" if "chance" in table.index else ""
-    return "; ".join(filter(None, [_of_marks(table, runs), chance]))
+    return "; ".join(filter(None, [unfinished(runs), _of_marks(table, runs), chance]))
+
+
+def unfinished(runs: pd.DataFrame) -> str:
+    """Number of runs in each state, as means are of the finished ones; empty if all have finished.
+
+    Args:
+        runs: Result of `Study.table`.
+    """
+    return "" if (runs["state"] == "finished").all() else states_line(list(runs["state"]))
 
 
 def _of_marks(table: pd.DataFrame, runs: pd.DataFrame) -> str:
@@ -554,7 +576,7 @@ def verdict(runs: pd.DataFrame, axes: Sequence[str], measures: Mapping[str, Best
         return f"Nothing to compare: {error}."
     rows = [row for row in pairs.to_dict("records") if not pd.isna(row["difference"])]
     if not rows:
-        return f"Nothing to compare: no two values of {label(axis)} have runs of one seed."
+        return f"Nothing to compare: no two values of {label(axis)} have scores of one seed."
     largest = max(rows, key=lambda row: abs(row["difference"]))
     over = f", averaged over {' and '.join(map(label, others))}" if others else ""
     sentence = _sentence(largest, label(axis), f"{label(target)}{over}", len(rows))

@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from math import ceil
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -99,12 +99,21 @@ def _versions(runs: list[RunStatus]) -> dict[str, list[str]]:
     return {name: sorted(several) for name, several in sorted(versions.items())}
 
 
+def states_line(states: Sequence[str]) -> str:
+    """Number of runs and of those in each state: `6 runs: 5 finished, 1 waiting`.
+
+    Args:
+        states: The state of each run.
+    """
+    order: tuple[State, ...] = ("finished", "diverged", "failed", "running", "waiting")
+    counts = ", ".join(f"{states.count(name)} {name}" for name in order if name in states)
+    return f"{len(states)} run{'s' * (len(states) != 1)}: {counts}"
+
+
 def lines(status: Status) -> Iterator[str]:
     """Lines that describe the current state of a study."""
-    order: tuple[State, ...] = ("finished", "diverged", "failed", "running", "waiting")
     counts = status.counts()
-    states = ", ".join(f"{counts[state]} {state}" for state in order if state in counts)
-    yield f"{len(status.runs)} runs: {states}"
+    yield states_line([run.state for run in status.runs])
     for stage, seconds in status.seconds.items():
         done = sum(stage in run.done for run in status.runs)
         mean = f", {duration(seconds / done)} each" if done else ""

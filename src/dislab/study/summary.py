@@ -217,7 +217,7 @@ def chosen_target(target: str | None, name: str, measures: Mapping[str, Best]) -
     """
     if not measures:
         raise NothingToCompareError(
-            f"{name}: {_NOTHING}; finish at least two runs of the study first"
+            f"{name}: {_NOTHING}; tables take two finished runs with different scores"
         )
     if target is None:
         return default_target(measures)
@@ -290,16 +290,18 @@ def _meant(word: str, columns: Iterable[str]) -> str | None:
     return None
 
 
-def measures_of(runs: pd.DataFrame, primary: Mapping[str, Best] | None = None) -> dict[str, Best]:
+def measures_of(
+    runs: pd.DataFrame, primary: Mapping[str, Best] | None = None, least: int = 2
+) -> dict[str, Best]:
     """Columns to analyse in the tables of a study, each with the direction in which it improves.
 
     These are the primary scores of the codes, evidence lower bound and reconstruction on the test
     split (or else on validation or training), the transfer errors, the ratio of the losses on
-    held-out and on training states, and the `measures` of other stages. Columns that are constant
-    over all runs are left out.
+    held-out and on training states, and the `measures` of other stages. Columns with fewer than
+    `least` different values are left out: with the default, those that are constant over all runs.
     """
     columns = [str(column) for column in runs if pd.api.types.is_numeric_dtype(runs[column])]
-    columns = [column for column in columns if runs[column].nunique() > 1]
+    columns = [column for column in columns if runs[column].nunique() >= least]
     scores: dict[str, Best] = {
         column: "highest" for column in columns if _is_score_of_codes(column)
     }
