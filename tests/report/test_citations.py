@@ -75,6 +75,27 @@ def test_the_command_prints_entries_of_runs_once(
     assert "is no run" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("seeds", "codes", "cited"),
+    [
+        (5, ", codes: {images: 100}", ["duan2020udr", "locatello2020"]),
+        (4, ", codes: {images: 100}", ["locatello2020"]),
+        (5, "", []),
+    ],
+)
+def test_a_study_cites_the_scores_that_its_tables_add(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], seeds: int, codes: str, cited: list[str]
+) -> None:
+    (tmp_path / "base.yaml").write_text(TINY)
+    folder = StudyFolder(tmp_path / "studies" / "mine")
+    folder.path.mkdir(parents=True)
+    filled(folder, TEXT.format(seeds=seeds, codes=codes))
+    assert main(["cite", str(folder.path)]) == 0
+    text = capsys.readouterr().out
+    assert [key for key in ("duan2020udr", "locatello2020") if key in text] == cited
+    assert ("% UDR (score)\n" in text) == ("duan2020udr" in cited)
+
+
 def test_the_command_reads_the_configurations_of_a_study(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,7 +2,8 @@
 
 import argparse
 import itertools
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -162,7 +163,7 @@ def cite(args: list[str]) -> int:
     )
     options = parser.parse_args(args)
     from dislab import plugins
-    from dislab.report.citations import citations, uses
+    from dislab.report.citations import citations, sources, uses
 
     plugins.load_all(plugins.PARTS)
     entries: dict[str, str] = {}
@@ -171,8 +172,27 @@ def cite(args: list[str]) -> int:
         entries |= citations(settings)
         for url, names in uses(settings).items():
             parts.setdefault(url, {}).update(dict.fromkeys(names))
+    for url, entry, part in sources(_of_tables(filter(is_study, map(Path, options.paths)))):
+        entries.setdefault(url, entry)
+        parts.setdefault(url, {})[part] = None
     print("\n\n".join(f"% {', '.join(parts[url])}\n{entry}" for url, entry in entries.items()))
     return 0
+
+
+def _of_tables(studies: Iterable[Path]) -> Iterator[tuple[str, str, str]]:
+    """What tables of studies have beside the scores of runs: kind, name, text with the source."""
+    from dislab.study import Study
+    from dislab.study.stages.codes import WORD
+    from dislab.study.statistics import udr
+    from dislab.study.statistics.agreement import LEAST_MODELS
+
+    for study in map(Study, studies):
+        if WORD not in study.schedule.stages:
+            continue
+        seeds = Counter(run.group.read for run in study.schedule.runs)
+        if max(seeds.values()) >= LEAST_MODELS:
+            yield "score", "UDR", str(udr.__doc__)
+        yield "score", "MIG and SAP of 100 labels", str(study.few_labels.__doc__)
 
 
 def _configurations(path: Path) -> Iterator[Mapping[str, Any]]:

@@ -1,8 +1,8 @@
 """BibTeX of what a run uses: dislab, and the papers of its method, data and scores."""
 
 import re
-from collections.abc import Iterator, Mapping
-from importlib.metadata import version
+from collections.abc import Iterable, Iterator, Mapping
+from importlib.metadata import metadata, version
 from importlib.resources import files
 from typing import Any, Final
 
@@ -23,7 +23,8 @@ _DISLAB: Final = """\
 @software{{dislab,
   title = {{dislab: disentangled representation learning with PyTorch Lightning}},
   author = {{{{The dislab developers}}}},
-  version = {{{version}}}
+  version = {{{version}}},
+  url = {{{url}}}
 }}"""
 
 _SOURCE: Final = "@misc{{{name},\n  title = {{{name}}},\n  url = {{{url}}}\n}}"
@@ -56,9 +57,19 @@ def uses(settings: Mapping[str, Any]) -> dict[str, list[str]]:
 
 def _cited(settings: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
     """Address and entry of each source, and the part that it is of."""
+    url = metadata("dislab")["Project-URL"].partition(", ")[2]
+    yield "", _DISLAB.format(version=version("dislab"), url=url), "dislab (software)"
+    yield from sources(_parts(settings))
+
+
+def sources(parts: Iterable[tuple[str, str, str]]) -> Iterator[tuple[str, str, str]]:
+    """Address and BibTeX entry of each source, and the part that it is of.
+
+    Args:
+        parts: Kind and name of each part, with the text that names its sources.
+    """
     entries = {_URL.search(entry)[0]: entry for entry in references()}  # type: ignore[index]
-    yield "", _DISLAB.format(version=version("dislab")), "dislab (software)"
-    for kind, name, text in _parts(settings):
+    for kind, name, text in parts:
         urls = list(dict.fromkeys(url.rstrip("/") for url in _URL.findall(text)))
         listed = [url for url in entries if url.rstrip("/") in urls]
         for url in listed:
