@@ -69,6 +69,10 @@ _OF_NEED: Final = (
     f"detect a true difference of {_DETECT}, not the difference of the row, in 80 % of all studies "
     f"at level {LEVEL}, and p (Holm) can be below {LEVEL}; from few seeds it is rough."
 )
+_MORE_SEEDS: Final = (
+    f" *{NEED[0].upper()}{NEED[1:]}* is for more than that: to find a true difference of {_DETECT} "
+    "in 80 % of all studies."
+)
 _LEAST_ORDERS: Final = 2_000
 _MOST_ORDERS: Final = 50_000
 _ORDERS_PER_ROW: Final = 25
@@ -561,7 +565,10 @@ def _of_few_seeds(differences: pd.DataFrame) -> str:
     """Sentence on comparisons whose corrected p cannot be below the level; else empty."""
     tests = int(differences["p"].notna().sum())
     few = of_few_seeds(int(differences["seeds"].max()), tests) if tests else ""
-    return f" {few}." if few else ""
+    if not few:
+        return ""
+    is_known = differences["seeds_needed"].notna().any()
+    return f" {few}.{_MORE_SEEDS * bool(is_known)}"
 
 
 def of_few_seeds(seeds: int, tests: int, *, is_planned: bool = False) -> str:
