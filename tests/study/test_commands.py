@@ -281,6 +281,18 @@ def test_means_of_an_interrupted_study_say_how_many_runs_wait(
     assert line in Path(f"{out}.html").read_text()
 
 
+def test_a_mistyped_axis_is_refused_before_runs_are_read(
+    folder: StudyFolder,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    planned(tmp_path, "base: [base.yaml]\naxes: {model.b: [1, 2]}\n").write(folder.path)
+    monkeypatch.delattr(Study, "table")
+    assert main(["study", "table", str(folder.path), "--means", "--by", "model.c"]) == 2
+    assert "did you mean model.b?" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
 def test_means_in_a_file_are_numbers_as_in_a_summary(
     folder: StudyFolder, tmp_path: Path, suffix: str

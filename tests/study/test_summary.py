@@ -12,7 +12,17 @@ from dislab.errors import InputError
 from dislab.study.statistics import holm
 from dislab.study.statistics._frames import setting_columns
 from dislab.study.statistics.selection import Best
-from dislab.study.summary import label, labels, measures_of, nested, slug, slugs, summarize
+from dislab.study.summary import (
+    chosen_target,
+    label,
+    labels,
+    measures_of,
+    nested,
+    shown_scores,
+    slug,
+    slugs,
+    summarize,
+)
 from dislab.study.summary_folder import pictures
 
 SEEDS = 5
@@ -301,6 +311,24 @@ def test_udr_of_too_few_seeds_is_explained_and_takes_no_column() -> None:
     assert "Alignment" in shown
     assert not any("UDR" in name for name in shown)
     assert "scatter_udr_lasso_pooled" not in {one.name for one in pictures(found)}
+
+
+def test_elbo_is_the_bound_that_tables_show_and_hints_begin_with_their_scores() -> None:
+    names = [
+        "dci_hgbt_a",
+        "dci_hgbt_b",
+        *(f"elbo_sample_{end}" for end in ("train", "validation", "test")),
+    ]
+    runs = table(**{f"score.{name}": rising() for name in [*names, "elbo_mean_test"]})
+    measures = measures_of(runs, {"score.dci_hgbt_b": "highest"})
+    for word in ("elbo", "elbo_sample"):
+        assert list(shown_scores([word], "mine", runs, measures)) == ["score.elbo_sample_test"]
+        assert chosen_target(word, "mine", measures) == "score.elbo_sample_test"
+    without = runs.drop(columns="score.elbo_sample_test")
+    shown = shown_scores(["elbo"], "mine", without, measures_of(without))
+    assert shown == {"score.elbo_sample_validation": "highest"}
+    with pytest.raises(InputError, match="did you mean dci_hgbt_b or dci_hgbt_a"):
+        shown_scores(["dci"], "mine", runs, measures)
 
 
 @pytest.mark.parametrize(

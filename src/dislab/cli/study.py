@@ -317,6 +317,8 @@ def _table(parser: Parser, args: list[str]) -> int:
     if options.show and not options.means:
         raise InputError("--show is for the scores of --means; give both")
     study = Study(options.study, options.folder)
+    for axis in options.by:
+        check_choice("--by", axis, study.schedule.axes)
     table = study.table()
     if options.means:
         _put_means(study, table, options)
@@ -344,8 +346,6 @@ def _put_means(study: Study, table: "pd.DataFrame", options: argparse.Namespace)
     from dislab.study.summary import chosen_target, means_of, shown_scores
 
     axes = study.schedule.axes
-    for axis in options.by:
-        check_choice("--by", axis, tuple(axes))
     measures, name = measures_to_show(table, study.primary_scores()), study.schedule.name
     left = unfinished(table)
     if not measures:

@@ -259,7 +259,7 @@ def shown_scores(
         if column is None:
             main = ", ".join(_short(measures)[:_NAMED])
             raise InputError(
-                f"{word!r} is no score of {name}{_hint(word, results)}; it has "
+                f"{word!r} is no score of {name}{_hint(word, [*measures, *results])}; it has "
                 f"{len(results)} scores, such as {main}: the columns of `dislab study table "
                 "STUDY --format csv`"
             )
@@ -280,10 +280,17 @@ def _short(columns: Iterable[str]) -> list[str]:
 
 
 def _meant(word: str, columns: Iterable[str]) -> str | None:
-    """The column with a name, whole, without its stage, or as tables show it; None if not one."""
+    """The column with a name, whole, without its stage, or as tables show it; None if not one.
+
+    `elbo` is the lower bound that tables show: on test images, if the study has that.
+    """
     names = list(columns)
     if word in names:
         return word
+    bounds = [name for name in _BOUNDS if word in (name, name.removesuffix("_sample"))]
+    for bound in bounds:
+        if column := _first(names, (f"score.{bound}_{split}" for split in _SPLITS)):
+            return column
     forms: tuple[Callable[[str], bool], ...] = (
         lambda column: column.partition(".")[2] == word,
         lambda column: letters(label(column)) == letters(word),
