@@ -151,6 +151,24 @@ def test_a_plan_says_what_is_to_be_done_and_makes_nothing(
         assert "too few" not in "".join(capsys.readouterr())
 
 
+def test_a_plan_lists_the_strengths_of_each_method(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "base.yaml").write_text(TINY)
+    own = "{axes: {strength: {%s: {model.latent_dim: 3}, %s: {model.latent_dim: 4}}}, %s}"
+    (tmp_path / "mine.yaml").write_text(
+        f"{STUDY}axes:\n  model.beta:\n"
+        f"    one: {own % (1, 2, 'model.regularizers.kl.beta: 1')}\n"
+        f"    two: {own % (10, 2, 'model.regularizers.kl.beta: 2')}\n"
+        f"    three: {own % (30, 40, 'model.regularizers.kl.beta: 3')}\n"
+    )
+    assert main(["study", "plan", "mine.yaml"]) == 0
+    lines = "  strength of one: 1, 2\n  strength of two: 10, 2\n  strength of three: 30, 40\n"
+    said = capsys.readouterr().out
+    assert f"  model.beta: one, two, three\n{lines}" in said
+
+
 def test_a_plan_says_how_many_hours_training_takes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

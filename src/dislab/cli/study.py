@@ -108,9 +108,8 @@ def _plan(parser: Parser, args: list[str]) -> int:
     print(
         f"{schedule.name}: {len(whole.runs)} runs in {folder}, stages {', '.join(schedule.stages)}"
     )
-    for axis in schedule.axes:
-        labels = dict.fromkeys(str(run.group.axes[axis]) for run in whole.runs)
-        print(f"  {axis}: {', '.join(labels)}")
+    for line in _axes(whole):
+        print(f"  {line}")
     print(f"  seeds: {len({run.seed for run in whole.runs})}")
     for line in _of_seeds(whole):
         print(f"  {line}")
@@ -126,18 +125,34 @@ def _plan(parser: Parser, args: list[str]) -> int:
     return 0
 
 
-def _of_seeds(schedule: Schedule) -> list[str]:
-    """Lines on too few seeds for any supported difference; none if they are enough."""
+def _axes(schedule: Schedule) -> Iterator[str]:
+    """The values of each axis; of one whose values belong to those of an earlier axis, by these."""
+    from dislab.study.summary import nested
+
+    runs = _planned(schedule)
+    for number, axis in enumerate(schedule.axes):
+        outer = [name for name in schedule.axes[:number] if nested(runs, axis, name)][:1]
+        parts = runs.groupby(runs[outer[0]].map(str), sort=False) if outer else [("", runs)]
+        for value, part in parts:
+            of_value = f" of {value}" if outer else ""
+            yield f"{axis}{of_value}: {', '.join(dict.fromkeys(map(str, part[axis])))}"
+
+
+def _planned(schedule: Schedule) -> "pd.DataFrame":
+    """The axes and the seed of every run."""
     import pandas as pd
 
+    rows = [{**run.group.axes, "seed": run.seed} for run in schedule.runs]
+    return pd.DataFrame(rows, columns=[*schedule.axes, "seed"], dtype=object)
+
+
+def _of_seeds(schedule: Schedule) -> list[str]:
+    """Lines on too few seeds for any supported difference; none if they are enough."""
     from dislab.study.headline import planned_support
 
     if schedule.search is not None:  # no trial has another one to be compared with
         return []
-    runs = pd.DataFrame(
-        [{**run.group.axes, "seed": run.seed} for run in schedule.runs], dtype=object
-    )
-    return textwrap.wrap(planned_support(runs, schedule.axes), WIDTH - 2)
+    return textwrap.wrap(planned_support(_planned(schedule), schedule.axes), WIDTH - 2)
 
 
 def _facts(group: ScheduledGroup) -> dict[str, str]:
