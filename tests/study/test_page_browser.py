@@ -137,6 +137,20 @@ def test_no_column_of_the_means_is_hidden_on_a_phone(browser: Browser, page: Pat
     assert head == '"runs"'
 
 
+def test_values_of_a_line_begin_at_one_height_on_a_phone(browser: Browser, page: Path) -> None:
+    opened(browser, page, 390)
+    (first, second, *_) = browser.find_elements(By.CSS_SELECTOR, "header .stacks td")
+    long = "arguments[0].dataset.head = 'a name of a score that takes several lines'"
+    browser.execute_script(long, first)
+    height = (
+        "const text = document.createRange(); text.selectNodeContents(arguments[0]);"
+        "return text.getClientRects()[0].top"
+    )
+    assert first.rect["y"] == second.rect["y"]
+    tops = [browser.execute_script(height, cell) for cell in (first, second)]
+    assert tops[0] == pytest.approx(tops[1], abs=1)
+
+
 def test_only_matrices_scroll_sideways_on_a_phone(browser: Browser, page: Path) -> None:
     opened(browser, page, 390)
     browser.execute_script("document.querySelectorAll('details').forEach((one) => one.open = true)")
@@ -171,7 +185,7 @@ def test_the_best_run_links_to_its_unfolded_row(browser: Browser, page: Path) ->
     assert links
     browser.execute_script("arguments[0].click()", links[0])
     settle(browser)
-    row = browser.find_element(By.ID, f"run-{links[0].text.split()[0]}")
+    row = browser.find_element(By.ID, str(links[0].get_attribute("href")).partition("#")[2])
     assert row.find_element(By.CSS_SELECTOR, "button").get_attribute("aria-expanded") == "true"
     assert abs(browser.execute_script("return arguments[0].getBoundingClientRect().top", row)) < 100
 

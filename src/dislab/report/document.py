@@ -44,7 +44,7 @@ def document(
         lstrip_blocks=True,
     )
     environment.filters["json"] = _json
-    environment.filters["minus"] = _with_minus
+    environment.filters["typeset"] = _typeset
     script, style = "".join(map(asset, scripts)), asset("page.css")
     return environment.get_template(template).render(
         **content,
@@ -78,9 +78,10 @@ def write_document(text: str, path: Path, is_whole: bool) -> None:
         temporary.write_text(text, encoding="utf-8")
 
 
-def _with_minus(text: str) -> str:
-    """The text with typographic minus signs before its negative numbers."""
-    return re.sub(r"(?<![\w.)/:-])-(?=\.?\d)", "−", text)
+def _typeset(text: str) -> str:
+    """The text with typographic minus signs, and intervals that no line breaks."""
+    text = re.sub(r"(?<![\w.)/:-])-(?=\.?\d)", "−", text)
+    return re.sub(r"(\[[−\d.]+,) ([−\d.]+\])", "\\1\u00a0\\2", text)
 
 
 def is_page(path: Path) -> bool:
