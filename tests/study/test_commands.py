@@ -299,6 +299,27 @@ def test_means_of_an_interrupted_study_say_how_many_runs_wait(
     assert line in Path(f"{out}.html").read_text()
 
 
+def test_scores_have_one_order_in_all_tables(
+    folder: StudyFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = "base: [base.yaml]\naxes: {model.b: [1, 2]}\nseeds: 2\nstages: {train: {}, score: {}}\n"
+    names = ["sap_r2", "factor_vae_score", "mig", "dci_hgbt_disentanglement"]
+    scored(folder, planned(tmp_path, text), {name: [0.1, 0.2, 0.3, 0.4] for name in names})
+    out = tmp_path / "out"
+    assert main(["study", "summary", str(folder.path), "--out", str(out)]) == 0
+    assert main(["report", str(folder.path), "--out", f"{out}.html"]) == 0
+    capsys.readouterr()
+    tables = [(out / "summary.md").read_text(), Path(f"{out}.html").read_text()]
+    for options in ([], ["--means"]):
+        assert main(["study", "table", str(folder.path), *options]) == 0
+        tables.append(capsys.readouterr().out)
+    tables.append(tables[1].partition('"columns":')[2])  # the runs on the page
+    heads = ["DCI disentanglement", "MIG", "FactorVAE score"]
+    between = (" | ", '</th><th scope="col">', " +", " +", '".*?"label": ?"')
+    for shown, part in zip(tables, between, strict=True):
+        assert re.search(part.replace("|", r"\|").join(heads), shown), shown[:3000]
+
+
 def test_a_mistyped_axis_is_refused_before_runs_are_read(
     folder: StudyFolder,
     tmp_path: Path,

@@ -8,7 +8,6 @@ import pytest
 
 from dislab.study.headline import (
     best_run,
-    headline_measures,
     headline_table,
     latex_means,
     legend,
@@ -22,6 +21,7 @@ from dislab.study.headline import (
     without_latents,
 )
 from dislab.study.statistics.selection import Best
+from dislab.study.summary import headline_measures
 
 SCORES: dict[str, Best] = {"score.mig": "highest"}
 

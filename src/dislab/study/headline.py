@@ -21,10 +21,18 @@ from dislab.study.stages.score import CHANCE, FACTOR_VAE
 from dislab.study.statistics import comparisons, latex, rank_correlations, seeds_needed
 from dislab.study.statistics._frames import AGREEMENT, is_chance, keyed
 from dislab.study.statistics.selection import Best
-from dislab.study.status import MAIN, states_line
-from dislab.study.summary import LEVEL, is_bound, label, labels, measures_of, nested, of_few_seeds
+from dislab.study.status import states_line
+from dislab.study.summary import (
+    LEVEL,
+    default_target,
+    headline_measures,
+    label,
+    labels,
+    measures_of,
+    nested,
+    of_few_seeds,
+)
 
-_COLUMNS: Final = 3
 _SETTINGS: Final = 4
 """Maximum number of columns of settings, beside the seed; fewer where a terminal is too narrow."""
 _OF_DATA: Final = ("data.dataset", "data.include", "data.resize")
@@ -57,22 +65,6 @@ _NAMES: Final = 3
 """Number of runs up to which a sentence names them."""
 
 
-def headline_measures(measures: Mapping[str, Best]) -> list[str]:
-    """The three measures to show first: MIG, DCI disentanglement and the FactorVAE score if there.
-
-    Args:
-        measures: Result of `measures_of`.
-    """
-    scores = [name for name in measures if not is_bound(name)]
-    main = [
-        next(
-            (name for name in scores if name.startswith(f"score.{start}") and _is_main(name)), None
-        )
-        for start in MAIN
-    ]
-    return list(dict.fromkeys([*filter(None, main), *scores]))[:_COLUMNS]
-
-
 def measures_to_show(
     runs: pd.DataFrame, primary: Mapping[str, Best] | None = None
 ) -> dict[str, Best]:
@@ -83,10 +75,6 @@ def measures_to_show(
         primary: Result of `Study.primary_scores`.
     """
     return measures_of(runs, primary) or measures_of(runs, primary, least=1)
-
-
-def _is_main(name: str) -> bool:
-    return "dci_" not in name or name.endswith("_disentanglement")
 
 
 def headline_table(
@@ -114,11 +102,9 @@ def headline_table(
             which it improves; one without has no mark and, as the first, no best run.
     """
     ends: dict[str, Best | None] = {**measures, **shown}
-    columns = list(shown) or headline_measures(measures)
+    columns = list(shown) or headline_measures(measures, target)
     if target is not None:
         columns = list(dict.fromkeys([target, *columns]))
-    if not shown:
-        columns = columns[:_COLUMNS]
     scored = runs[runs[columns].notna().any(axis=1)]
     by = rows_of(runs, axes, by)
     groups = {"all": scored}
@@ -416,7 +402,8 @@ def _narrow(
     runs: pd.DataFrame, columns: Sequence[str], measures: Mapping[str, Best]
 ) -> pd.DataFrame:
     agreement = [str(column) for column in runs if str(column).startswith(AGREEMENT)]
-    scores = [*headline_measures(measures), *agreement]
+    main = headline_measures(measures)
+    scores = [*headline_measures(measures, default_target(main) if main else None), *agreement]
     heads = labels([*columns, *scores])
     table = pd.DataFrame(index=runs.index.map(str))
     for name in columns:

@@ -53,6 +53,7 @@ from dislab.study.summary import (
     NothingToCompareError,
     P,
     StudySummary,
+    headline_measures,
     label,
     labels,
     nested,
@@ -369,7 +370,10 @@ def _rows(table: pd.DataFrame, summary: StudySummary | None, axes: Sequence[str]
     runs = table if summary is None else summary.runs
     kinds = {**dict.fromkeys(axes, "setting"), "seed": "seed", "state": "state"}
     results = [name for name in map(str, runs) if name not in kinds]
-    first = list(dict.fromkeys([summary.target, *measures] if summary else results))
+    first = results
+    if summary is not None:
+        main = headline_measures(summary.measures, summary.target)
+        first = list(dict.fromkeys([*main, *measures]))
     names = list(dict.fromkeys([*axes, "seed", "state", *first, *results]))
     heads = labels(names)
     are_finished = set(runs["state"]) <= {"finished"}

@@ -32,6 +32,7 @@ from dislab.study.statistics.agreement import LEAST_MODELS
 from dislab.study.statistics.means import Ranges
 from dislab.study.statistics.selection import RANDOM, Best
 from dislab.study.statistics.text import texts
+from dislab.study.status import MAIN
 
 UDR: Final = f"{AGREEMENT}udr_lasso_pooled"
 """The UDR variant of the paper."""
@@ -181,7 +182,7 @@ def summarize(
         absent["comparisons"] = "trials of a search are not replicates"
     tables: dict[str, NamedTable] = {}
     makers: dict[str, Callable[[], NamedTable]] = {
-        "means": partial(_means, runs, varying, measures, ranges),
+        "means": partial(_means, runs, varying, measures, target, ranges),
         **{
             f"comparisons_{text}": partial(_compared, runs, axis, varying, measures, target)
             for axis, text in slugs([] if trials else varying).items()
@@ -331,6 +332,27 @@ def measures_of(
     return scores | bounds | transfer | of_ratio | _measures_of_stages(columns)
 
 
+def headline_measures(measures: Mapping[str, Best], target: str | None = None) -> list[str]:
+    """The three measures to show first: the target, MIG, DCI disentanglement and FactorVAE score.
+
+    Args:
+        measures: Result of `measures_of`.
+        target: The measure to begin with, if there is one.
+    """
+    scores = [name for name in measures if not is_bound(name)]
+    main = [
+        next(
+            (name for name in scores if name.startswith(f"score.{start}") and _is_main(name)), None
+        )
+        for start in MAIN
+    ]
+    return list(dict.fromkeys([*filter(None, [target, *main]), *scores]))[:_COLUMNS]
+
+
+def _is_main(name: str) -> bool:
+    return "dci_" not in name or name.endswith("_disentanglement")
+
+
 def _measures_of_stages(columns: Sequence[str]) -> dict[str, Best]:
     """Columns that their stages declare as measures, each with the direction of improvement."""
     words = dict.fromkeys(column.partition(".")[0] for column in columns)
@@ -447,15 +469,18 @@ def _first(columns: Sequence[str], names: Iterable[str]) -> str | None:
 
 
 def _means(
-    runs: pd.DataFrame, axes: list[str], measures: Mapping[str, Best], ranges: Ranges
+    runs: pd.DataFrame, axes: list[str], measures: Mapping[str, Best], target: str, ranges: Ranges
 ) -> NamedTable:
     means = means_of(runs, axes, ranges)
-    names = [*measures, *_agreement_of(runs)]
+    first = headline_measures(measures, target)
+    names = list(dict.fromkeys([*first, *measures, *_agreement_of(runs)]))
     excerpts = []
     for start in range(0, len(names), _COLUMNS):
         part = means[means["score"].isin(names[start : start + _COLUMNS])]
         part = _with_scores(part, means, axes)
-        excerpts.append(summary_table(part).rename(columns=labels([*axes, *names])))
+        excerpt = summary_table(part)
+        shown = [name for name in [*axes, *names, "runs"] if name in excerpt]
+        excerpts.append(excerpt[shown].rename(columns=labels([*axes, *names])))
     same = ""
     counts = {count for excerpt in excerpts for count in excerpt["runs"]} - {"–"}
     if len(counts) == 1 and axes:

@@ -11,11 +11,10 @@ from matplotlib.figure import Figure
 
 from dislab.plots import correlation_matrix, parallel_settings, save, scatter, violins
 from dislab.storage import markdown_text, new_folder
-from dislab.study.headline import headline_measures
 from dislab.study.stages.score import CHANCE
 from dislab.study.statistics import correlation_table, markdown
 from dislab.study.statistics._frames import ALL, groups, numbers
-from dislab.study.summary import UDR, StudySummary, label, labels, nested, slugs
+from dislab.study.summary import UDR, StudySummary, headline_measures, label, labels, nested, slugs
 from dislab.study.tables import PICTURES, PictureFormat, is_table, write_table
 
 _WIDE: Final = 40
