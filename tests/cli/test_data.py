@@ -376,3 +376,21 @@ def test_own_images_are_checked(
     Path("mine/b.png").write_bytes(b"no image")
     assert main(["data", "check", "mine"]) == 1
     assert "\nfault: mine/b.png is no image that can be read" in capsys.readouterr().out
+
+
+def test_all_equal_files_are_listed_in_a_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("mine").mkdir()
+    for number in range(12):
+        Image.new("L", (64, 64), number // 2).save(f"mine/{number:02}.png")
+    for _ in range(2):  # replaces a table of its own
+        assert main(["data", "check", "mine", "--copies", "copies.csv"]) == 0
+    assert "`dislab data check` lists all in the file of --copies FILE" in capsys.readouterr().out
+    header, *lines = Path("copies.csv").read_text().splitlines()
+    assert header == "group_of_equal_files,file"
+    assert lines == [f"{number // 2 + 1},{number:02}.png" for number in range(12)]
+    Path("labels.csv").write_text("file,x\n")
+    assert main(["data", "check", "mine", "--copies", "labels.csv"]) == 2
+    assert Path("labels.csv").read_text() == "file,x\n"

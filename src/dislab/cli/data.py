@@ -1,6 +1,7 @@
 """`dislab data`: lists data sets, prepares their files, draws pictures, checks own images."""
 
 import argparse
+import csv
 import json
 import re
 import shlex
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 from dislab.cli.arguments import Existing, Parser, help_page
 from dislab.errors import InputError, suggestion
 from dislab.plugins import Plugin, available, hint_for, load_all
-from dislab.storage import cache_path, text_table, unreadable
+from dislab.storage import atomic, cache_path, check_output, text_table, unreadable
 from dislab.yaml_files import yaml_text
 
 if TYPE_CHECKING:
@@ -38,6 +39,8 @@ _OF_SHOW: Final = (
     ("--images N", f"how many images to show (default: {_IMAGES})"),
 )
 _SHOW: Final = "data show"
+_COPIES: Final = ("group_of_equal_files", "file")
+"""Columns of the table of equal files."""
 _FEW_TESTED: Final = 100
 """Test images below which a note says so: a share of 100 has a standard error of up to 0.05."""
 _SHARES: Final = (0.1, 0.15, 0.2, 0.25, 0.3, 0.4)
@@ -142,7 +145,6 @@ def _show(name: str, settings: list[str]) -> int:
     dataset, options = _built("show", name, settings)
     from dislab import plots
     from dislab.plots.dataset_sheets import check_images, sample_sheet, traversal_sheet
-    from dislab.storage import check_output
 
     check_images(options["images"])
     paths = [Path(options["out"], f"{name}_{kind}.png") for kind in ("samples", "traversals")]
@@ -296,8 +298,18 @@ def _check(args: list[str]) -> int:
         help="the folder, a table that names the images, or a npy or npz file",
     )
     own_images(parser)
+    parser.add_argument(
+        "--copies",
+        type=Path,
+        metavar="FILE",
+        help="write a table of all equal files there, one a line (CSV)",
+    )
     options = parser.parse_args(args)
+    if options.copies:
+        check_output("--copies", options.copies, _lists_copies, [".csv"])
     inspection = inspected(options.path, options)
+    if options.copies:
+        _write_copies(inspection.copies, options.copies)
     rows, few = [*inspection.images, *inspection.table], list[str]()
     if not inspection.faults:
         try:
@@ -324,6 +336,20 @@ def _check(args: list[str]) -> int:
     word = "or, without that table:" if inspection.beside else "\nnext:"
     print(f"{word} dislab configs new --data {images} --method factorvae")
     return 0
+
+
+def _lists_copies(path: Path) -> bool:
+    """Whether a file is a table of equal files."""
+    return path.read_bytes().startswith(f"{','.join(_COPIES)}\n".encode())
+
+
+def _write_copies(copies: list[list[str]], path: Path) -> None:
+    """Writes a table of files by group of equal ones."""
+    with atomic(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
+        lines = csv.writer(file, lineterminator="\n")
+        lines.writerow(_COPIES)
+        for number, equal in enumerate(copies, 1):
+            lines.writerows((number, name) for name in equal)
 
 
 def _built(action: str, name: str, settings: list[str]) -> "tuple[Dataset, dict[str, Any]]":

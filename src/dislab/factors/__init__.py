@@ -15,6 +15,7 @@ from dislab.factors.factor import (
     are_measured,
     column_names,
     counted,
+    may_be_angle,
     warn_of_measured,
 )
 from dislab.factors.factor_space import (
@@ -45,5 +46,6 @@ __all__ = [
     "are_measured",
     "column_names",
     "counted",
+    "may_be_angle",
     "warn_of_measured",
 ]

@@ -1,6 +1,7 @@
 """One factor of variation: its name, values, unit and kind; recognition of measured ones."""
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -21,6 +22,10 @@ TOLERANCE: Final = 1e-6
 """Tolerance of comparisons with a factor's values, as a fraction of the factor's range."""
 
 _VALUES_SHOWN: Final = 50
+_ANGLE: Final = re.compile(
+    r"angle|hue|azimuth|orientation|degree|rotation|heading|yaw|bearing|longitude", re.IGNORECASE
+)
+"""Matches names of factors that may be angles."""
 
 
 @dataclass(frozen=True)
@@ -73,11 +78,15 @@ class Factor:
             float(self.numbers.max()) - float(self.numbers.min())
         ):
             raise InputError(f"factor {self.name} has numbers too far apart to be subtracted")
-        needed, allowed = self.kind == "circular", self.kind in ("circular", "continuous")
-        if (needed and self.period is None) or (self.period is not None and not allowed):
+        if self.kind == "circular" and self.period is None:
             raise InputError(
-                f"factor {self.name}: a circular factor has a period, a continuous one may have "
-                "one, and other kinds have none"
+                f"factor {self.name} is circular and needs a period: give it one, or another kind"
+            )
+        if self.period is not None and self.kind not in ("circular", "continuous"):
+            raise InputError(
+                f"factor {self.name} has the period {self.period:g} and is {self.kind}, and only "
+                f"circular and continuous factors have periods: leave out its kind {self.kind}, or "
+                "its period"
             )
         if self.period is not None and not 0 < self.period < math.inf:
             raise InputError(f"factor {self.name} has the period {self.period}; it must be above 0")
@@ -234,28 +243,35 @@ def column_names(table: object) -> list[str] | None:
     return None if names is None else [str(name) for name in names]
 
 
+def may_be_angle(name: str) -> bool:
+    """Whether the name of a factor is that of an angle."""
+    return _ANGLE.search(name) is not None
+
+
 def are_measured(numbers: int, images: int) -> bool:
     """Whether a factor has so many distinct values that they must be measurements."""
     return numbers > MANY and 2 * numbers > images
 
 
 def warn_of_measured(
-    counts: Mapping[str, int], images: Mapping[str, int], alternative: str = "ordinal"
+    counts: Mapping[str, int], images: Mapping[str, int], periods: Mapping[str, float]
 ) -> None:
     """Warns about factors that are treated as continuous, and names the setting to change.
 
     `counts` maps factors to their number of distinct values; if it is empty, there is no warning.
-    `images` maps factors to the number of images that have a value, and `alternative` is the
-    alternative kind for the first factor.
+    `images` maps factors to the number of images that have a value, and `periods` has those of
+    periodic factors. The example is no angle, whose kind would rather follow from a period.
 
     Warns:
         ContinuousFactorWarning: `counts` has such a factor.
     """
     if not counts:
         return
+    example = next((name for name in counts if not may_be_angle(name)), None)
+    usual = "circular" if example in periods else "ordinal"
     warn(
         f"{counted(counts, images, 'continuous', 'numbers')}; if each is a value of its own, name "
-        f"another kind in kinds, such as {next(iter(counts))}: {alternative}",
+        "another kind in kinds" + (f", such as {example}: {usual}" if example else ""),
         ContinuousFactorWarning,
     )
 

@@ -211,7 +211,7 @@ def _numbered(
         if kind is None and are_measured(different := len(column.unique()), len(column)):
             measured[name], kind = different, "continuous"
         pairs.append(_factor(name, column, kind))
-    warn_of_measured(measured, dict.fromkeys(measured, len(table)))
+    warn_of_measured(measured, dict.fromkeys(measured, len(table)), {})
     if _INSTANCE in names:
         warn(
             f"{_INSTANCE} is scored as a factor; if it is the number that a data set gives to "

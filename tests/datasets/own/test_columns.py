@@ -55,7 +55,12 @@ def test_traits_describe_the_factors() -> None:
         ({"a": [0.0, float("inf")]}, NOTHING, "factor a has a value that is infinite"),
         ({"a": [0.0, float("nan")]}, NOTHING, "factor a has a value that is infinite or no"),
         ({"a": ["x", "y"]}, Traits({"a": "ordinal"}, {}, {}), "has names for values, but is ord"),
-        ({"a": [0.0]}, Traits({"a": "circular"}, {}, {}), "a circular factor has a period, a"),
+        ({"a": [0.0]}, Traits({"a": "circular"}, {}, {}), "a is circular and needs a period"),
+        (
+            {"a": [0.0]},
+            Traits({"a": "ordinal"}, {}, {"a": 9.0}),
+            "leave out its kind ordinal, or its",
+        ),
         ({"instance": [1.0, 1.0]}, NOTHING, "instance is a factor already"),
     ],
 )
@@ -118,3 +123,11 @@ def test_one_line_names_all_factors_that_were_measured() -> None:
         "b, c, d, e, f, g, h, i and 2 more are continuous: they have 30 different numbers in 30 "
         "images; if each is a value of its own, name another kind in kinds, such as b: circular"
     ]
+
+
+def test_the_example_of_another_kind_is_no_angle() -> None:
+    columns = {"hue": measured(30), "x": measured(30)}
+    with pytest.warns(ContinuousFactorWarning, match="such as x: ordinal$"):
+        labelled(columns, NOTHING)
+    with pytest.warns(ContinuousFactorWarning, match="name another kind in kinds$"):
+        labelled({"hue": columns["hue"]}, NOTHING)

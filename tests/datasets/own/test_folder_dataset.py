@@ -396,3 +396,15 @@ def test_every_fit_has_a_bank_of_its_own(folder: Path) -> None:
         dataset = FolderDataset(str(folder), side=4, fit=fit)  # type: ignore[arg-type]
         dataset.prepare()
     assert len(list((folder.parent / "cache/folder_dataset").glob("*.npy"))) == 3
+
+
+def test_a_table_given_from_the_working_directory_is_named_from_the_folder(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder.parent)
+    (folder / "factors.csv").rename("labels.csv")
+    with pytest.raises(InputError, match=r"mine/labels.csv does not exist, and labels.csv does:"):
+        FolderDataset("mine", table="labels.csv").prepare()
+    with pytest.raises(InputError, match=r"\(did you mean \.\./labels.csv\?\)$"):
+        FolderDataset("mine", table="labels.csv").prepare()
+    assert FolderDataset("mine", table="../labels.csv").factors.names == ("x", "kind")

@@ -1,6 +1,7 @@
 """Inspection of folders of images: what it reports, and settings with which the data set works."""
 
 import warnings
+from collections.abc import Iterable
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -312,7 +313,7 @@ def test_measured_columns_are_settings_and_angles_may_have_a_period(folder: Path
     said, angles = inspection.notes[:2]
     assert said.startswith("angle, orientation are continuous: they have 22, 44 different numbers")
     assert "in 22, 44 images; if each" in said
-    assert "add periods: {angle: 360, hue: 360} to the settings" in angles
+    assert "--data.dataset.periods.angle 360 --data.dataset.periods.hue 360" in angles
     assert inspection.settings["kinds"] == {"angle": "continuous", "orientation": "continuous"}
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -679,3 +680,41 @@ def test_pixels_of_arrays_that_are_out_of_range_are_a_fault(arrays: Path) -> Non
     np.savez(arrays, images=IMAGES * 255, size=np.where(SIZES > 1, np.nan, SIZES))
     (fault,) = inspect_arrays(arrays).faults
     assert "divide them by the largest possible value" in fault
+
+
+@pytest.mark.parametrize(
+    ("name", "numbers", "left_out"),
+    [
+        ("counter", range(60), True),
+        ("image_id", [(7 * n) % 60 for n in range(60)], True),
+        ("Index", [1000 * n for n in range(60)], True),
+        ("grid", [(7 * n) % 60 for n in range(60)], False),
+        ("angle", range(60), False),
+        ("counter", [n // 2 for n in range(60)], False),
+        ("id", [n / 8 for n in range(60)], False),
+        ("area", [n * n for n in range(60)], False),
+    ],
+)
+def test_a_running_number_is_no_factor(
+    name: str, numbers: Iterable[float], left_out: bool, many: Path, tmp_path: Path
+) -> None:
+    values = list(numbers)
+    rows = [f"img_{n:02}.png,{value},{n % 2}" for n, value in enumerate(values)]
+    write(many, f"file,{name},x", *rows)
+    images = np.zeros((60, 8, 8), np.uint8)
+    arrays: dict[str, Any] = {name: values, "x": np.arange(60) % 2}
+    np.savez(tmp_path / "a.npz", images=images, **arrays)
+    for inspection in (inspect(many), inspect_arrays(tmp_path / "a.npz")):
+        assert (f"{name} numbers the images" in " ".join(inspection.notes)) == left_out
+        assert inspection.advised == (["x"] if left_out else [])
+        kinds = inspection.settings.get("kinds", {})
+        assert (name in kinds) <= (not left_out)
+    assert usable(inspect(many)).factors.names[0] == ("x" if left_out else name)
+    assert name in usable(inspect(many, factors=[name, "x"])).factors.names
+
+
+def test_a_running_number_alone_stays_with_a_note(many: Path) -> None:
+    write(many, "file,id", *(f"img_{n:02}.png,{n}" for n in range(60)))
+    inspection = inspect(many)
+    assert "factors" not in inspection.settings
+    assert "id numbers the images, and is probably no factor: scores" in " ".join(inspection.notes)

@@ -19,6 +19,7 @@ from dislab.factors import (
     Kind,
     are_measured,
     counted,
+    may_be_angle,
     warn_of_measured,
 )
 
@@ -29,6 +30,9 @@ Gapped = Sequence[float | None] | Sequence[str | None]
 SHOWN: Final = 5
 """Maximum number of rows or files listed in a message; the rest is counted."""
 
+
+_IDENTIFIER: Final = re.compile(r"(.*[\W_])?(id|idx|index|number|no|nr)", re.IGNORECASE)
+"""Matches names of columns that may be running numbers."""
 
 Gaps = Literal["refuse", "keep"]
 """Whether images without a value of a factor are refused or kept."""
@@ -102,8 +106,7 @@ def labelled(columns: Mapping[str, Gapped], traits: Traits) -> Labels:
             measured[name], kind = len(values), "continuous"
         factors.append(_factor(name, values, traits, kind))
         positions.append(numbers)
-    first = next(iter(measured), None)
-    warn_of_measured(measured, images, _usual(traits.periods.get(first or "")))
+    warn_of_measured(measured, images, traits.periods)
     _warn_of_texts([factor for factor in factors if factor.name not in traits.kinds], images)
     table = np.stack(positions, axis=1).astype(np.int64)
     order = np.lexsort(table.T[::-1])
@@ -181,14 +184,34 @@ def _remedy(texts: Sequence[str], images: int) -> str | None:
     return _LEAVE_OUT
 
 
-def names_images(factor: Factor, images: int) -> bool:
-    """Whether the values of a factor are texts that only tell images apart.
+def identifiers(space: FactorSpace, order: Indices) -> dict[str, str]:
+    """The factors that only tell images apart, with `names` or `numbers`, as they do so.
+
+    Numbers do if they are integers and all different, and count the images in their order, or have
+    a name such as `id`.
 
     Args:
-        factor: The factor.
-        images: Number of images.
+        space: The factors.
+        order: The states in the order of the images.
     """
-    return _remedy([text for text in factor.values if isinstance(text, str)], images) == _LEAVE_OUT
+    found = {}
+    for name, positions in zip(space.names, space.positions(order).T, strict=True):
+        factor, positions = space[name], positions[positions != MISSING]
+        texts = [text for text in factor.values if isinstance(text, str)]
+        if _remedy(texts, len(positions)) == _LEAVE_OUT:
+            found[name] = "names"
+        elif not texts and name != INSTANCE and _numbers_images(name, factor.numbers[positions]):
+            found[name] = "numbers"
+    return found
+
+
+def _numbers_images(name: str, numbers: npt.NDArray[np.float64]) -> bool:
+    """Whether numbers of images, in the order of these, are identifiers."""
+    count = len(np.unique(numbers))
+    if count < len(numbers) or not are_measured(count, count) or (numbers % 1).any():
+        return False
+    counts = (np.diff(numbers) > 0).all() and np.ptp(numbers) < 2 * count
+    return _IDENTIFIER.fullmatch(name) is not None or (bool(counts) and not may_be_angle(name))
 
 
 def _check_known(name: str, setting: str, columns: Mapping[str, Gapped]) -> None:

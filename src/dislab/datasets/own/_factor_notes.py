@@ -1,18 +1,16 @@
 """What reports on own images say of their factors, and the settings that follow."""
 
 import math
-import re
+import shlex
+from collections.abc import Sequence
 from itertools import combinations
 from typing import Any, Final
 
 import numpy as np
 
-from dislab.factors import Factor, FactorSpace
+from dislab.datasets.own._columns import identifiers
+from dislab.factors import Factor, FactorSpace, Indices, may_be_angle
 
-_ANGLE: Final = re.compile(
-    r"angle|hue|azimuth|orientation|degree|rotation|heading|yaw|bearing|longitude", re.IGNORECASE
-)
-"""Matches names of factors that may be angles."""
 _TURN: Final = 360
 
 
@@ -64,16 +62,46 @@ def of_angles(space: FactorSpace) -> list[str]:
     angles = {
         factor.name: _TURN if factor.numbers.max() > math.tau else round(math.tau, 4)
         for factor in space.factors
-        if _ANGLE.search(factor.name)
+        if may_be_angle(factor.name)
         and factor.kind in ("ordinal", "continuous")
         and factor.period is None
         and factor.numbers.min() >= 0
         and 1 < factor.numbers.max() <= _TURN
     }
-    periods = ", ".join(f"{name}: {period}" for name, period in angles.items())
-    are = "is an angle that returns" if len(angles) == 1 else "are angles that return"
-    text = f"{', '.join(angles)}: if this {are} to its start, add periods: {{{periods}}} to the"
-    return [f"{text} settings of the data set"] if angles else []
+    options = " ".join(
+        f"{shlex.quote(f'--data.dataset.periods.{name}')} {period}"
+        for name, period in angles.items()
+    )
+    is_angle, its = ("this is an angle that returns", "its")
+    if len(angles) > 1:
+        is_angle, its = ("these are angles that return", "their")
+    text = f"{', '.join(angles)}: if {is_angle} to {its} start, give `dislab fit` {options}"
+    return [text] if angles else []
+
+
+def other_factors(
+    space: FactorSpace, order: Indices, names: Sequence[str]
+) -> tuple[list[str], list[str]]:
+    """Which of the columns are factors if some only tell images apart, and notes on these.
+
+    Args:
+        space: The factors of all columns.
+        order: The states in the order of the images.
+        names: Names of the columns.
+
+    Returns:
+        The other columns, none if all may stay or none would; a note on each that is left out.
+    """
+    found = identifiers(space, order)
+    others = [name for name in names if name not in found]
+    if not others:
+        end = "scores of it say little"
+    else:
+        end = f"left out; --factors {' '.join(names)} takes all columns"
+    notes = [
+        f"{name} {how} the images, and is probably no factor: {end}" for name, how in found.items()
+    ]
+    return others if found else [], notes
 
 
 def of_measured(space: FactorSpace | None) -> dict[str, Any]:

@@ -104,6 +104,13 @@ def read_table(path: Path, file: str, folder: Path, images: Sequence[str]) -> li
     columns, separated by commas, semicolons or tabs. Rejects unreadable files, rows of different
     lengths, missing or duplicate columns, and rows that may name several images of the folder.
     """
+    relative = os.path.relpath(path, folder)
+    if not path.is_file() and os.path.isfile(relative):  # given from the working directory
+        there = os.path.relpath(os.path.realpath(relative), os.path.realpath(folder))
+        raise InputError(
+            f"the table {path} does not exist, and {relative} does: give its path relative to the "
+            f"folder of the images (did you mean {there}?)"
+        )
     names, lines, rows = read_cells(path)
     _check_names(path, names, file, rows[0] if rows else [])
     if not rows:

@@ -5,12 +5,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
+
 from dislab.datasets.own._factor_notes import (
     described,
     of_angles,
     of_equal,
     of_few,
     of_measured,
+    other_factors,
 )
 from dislab.datasets.own.inspection import Inspection, Rows
 from dislab.datasets.own.numpy_dataset import NumpyDataset, other_arrays
@@ -57,6 +60,14 @@ def inspect_arrays(
         if keeping[1] != faults:
             settings["gaps"] = "keep"
             dataset, faults, notes = keeping
+    left_out = list[str]()
+    if names and not faults and factors is None:
+        numbers = dataset.image_ids(np.arange(dataset.count))["rows"]
+        columns, left_out = other_factors(dataset.factors, np.argsort(numbers), names)
+        if columns:
+            names = columns
+            settings["factors"] = names[0] if len(names) == 1 else names
+            dataset, faults, notes = _tried(settings)
     report = [
         ("images", f"{dataset.count:,}"),
         ("sizes", f"{width}×{height}"),
@@ -65,9 +76,12 @@ def inspect_arrays(
     ]
     table = _array_rows(names, offered, reasons)
     notes += [
-        f"{name} has {reason}, and is left out"
-        for name, reason in reasons.items()
-        if "rows" in reason
+        *left_out,
+        *(
+            f"{name} has {reason}, and is left out"
+            for name, reason in reasons.items()
+            if "rows" in reason
+        ),
     ]
     if offered:
         them = "the array beside a factor" if len(offered) == 1 else "the arrays beside factors"
@@ -85,11 +99,12 @@ def inspect_arrays(
         notes=notes,
         largest=max(height, width),
         size=(height, width),
-        advised=offered,
+        advised=offered or (names if left_out and names != fitting else []),
         is_labelled=bool(names),
         offered=offered,
         beside="",
         dataset="NumpyDataset",
+        copies=[],
     )
 
 

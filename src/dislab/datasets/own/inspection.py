@@ -22,7 +22,7 @@ from dislab.datasets.files.image_files import (
     read_image,
 )
 from dislab.datasets.own import _factor_table as table_files
-from dislab.datasets.own._columns import Traits, is_number, labelled, listing, names_images
+from dislab.datasets.own._columns import Traits, is_number, labelled, listing
 from dislab.datasets.own._factor_notes import (
     described,
     equal_factors,
@@ -30,6 +30,7 @@ from dislab.datasets.own._factor_notes import (
     of_equal,
     of_few,
     of_measured,
+    other_factors,
 )
 from dislab.datasets.own._subfolders import Subfolders, folder_levels
 from dislab.datasets.own.folder_dataset import FolderDataset
@@ -73,6 +74,7 @@ class Inspection(NamedTuple):
         offered: Factors that were not asked for: subfolders, or files beside the images.
         beside: A table beside the folder that names its images, where no other one does; else "".
         dataset: Class of the data set.
+        copies: Groups of files with equal bytes.
     """
 
     images: Rows
@@ -87,6 +89,7 @@ class Inspection(NamedTuple):
     offered: list[str]
     beside: str
     dataset: str
+    copies: list[list[str]]
 
 
 def inspect(
@@ -134,10 +137,19 @@ def inspect(
         dropping = settings | {"gaps": "drop"}
         readable = set(names) - set(unread)
         # the unreadable may be just the images that the table leaves out
-        if not keep or (unread and _tried(dropping, names, unread)[0] == readable):
+        if not keep or (unread and set(_tried(dropping, names, unread)[0]) == readable):
             settings = dropping
     copies = _copies(folder, [name for name in names if name not in unread])
     used, faults, notes, advised, space = _tried(settings, names, unread)
+    if space and source.columns and factors is None:
+        rows = {file: row for row, file in enumerate(next(iter(source.columns.values())))}
+        order = np.argsort([rows.get(file, len(rows)) for file in used])
+        others, left_out = other_factors(space, order, list(source.columns))
+        if others:
+            settings["factors"] = others
+            used, faults, notes, advised, space = _tried(settings, names, unread)
+            advised = advised or others
+        notes += left_out
     settings |= of_measured(space)
     subfolders = subfolders._replace(chosen=advised or subfolders.chosen)
     is_labelled = bool(set(subfolders.chosen) - set(subfolders.splits))
@@ -154,7 +166,10 @@ def inspect(
         lost = f"{len(names) - len(used):,} of {len(names):,} images"
         notes.append(f"gaps: drop leaves out {lost}, which have no row or lack a value")
     if copies:
-        notes.append("equal files may fall into training and test; remove all copies but one")
+        notes.append(
+            "equal files may fall into training and test; remove all copies but one: `dislab data "
+            "check` lists all in the file of --copies FILE"
+        )
     if "fit" in settings:
         notes.append(_of_fit(fit, sizes))
     images = [
@@ -179,6 +194,7 @@ def inspect(
         offered=subfolders.offered,
         beside=beside,
         dataset="FolderDataset",
+        copies=copies,
     )
 
 
@@ -500,37 +516,26 @@ def _columns(rows: list[table_files.Row], file: str, factors: Sequence[str]) -> 
 
 def _tried(
     settings: Mapping[str, Any], names: Sequence[str], unread: Mapping[str, str]
-) -> tuple[set[str], list[str], list[str], list[str], FactorSpace | None]:
+) -> tuple[list[str], list[str], list[str], list[str], FactorSpace | None]:
     """The images that a data set with the settings uses, its errors, warnings, advised factors.
 
     The last result are its factors, None if it has errors.
 
     `unread` are the errors of images, which are warnings if the data set does not use the images.
     """
-    used, faults, advised, few = set(names), list[str](), list[str](), list[str]()
+    used, faults, advised, few = list(names), list[str](), list[str](), list[str]()
     space: FactorSpace | None = None
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
             dataset = FolderDataset(**settings)
-            used = set(dataset.files)
+            used = list(dataset.files)
             space = dataset.factors
             few = of_few(space) if settings["table"] or settings.get("factors") else []
             few += [*of_equal(space), *of_angles(space)]
             factors = [space[name] for name in space.names if name != INSTANCE]
             equal = equal_factors(space)
-            valued = dict(
-                zip(
-                    space.names,
-                    (space.positions(np.arange(len(space))) >= 0).sum(0).tolist(),
-                    strict=True,
-                )
-            )
-            serve = [
-                factor.name
-                for factor in factors
-                if factor.name not in equal and not names_images(factor, valued[factor.name])
-            ]
+            serve = [factor.name for factor in factors if factor.name not in equal]
             advised = serve if len(serve) < len(factors) else []
         except InputError as error:
             faults = [str(error)]
