@@ -249,3 +249,21 @@ def test_chance_is_no_information_of_ordered_latents() -> None:
         assert copy.nats > 1
     assert order_by_kl(codes, torch.tensor([2.0, 1.0]), positions).latents == [0, 1]
     assert order_by_kl(codes, torch.tensor([1.0, 2.0]), positions).latents == [1, 0]
+
+
+def test_a_latent_without_a_factor_of_its_own_names_that_of_which_it_has_the_largest_share() -> (
+    None
+):
+    """z0 knows more nats of the second factor, whose other latents know more, than of the first."""
+    positions = torch.randint(16, (4000, 2), generator=torch.Generator().manual_seed(0))
+    positions[:, 0] %= 2
+    first, second = positions.double().T
+    generator = torch.Generator().manual_seed(1)
+    noise = torch.rand(4000, generator=generator).double()
+    hidden = torch.where(noise < 0.5, first, torch.rand(4000, generator=generator).double().round())
+    codes = torch.stack([hidden + 2 * (second // 4), second, second, hidden], dim=1)
+    order = order_by_kl(codes, torch.full((4,), 2.0), positions)
+    carried = order.carried[0]
+    assert carried is not None
+    assert int(order.information[0].argmax()) == 1
+    assert (carried.factor, carried.is_own) == (0, False)

@@ -62,7 +62,7 @@ def test_facts_scores_and_transfer_of_a_run(tmp_path: Path) -> None:
     assert found.transfer is not None
     assert found.transfer.heads == ["scenario/predictor", "error", "error in distribution"]
     assert found.transfer.rows == [["near/mlp", "0.300", "0.100"], ["near/chance", "0.400", ""]]
-    assert found.notes == ["x stood still", "dci was not taken: one factor only"]
+    assert found.notes == ["x stood still", "DCI was not taken: one factor only"]
     assert [one.name for one in [*found.curves, *found.panels, *found.pictures]] == [
         *("loss", "information in the mean", "KL from the prior", "traversals")
     ]
@@ -295,8 +295,19 @@ def test_a_folder_that_is_no_run_is_refused(tmp_path: Path) -> None:
 def test_scores_that_were_skipped_for_one_reason_are_named_together(tmp_path: Path) -> None:
     skipped = {"mig": "no factors", "dci": "no factors", "sap": "one factor"}
     run = write_run(tmp_path / "run", scores={"test": {**SCORED, "skipped": skipped}})
-    notes = ["mig, dci were not taken: no factors", "sap was not taken: one factor"]
+    notes = ["MIG, DCI were not taken: no factors", "SAP was not taken: one factor"]
     assert read_run(run).notes == notes
+
+
+def test_a_run_without_scores_says_why_once(tmp_path: Path) -> None:
+    skipped = {"mig": "the images have none", "dci": "the images have none"}
+    likelihoods = {"elbo_test": -3.0}
+    found = {**SCORED, "scores": likelihoods, "skipped": skipped, "intervals": {}}
+    record = read_run(write_run(tmp_path / "run", scores={"test": found}))
+    assert record.scores is None
+    assert record.unscored == "the images have none"
+    assert record.notes == []
+    assert "Scored on" not in " ".join(record.reading)
 
 
 def test_what_a_score_cannot_see() -> None:

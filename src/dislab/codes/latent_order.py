@@ -34,10 +34,11 @@ _SURE: Final = 3.0
 
 
 class Carried(NamedTuple):
-    """The factor about which a latent carries most information.
+    """The factor of whose information a latent holds most.
 
     Attributes:
-        factor: Number of the factor whose own latent this is, else of that with most information.
+        factor: Number of the factor whose own latent this is, else of that of whose information,
+            summed over the latents, it holds the largest share.
         nats: Mutual information, minus that with shuffled factors.
         is_own: Whether the latent is the factor's own, as in `own_latents`.
     """
@@ -176,10 +177,11 @@ def _carried(
     information, least = _information(codes, positions)
     used = information * in_use[:, None]
     own = own_latents(used, least)
+    shares = (used / used.sum(0).clamp(min=LEAST)).where(used > least, 0.0)
     carried: list[Carried | None] = []
     for latent, row in enumerate(used):
         is_own = latent in own
-        factor = own.index(latent) if is_own else int(row.argmax())
+        factor = own.index(latent) if is_own else int(shares[latent].argmax())
         nats = float(row[factor])
         carried.append(Carried(factor, nats, is_own) if nats > least[factor] else None)
     return carried, information

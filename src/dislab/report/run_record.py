@@ -138,6 +138,7 @@ class RunRecord(NamedTuple):
         pictures: Images from the run folder.
         settings: The configuration as others may read it.
         versions: Versions by distribution.
+        unscored: Why no score was taken, where that is the same for all; else empty.
     """
 
     name: str
@@ -159,6 +160,7 @@ class RunRecord(NamedTuple):
     pictures: list[PagePicture]
     settings: str
     versions: dict[str, str]
+    unscored: str
 
 
 def read_run(folder: Path, draw: bool = True) -> RunRecord:
@@ -176,13 +178,15 @@ def read_run(folder: Path, draw: bool = True) -> RunRecord:
     scored = scored_record(records)
     transfer, owners = _first(records, _OF_TRANSFER), owners_in(scored)
     curves = list(_curves(folder)) if draw else []
+    table, reasons = _scores(scored, are_details=False), set(_reasons(scored))
+    unscored = reasons.pop() if table is None and len(reasons) == 1 else ""
     return RunRecord(
         f"{settings.get('name') or 'run'}/{folder.resolve().name}",
         facts_of(settings, scored) | _training(folder),
         verdict(scored),
         None if owners is None else {f: z for f, z in owners.items() if z is not None},
         _headline(scored),
-        _scores(scored, are_details=False),
+        table,
         list(_reading(scored)),
         _bounds(mapping_in(scored, "scores")),
         blind_spots(mapping_in(scored, "scores")),
@@ -199,7 +203,7 @@ def read_run(folder: Path, draw: bool = True) -> RunRecord:
         [
             *literature(folder, settings, mapping_in(scored, "scores")),
             *(str(note) for note in transfer.get("notes", [])),
-            *_skipped(scored),
+            *([] if unscored else _skipped(scored)),
         ],
         _scores(scored, are_details=True),
         curves,
@@ -208,6 +212,7 @@ def read_run(folder: Path, draw: bool = True) -> RunRecord:
         list(_pictures(folder)) if draw else [],
         yaml_text(settings),
         {name: str(version) for name, version in sorted(mapping_in(scored, "versions").items())},
+        unscored,
     )
 
 
@@ -446,7 +451,7 @@ def _scores(scored: Mapping[str, Any], are_details: bool) -> Table | None:
 
 def _reading(scored: Mapping[str, Any]) -> Iterator[str]:
     """How to read the table of scores: its images, the best value, the columns, abbreviations."""
-    if images := images_of(scored):
+    if (images := images_of(scored)) and _scores(scored, are_details=False):
         yield f"Scored on {images}."
     scores, metrics = mapping_in(scored, "scores"), _mappings(mapping_in(scored, "metrics"))
     ends = {True: "Higher is better", False: "Lower is better"}
@@ -536,13 +541,18 @@ def _by_factor(scored: Mapping[str, Any]) -> Table | None:
     return Table(["factor", *map(label, shown)], rows) if rows else None
 
 
-def _skipped(scored: Mapping[str, Any]) -> list[str]:
+def _reasons(scored: Mapping[str, Any]) -> dict[str, list[str]]:
+    """The names of scores that were not taken, by the reason."""
     names: dict[str, list[str]] = {}
     for name, why in mapping_in(scored, "skipped").items():
-        names.setdefault(str(why), []).append(str(name))
+        names.setdefault(str(why), []).append(title(str(name)))
+    return names
+
+
+def _skipped(scored: Mapping[str, Any]) -> list[str]:
     return [
         f"{', '.join(listed)} {'was' if len(listed) == 1 else 'were'} not taken: {why}"
-        for why, listed in names.items()
+        for why, listed in _reasons(scored).items()
     ]
 
 
