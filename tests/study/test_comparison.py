@@ -126,7 +126,8 @@ def test_runs_of_a_study_have_its_axes_and_its_order_under_each_of_its_names(
         assert [row[:2] for row in rows[1:]] == [
             [run.id, run.group.axes["strength"]] for run in plan.runs
         ]
-        assert "\nalso differ: model.b; --format csv has all\n" in printed
+        assert "\nalso differ: model.b\n" in printed
+        assert printed.count("--format csv") == 1
     for command in (["cite"], ["report", "--target", "score.mig", "--out", "a.html"]):
         assert main([*command, "mine"]) == 0
     assert main(["study", "status", "mine"]) == 0

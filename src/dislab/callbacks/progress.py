@@ -20,7 +20,7 @@ from dislab.callbacks._trainer import is_rehearsal, run_folder
 from dislab.functional.checks import check_choice, check_count
 from dislab.runs.curves import term_name
 from dislab.runs.records import processor
-from dislab.storage import WIDTH, text_table
+from dislab.storage import WIDTH, duration, text_table
 
 _EARLY: Final = 20.0
 """Seconds after which a long run prints its first line."""
@@ -135,8 +135,7 @@ class Progress(pl.Callback):
         steps, seconds = trainer.global_step - self._first, self._seconds()
         if self._display(trainer) != "nothing" and steps:
             rank_zero_info(
-                f"Trained {steps:,} steps in "
-                f"{tqdm.format_interval(int(seconds))} ({_rate(steps, seconds)})"
+                f"Trained {steps:,} steps in {duration(seconds)} ({_rate(steps, seconds)})"
             )
 
     def on_exception(

@@ -88,7 +88,7 @@ def put_table(
     if form:
         put_bytes(table_bytes(brief, form), options)
         if others:
-            print(others_differ(others), file=sys.stderr)
+            print(f"{others_differ(others)}; --format csv has all", file=sys.stderr)
     else:
         print("\n".join(text(brief)))
         scores = [str(name) for name in table if str(name).startswith("score.")]

@@ -96,7 +96,8 @@ class BetaVAEScore(Metric):
 
     A point is the mean absolute difference of the codes over pairs that share a factor. A linear
     classifier is trained to predict this factor from points, and tested on other points. The chance
-    level is one over the number of factors.
+    level is the score of the codes of other images: with many images one over the number of
+    factors, with few it is higher.
 
     Higgins et al. (2017), https://openreview.net/forum?id=Sy2fzU9gl. Pairs are drawn with
     replacement from the encoded images, so that incomplete and correlated data sets work too; the

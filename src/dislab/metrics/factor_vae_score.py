@@ -125,8 +125,9 @@ class FactorVAEScore(Metric):
 
     A vote fixes one factor, draws images that share its value, and goes to the latent with the
     smallest variance relative to its variance over all images. Training votes assign a factor to
-    each latent, and test votes are compared with it. The chance level is one over the number of
-    factors; if no latent passes the threshold, the score is 0.
+    each latent, and test votes are compared with it. The chance level is the score of the codes of
+    other images: with many images one over the number of factors, with few it is higher. If no
+    latent passes the threshold, the score is 0, and there is no chance level.
 
     Kim & Mnih (2018), https://arxiv.org/abs/1802.05983, section 4. Images are drawn with
     replacement from the encoded images, so that incomplete and correlated data sets work too; the

@@ -46,6 +46,8 @@ _WORDS: Final = {
 """Names of the field for parts of names of scores."""
 _WORD: Final = re.compile(rf"(?<![a-z0-9])({'|'.join(_WORDS)})(?![a-z0-9])")
 _ENDS: Final = ("", "_train", "_validation", "_test")
+_NO_VOTES: Final = "no latent varies"
+"""Why a FactorVAE score is 0 by definition, and has no chance level."""
 _COUNT: Final = re.compile(r"(?:^|[._/])(?:active_units|num_active|informative)$")
 """Matches names of scores that count latents."""
 _ACRONYM: Final = re.compile(r"[A-Z]{2,}(?![a-z])")
@@ -173,18 +175,22 @@ def score_rows(
         }
     if chance:
         columns["chance"] = {k: shown(k, v) for k, v in chance.items() if v is not None}
+        voted = [name for name, value in values.items() if _has_votes(name) and value == 0]
+        columns["chance"] = dict.fromkeys(voted, _NO_VOTES) | columns["chance"]
     if untrained:
         columns["untrained"] = {
             name: _floor(spread, partial(shown, name)) for name, spread in untrained.items()
         }
-        if untrained.get("num_active", {}).get("mean") == 0:  # the score is then 0 by definition
-            columns["untrained"] |= {
-                name: "no latent varies" for name in untrained if name.startswith("factor_vae")
-            }
+        if untrained.get("num_active", {}).get("mean") == 0:
+            columns["untrained"] |= dict.fromkeys(filter(_has_votes, untrained), _NO_VOTES)
     for column, scores in baselines.items():
         columns[column] = {k: shown(k, v) for k, v in scores.items() if v is not None}
     rows = [[name, *(cells.get(name, "") for cells in columns.values())] for name in values]
     return [["score", *columns], *rows]
+
+
+def _has_votes(name: str) -> bool:
+    return name.startswith("factor_vae")
 
 
 def is_count(name: str, value: object) -> bool:

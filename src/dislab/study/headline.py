@@ -375,7 +375,7 @@ def others_differ(names: Sequence[str]) -> str:
     if not names:
         return ""
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return f"also differ: {', '.join(names[:_NAMED])}{more}; --format csv has all"
+    return f"also differ: {', '.join(names[:_NAMED])}{more}"
 
 
 def _cut(setting: str, room: int = _CELL) -> str:
