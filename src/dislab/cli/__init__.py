@@ -57,6 +57,7 @@ OTHER_NAMES: Final = {
     "codes": "encode",
     "list": "plugins",
     "datasets": "data list",
+    "explorer": "report --explorer_only",
     "sweep": "study",
     "grid": "study",
     "-v": "--version",

@@ -262,6 +262,13 @@ def _of_all(name: str, owner: str, run: Run) -> str | None:
         of_first = next(iter(owners.values()))
         example = min(of_first, key=lambda part: part not in _USUAL.values())
         described = f"`dislab help {example}.{name}` describes that of {example}."
+        if not blocks and any(parts != [example] for parts in owners.values()):
+            entry = (_of_setting(f"{example}.{name}", run) or "").partition("\n\n")[2]
+            blocks.append(entry)
+            described = (
+                f"The text is that of {example}; `dislab help NAME.{name}` describes that of "
+                "another one."
+            )
         blocks.append("\n".join([*text_table(rows), described]) + "\n")
     return f"{name}: a setting\n\n" + "\n".join(blocks) if blocks else None
 

@@ -21,6 +21,7 @@ TEXTS: Final = {
     "--ckpt_path": "File of the checkpoint; --run and --resume find that of a run.",
     "--weights_only": "Whether to read tensors and plain values only, so that a file from "
     "others can run no code; true unless set.",
+    "--optimizer.lr": "The learning rate of the model: the size of a step of training.",
     "--trainer.accelerator": "Kind of device: cpu, gpu (or cuda, mps, tpu); auto takes the best "
     "one that is there.",
     "--trainer.strategy": "How several devices share the work, such as ddp; auto chooses.",

@@ -60,10 +60,11 @@ class FolderDataset(BankedDataset):
             and `test`, make a nuisance factor, which scores leave out and `hold_out: {folder_1:
             test}` may select; named in `kinds`, it is scored.
         kinds: `ordinal`, `categorical`, `circular` or `continuous`, by factor, if different from
-            the rules above.
+            the default, such as `{size: categorical}`; as an option,
+            `--data.dataset.kinds.size categorical`.
         units: Units of numeric values, by factor.
         periods: Period of each circular factor, or of a continuous one that is periodic, by factor,
-            in its unit.
+            in its unit, such as `{angle: 360}`; as an option, `--data.dataset.periods.angle 360`.
         gaps: Whether to refuse or drop rows without a value or an image, images without a row, and,
             without a table, files that are neither images nor tables; `keep` also drops rows
             without an image and such files, and keeps images without values: they train, and

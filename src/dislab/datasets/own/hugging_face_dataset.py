@@ -63,10 +63,11 @@ class HuggingFaceDataset(BankedDataset):
         download: Whether a named data set may be downloaded from the Hub. Otherwise, the
             environment variable `HF_HUB_OFFLINE=1` allows reading it from the library's cache.
         kinds: `ordinal`, `categorical`, `circular` or `continuous`, by factor, if different from
-            the default.
+            the default, such as `{size: categorical}`; as an option,
+            `--data.dataset.kinds.size categorical`.
         units: Units of numeric values, by factor.
         periods: Period of each circular factor, or of a continuous one that is periodic, by factor,
-            in its unit.
+            in its unit, such as `{angle: 360}`; as an option, `--data.dataset.periods.angle 360`.
         side: Height and width in pixels to resize all images to, by area averaging; their own
             unless given.
         colour: `keep` accepts 8-bit grey and RGB images; `grey` and `rgb` also convert others.

@@ -61,10 +61,11 @@ class NumpyDataset(Dataset):
             column. Null for images without factors.
         names: Names of the columns of a single array of factors.
         kinds: `ordinal`, `categorical`, `circular` or `continuous`, by factor, if different from
-            the default.
+            the default, such as `{size: categorical}`; as an option,
+            `--data.dataset.kinds.size categorical`.
         units: Units of numeric values, by factor.
         periods: Period of each circular factor, or of a continuous one that is periodic, by factor,
-            in its unit.
+            in its unit, such as `{angle: 360}`; as an option, `--data.dataset.periods.angle 360`.
         layout: Position of the channel axis; `auto` infers it.
         gaps: `refuse` raises an error if an image has no value of a factor (NaN, None, an empty
             text or a masked entry); `keep` lets such images train, and `LabelFit` uses the values

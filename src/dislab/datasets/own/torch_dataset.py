@@ -67,10 +67,11 @@ class TorchDataset(Dataset):
         names: Names of all factors; unless given, the keys, or `label`, or `factor_1`, … by index;
             entries of a vector are numbered, as in `factor_0`, `factor_1`, ….
         kinds: `ordinal`, `categorical`, `circular` or `continuous`, by factor, if different from
-            the default.
+            the default, such as `{size: categorical}`; as an option,
+            `--data.dataset.kinds.size categorical`.
         units: Units of numeric values, by factor.
         periods: Period of each circular factor, or of a continuous one that is periodic, by factor,
-            in its unit.
+            in its unit, such as `{angle: 360}`; as an option, `--data.dataset.periods.angle 360`.
         side: Height and width in pixels to resize all images to, by area averaging; their own
             unless given.
         colour: `keep` accepts 8-bit grey and RGB images; `grey` and `rgb` also convert others.
