@@ -226,7 +226,7 @@ def test_each_part_and_each_configuration_has_help_by_its_name() -> None:
 @pytest.mark.parametrize(
     ("asked", "answer"),
     [
-        (["help", "FactorVAE"], ["configs", "show", "factorvae"]),
+        (["help", "Quick"], ["configs", "show", "quick"]),
         (["help", "VAE"], ["fit", "--model.help", "VAE"]),
         (["help", "mig"], ["fit", "--evaluate.metrics.help", "MIG"]),
         (["score", "--help", "MIG"], ["fit", "--evaluate.metrics.help", "MIG"]),
@@ -259,6 +259,16 @@ def test_help_on_a_name_is_that_of_its_own_command(
     assert pages[0] == pages[1] != ""
 
 
+def test_help_on_a_method_describes_it_before_its_file(capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["configs", "show", "factorvae"]) == 0
+    file = capfd.readouterr().out
+    assert main(["help", "FactorVAE"]) == 0
+    about, _, rest = capfd.readouterr().out.partition("\n\n# ")
+    assert f"# {rest}" == file
+    assert "  tc: TotalCorrelation  Total correlation estimated by" in about
+    assert "--model.regularizers.tc.gamma" in about
+
+
 def test_every_section_of_a_configuration_has_help_by_its_name(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
@@ -289,6 +299,13 @@ DCI = ("dci_hgbt_disentanglement", "DCI disentanglement", "DCI.disentanglement")
         ("hold_out", ["  --data.hold_out HOLD_OUT\n", "states of the test split", "ClampedData"]),
         ("kinds", ["ordinal, categorical,", "--data.dataset.kinds.size"]),
         ("periods", ["Period of each", "--data.dataset.periods.angle", "NumpyDataset"]),
+        (
+            "factorvae",
+            [
+                "  tc: TotalCorrelation  Total correlation estimated",
+                "--model.regularizers.tc.gamma",
+            ],
+        ),
         ("gpu", ["  --trainer.accelerator\n"]),
         ("MIG.bins", ["MIG: --evaluate.metrics.NAME MIG\n\n  --evaluate.metrics.NAME.bins BINS\n"]),
         ("tc.gamma", ["35 is the paper's best"]),

@@ -11,8 +11,18 @@ from typing import Final
 from dislab.cli import COMMANDS, OTHER_NAMES, TRAINING
 from dislab.cli.arguments import help_width
 from dislab.errors import InputError, suggestion
-from dislab.plugins import GROUPS, Plugin, available, configurations, letters, remedy, spelt
+from dislab.plugins import (
+    GROUPS,
+    Plugin,
+    available,
+    configuration,
+    configurations,
+    letters,
+    remedy,
+    spelt,
+)
 from dislab.storage import text_table
+from dislab.yaml_files import read_mapping
 
 OPTION: Final = {
     "objectives": "model",
@@ -77,6 +87,11 @@ _USUAL: Final = {"model": "VAE", "data": "SingleData", "": "KL"}
 _ENTRY: Final = re.compile(r"^  --([\w.]+) .*\n(?: {6,}.*\n?)*", re.MULTILINE)
 """A setting in a page of help, with the lines that explain it."""
 
+_METHODS: Final = "https://dislab.readthedocs.io/en/latest/methods/"
+_SIZES: Final = ("latent_dim",)
+"""Settings of models that nearly every configuration of a method sets."""
+
+
 Run = Callable[[str, list[str]], int]
 """Runs a command with arguments and returns its status."""
 
@@ -97,6 +112,8 @@ def print_help(words: Sequence[str], commands: Collection[str], run: Run) -> int
     if not words[1:] and first in commands and first in SECTIONS:
         also = f"{first} is also a section of a configuration: see `dislab fit --help {first}`."
     line = command_line(words, commands)
+    if line and line[:2] == ["configs", "show"] and (about := _of_method(line[2])):
+        print(f"{about}\n")
     if line and not also:
         return run(line[0], line[1:])
     name = "_".join(words)
@@ -164,6 +181,42 @@ def _names() -> dict[str, list[str]]:
 
 def _line(group: str, name: str) -> list[str]:
     return ["fit", f"--{OPTION[group]}.help", name]
+
+
+def _of_method(name: str) -> str:
+    """What each part of a configuration's model does, and its weights; empty without a model."""
+    path = configuration(name)
+    config = read_mapping(path, "model: {class_path: VAE}") if path else {}
+    model = config.get("model")
+    if not isinstance(model, dict) or "class_path" not in model:
+        return ""
+    summaries = {plugin.name: plugin.summary for _, plugin in _parts()}
+    arguments = model.get("init_args") or {}
+    regularizers = arguments.get("regularizers") or {}
+    named = {"": model} | {
+        key: part for key, part in regularizers.items() if isinstance(part, dict)
+    }
+    rows, settings = list[tuple[str, str]](), [f"model.{key}" for key in _SIZES if key in arguments]
+    for key, part in named.items():
+        cls = str(part.get("class_path")).rpartition(".")[2]
+        rows.append((f"  {f'{key}: ' * bool(key)}{cls}", summaries.get(cls, "")))
+        settings += [
+            f"model.regularizers.{key}.{setting}"
+            for setting, value in (part.get("init_args") or {}).items()
+            if key and isinstance(value, int | float)
+        ]
+    options = ", ".join(f"--{setting}" for setting in settings)
+    ends = [f"Main settings: {options}." if settings else "", f"Pages on methods: {_METHODS}"]
+    texts = [fill(end, help_width(), break_on_hyphens=False) for end in ends if end]
+    return "\n".join(
+        [
+            f"{name}: the configuration of a method, of these parts",
+            "",
+            *text_table(rows),
+            "",
+            *texts,
+        ]
+    )
 
 
 def _parts() -> list[tuple[str, Plugin]]:
