@@ -5,6 +5,7 @@ import math
 import re
 import warnings
 from collections.abc import Callable
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from types import SimpleNamespace
@@ -551,10 +552,42 @@ def test_untrained_models_without_a_latent_that_varies_have_no_factor_vae_score(
     spread = {"mean": 0.0, "std": 0.0}
     untrained = dict.fromkeys(values, spread)
     lines = score_table(values, {}, untrained).splitlines()
-    assert re.split(r"  +", lines[1]) == ["FactorVAE score", "0.7000", "no latent varies"]
+    assert re.split(r"  +", lines[1]) == ["FactorVAE score", "0.7000", "no latent varies enough"]
     untrained["num_active"] = {"mean": 1.0, "std": 0.0}
     lines = score_table(values, {}, untrained).splitlines()
     assert re.split(r"  +", lines[1]) == ["FactorVAE score", "0.7000", "0.0000 ± 0.0000"]
+
+
+def small_codes() -> tuple[torch.Tensor, torch.Tensor]:
+    factors = torch.cartesian_prod(torch.arange(3), torch.arange(4)).repeat(25, 1)
+    return 0.01 * factors, factors
+
+
+@pytest.mark.parametrize(
+    ("metrics", "score"),
+    [
+        (["FactorVAEScore", "MIG"], "factor_vae_score"),
+        (
+            {"a": FactorVAEScore, "b": partial(FactorVAEScore, threshold=0.001)},
+            "a/factor_vae_score",
+        ),
+    ],
+)
+def test_codes_of_small_scale_get_a_factor_vae_score_with_a_reason(
+    metrics: Any, score: str
+) -> None:
+    message = rf"{score} is 0 because .* is 0\.011, below the threshold of 0\.0.*rescale the codes"
+    with pytest.warns(DoubtfulScoresWarning, match=message):
+        found = evaluate_fully(*small_codes(), metrics)
+    assert found.values[score] == 0
+    assert "0.0000 (no latent varies enough)" in score_table(found.values, {}, {})
+
+
+def test_rescaled_codes_and_a_smaller_threshold_need_no_warning() -> None:
+    codes, factors = small_codes()
+    assert evaluate(codes / codes.std(), factors, ["FactorVAEScore"])["factor_vae_score"] == 1
+    settings = ["FactorVAEScore.threshold=0.001"]
+    assert evaluate(codes, factors, settings)["factor_vae_score"] == 1
 
 
 @pytest.mark.parametrize(

@@ -255,7 +255,8 @@ def test_runs_whose_latents_carry_nothing_are_told(
     assert main(["compare", *(str(tmp_path / name) for name in "abc")]) == 0
     assert (
         "\n\nIn 2 runs (b, c) no latent is active: the KL of each is at most 0.01 nats. In 1 run "
-        "(b) no latent varies, so that the FactorVAE score is 0 there, without a chance level.\n\n"
+        "(b) no latent varies enough, so that the FactorVAE score is 0 there, without a chance "
+        "level.\n\n"
     ) in capsys.readouterr().out
     assert main(["compare", str(tmp_path / "a")]) == 0
     assert "no latent" not in capsys.readouterr().out

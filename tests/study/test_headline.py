@@ -364,8 +364,8 @@ def test_runs_without_a_latent_in_use_are_told() -> None:
     first = table.index[0]
     table.loc[first, ["score.factor_vae_score", "score.num_active"]] = 0.0
     still = (
-        "In 1 run (r0) no latent varies, so that the FactorVAE score is 0 there, without a chance "
-        "level."
+        "In 1 run (r0) no latent varies enough, so that the FactorVAE score is 0 there, without a "
+        "chance level."
     )
     assert without_latents(table, names) == still
     assert without_latents(table, list(SCORES)) == ""

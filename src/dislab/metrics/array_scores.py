@@ -12,6 +12,7 @@ from dislab.factors import FactorSpace, PlainKind
 from dislab.functional.checks import check_count
 from dislab.metrics._arrays import Array, Groups, bank_of, tensor
 from dislab.metrics.evaluation import Bootstrap, Evaluation, built, score_bank
+from dislab.metrics.score_table import is_of_no_latent
 from dislab.naming.builders import Choices as Parts
 from dislab.naming.builders import chosen
 from dislab.naming.settings import checks_arguments
@@ -43,7 +44,7 @@ class SkippedScoreWarning(UserWarning):
 
 
 class DoubtfulScoresWarning(UserWarning):
-    """The scores say little: the codes are constant, or there are very few images."""
+    """The scores say little: codes are constant or of small scale, or there are very few images."""
 
 
 @checks_arguments
@@ -99,7 +100,8 @@ def evaluate(
     Warns:
         ConstantFactorWarning: Some factors take one value only; they are left out.
         ContinuousFactorWarning: Some factors without a given kind are treated as continuous.
-        DoubtfulScoresWarning: The codes are constant, or those of fewer than 20 images.
+        DoubtfulScoresWarning: The codes are constant, vary too little for the FactorVAE score, or
+            are those of fewer than 20 images.
         SkippedScoreWarning: A score of the default set cannot score these codes. For a score named
             in `metrics`, this is an InputError.
     """
@@ -167,6 +169,7 @@ class Prepared(NamedTuple):
         evaluation = score_bank(*self[:-1], chance=chance)
         for name, reason in evaluation.skipped.items():
             warn(f"{name} was not taken: {reason}", SkippedScoreWarning)
+        _warn_of_small_codes(evaluation, self.bank)
         return evaluation._replace(provenance={**evaluation.provenance, **self.sampling})
 
 
@@ -237,6 +240,18 @@ def _warn_if_doubtful(bank: CodeBank) -> None:
             "are high or low by chance; some thousand images are usual",
             DoubtfulScoresWarning,
         )
+
+
+def _warn_of_small_codes(evaluation: Evaluation, bank: CodeBank) -> None:
+    for metric in evaluation.metrics.values():
+        if bank.std.any() and is_of_no_latent(metric["primary"], evaluation.values):
+            warn(
+                f"{metric['primary']} is 0 because the largest standard deviation of a latent is "
+                f"{bank.std.max():.2g}, below the threshold of {metric['init_args']['threshold']} "
+                "from which FactorVAEScore counts latents; rescale the codes, such as "
+                "codes / codes.std(), or set a smaller threshold: FactorVAEScore.threshold=0.001",
+                DoubtfulScoresWarning,
+            )
 
 
 def builders(choices: Choices, seed: int) -> dict[str, MetricBuilder]:

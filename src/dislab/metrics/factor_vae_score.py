@@ -187,7 +187,7 @@ class FactorVAEScore(Metric):
         self.seed = seed
 
     def chance(self, shuffled: CodeBank) -> dict[str, Tensor]:
-        """The accuracies; none if no latent varies, which scores 0 by definition.
+        """The accuracies; none if no latent varies enough, which scores 0 by definition.
 
         The number of active latents does not depend on the factors.
         """

@@ -46,8 +46,6 @@ _WORDS: Final = {
 """Names of the field for parts of names of scores."""
 _WORD: Final = re.compile(rf"(?<![a-z0-9])({'|'.join(_WORDS)})(?![a-z0-9])")
 _ENDS: Final = ("", "_train", "_validation", "_test")
-_NO_VOTES: Final = "no latent varies"
-"""Why a FactorVAE score is 0 by definition, and has no chance level."""
 _COUNT: Final = re.compile(r"(?:^|[._/])(?:active_units|num_active|informative)$")
 """Matches names of scores that count latents."""
 _ACRONYM: Final = re.compile(r"[A-Z]{2,}(?![a-z])")
@@ -83,6 +81,9 @@ _DEFINED: Final = {
 }
 """Definitions of the scores that no part makes, and of counts, by name without the split."""
 
+FACTOR_VAE: Final = "factor_vae"
+"""What the names of FactorVAE scores start with."""
+_OF_STILL: Final = "no latent varies enough"
 _FEW: Final = 250
 """Number of images below which scores are called rough."""
 _SPREAD: Final = "Does not see whether a factor is spread over several latents"
@@ -139,7 +140,7 @@ def score_table(
         baselines: Scores of other codes of the same images, by column name.
     """
     chosen = {k: v for k, v in values.items() if not is_detail(k, values)}
-    rows = score_rows(chosen, intervals, untrained, chance, baselines, "{:.4f}".format)
+    rows = score_rows(chosen, intervals, untrained, chance, baselines, "{:.4f}".format, values)
     rows[1:] = [[label(name), *row] for name, *row in rows[1:]]
     return "\n".join(text_table(rows, numbers=True))
 
@@ -151,6 +152,7 @@ def score_rows(
     chance: Mapping[str, Any],
     baselines: Mapping[str, Mapping[str, Any]],
     text: Callable[[Any], str],
+    counts: Mapping[str, Any] = MappingProxyType({}),
 ) -> list[list[str]]:
     """Column headings, and one row per score; columns without any number are left out.
 
@@ -161,12 +163,18 @@ def score_rows(
         chance: The chance level of each score that has one.
         baselines: Scores of other codes of the same images, by column name.
         text: Formats a number that is no count.
+        counts: Scalars by name with the numbers of latents, if `values` lack them.
     """
 
     def shown(name: str, value: Any) -> str:
         return count_text(value) if is_count(name, value) else text(value)
 
     columns: dict[str, dict[str, str]] = {"value": {k: shown(k, v) for k, v in values.items()}}
+    columns["value"] |= {
+        name: f"{columns['value'][name]} ({_OF_STILL})"
+        for name in values
+        if is_of_no_latent(name, counts or values)
+    }
     if intervals:
         columns["interval"] = {
             name: f"[{shown(name, ends[0])}, {shown(name, ends[1])}]"
@@ -175,22 +183,34 @@ def score_rows(
         }
     if chance:
         columns["chance"] = {k: shown(k, v) for k, v in chance.items() if v is not None}
-        voted = [name for name, value in values.items() if _has_votes(name) and value == 0]
-        columns["chance"] = dict.fromkeys(voted, _NO_VOTES) | columns["chance"]
     if untrained:
         columns["untrained"] = {
             name: _floor(spread, partial(shown, name)) for name, spread in untrained.items()
         }
-        if untrained.get("num_active", {}).get("mean") == 0:
-            columns["untrained"] |= dict.fromkeys(filter(_has_votes, untrained), _NO_VOTES)
+        means = {name: spread.get("mean") for name, spread in untrained.items()}
+        columns["untrained"] |= {
+            name: _OF_STILL for name in untrained if is_of_no_latent(name, means)
+        }
     for column, scores in baselines.items():
         columns[column] = {k: shown(k, v) for k, v in scores.items() if v is not None}
     rows = [[name, *(cells.get(name, "") for cells in columns.values())] for name in values]
     return [["score", *columns], *rows]
 
 
-def _has_votes(name: str) -> bool:
-    return name.startswith("factor_vae")
+def is_of_no_latent(name: str, values: Mapping[str, Any]) -> bool:
+    """Whether a scalar is a FactorVAE score of codes in which no latent varies enough to count.
+
+    Such a score is 0 by definition and has no chance level.
+
+    Args:
+        name: Name of the scalar.
+        values: All scalars by name.
+
+    >>> is_of_no_latent("factor_vae_score", {"factor_vae_score": 0.0, "num_active": 0.0})
+    True
+    """
+    prefix, slash, score = name.rpartition("/")
+    return score.startswith(FACTOR_VAE) and values.get(f"{prefix}{slash}num_active") == 0
 
 
 def is_count(name: str, value: object) -> bool:

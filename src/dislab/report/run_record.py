@@ -443,6 +443,7 @@ def _scores(scored: Mapping[str, Any], are_details: bool) -> Table | None:
         mapping_in(scored, "chance"),
         _mappings(mapping_in(scored, "baselines")),
         _digits,
+        scores,
     )
     rows = [[label(name), *cells] for name, *cells in rows]
     families = list(dict.fromkeys(row[0].partition(" ")[0] for row in rows))

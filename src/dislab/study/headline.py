@@ -14,10 +14,10 @@ import pandas as pd
 
 from dislab.codes.latent_order import NONE_ACTIVE
 from dislab.errors import InputError
-from dislab.metrics.score_table import is_count, score_text
+from dislab.metrics.score_table import FACTOR_VAE, is_count, score_text
 from dislab.storage import WIDTH, text_table
 from dislab.study.identity import OF_THE_HOST
-from dislab.study.stages.score import CHANCE, FACTOR_VAE
+from dislab.study.stages.score import CHANCE
 from dislab.study.statistics import comparisons, latex, rank_correlations, seeds_needed
 from dislab.study.statistics._frames import AGREEMENT, is_chance, keyed
 from dislab.study.statistics.selection import Best
@@ -50,7 +50,7 @@ _COUNT: Final = "score.num_active"
 """Column with the number of latents that vary enough for the FactorVAE score."""
 _ACTIVE: Final = "score.active_units"
 _OF_STILL: Final = (
-    "no latent varies, so that the FactorVAE score is 0 there, without a chance level"
+    "no latent varies enough, so that the FactorVAE score is 0 there, without a chance level"
 )
 _UNKNOWN: Final = "–"
 """Text of a setting that a run lacks."""

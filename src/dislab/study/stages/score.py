@@ -8,8 +8,6 @@ from dislab.study.stages.base import Stage, of_section
 
 CHANCE: Final = "/chance"
 """Suffix that names the chance level of a score."""
-FACTOR_VAE: Final = "factor_vae"
-"""Beginning of the names of FactorVAE scores."""
 _CODES: Final = {"mean": "mean", "sample": "sample", "sampled": "sample"}
 
 
@@ -56,20 +54,17 @@ def recorded(run: Path, suffix: str) -> dict[str, float | None]:
 def with_chance(record: Mapping[str, Any]) -> dict[str, float | None]:
     """Scores of a record of `scores.json`, and their chance levels as `<score>/chance`.
 
-    A FactorVAE score of codes in which no latent varies is 0 and has no chance level.
+    A FactorVAE score of codes in which no latent varies enough is 0 and has no chance level.
     """
+    from dislab.metrics.score_table import is_of_no_latent
+
     scores: dict[str, float | None] = record.get("scores", {})
     levels: dict[str, float | None] = record.get("chance") or {}
     return scores | {
-        f"{name}{CHANCE}": None if _is_of_no_latent(name, scores) else levels[name]
+        f"{name}{CHANCE}": None if is_of_no_latent(name, scores) else levels[name]
         for name in scores
         if name in levels
     }
-
-
-def _is_of_no_latent(name: str, scores: Mapping[str, float | None]) -> bool:
-    prefix, slash, score = name.rpartition("/")
-    return score.startswith(FACTOR_VAE) and scores.get(f"{prefix}{slash}num_active") == 0
 
 
 def metrics(run: Path) -> dict[str, Mapping[str, Any]]:
