@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch.utils.data import DataLoader
 
-from dislab.datasets import ArrayDataset, GaussianBlob
+from dislab.datasets import ArrayDataset, FolderDataset, GaussianBlob
 from dislab.errors import InputError
 
 IMAGES = np.random.default_rng(0).integers(256, size=(6, 3, 5, 4), dtype=np.uint8)
@@ -32,7 +32,23 @@ def test_a_loader_of_a_data_set_itself_says_what_to_write(settings: dict[str, An
     dataset: Any = ArrayDataset(IMAGES, FACTORS)
     with pytest.raises(InputError, match=r"DataLoader takes ArrayDataset\(…\)\.as_torch\(\)$"):
         next(iter(DataLoader(dataset, batch_size=2, **settings)))
-    assert dataset  # though it has no length
+
+
+def test_a_data_set_has_a_length_and_says_how_to_get_an_image() -> None:
+    dataset = ArrayDataset(IMAGES, FACTORS)
+    assert len(dataset) == len(IMAGES)
+    message = "a data set of 6 images, which takes no index; its prepare.* give images"
+    for index in (0, slice(2)):
+        with pytest.raises(InputError, match=message):
+            dataset[index]
+    assert dataset.images(torch.tensor([0, 1])).shape == (2, *IMAGES.shape[1:])
+
+
+def test_a_data_set_without_its_files_is_true() -> None:
+    dataset = FolderDataset("missing")
+    assert dataset
+    with pytest.raises(InputError, match="missing"):
+        len(dataset)
 
 
 @pytest.mark.parametrize("workers", [0, 2])

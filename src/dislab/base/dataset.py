@@ -108,16 +108,29 @@ class Dataset(Part, ABC):
         return f"<{name}: {len(space):,} images of {shape}; factors {factors}>"
 
     def __bool__(self) -> bool:
-        """True: a data set is no collection, see `__len__`."""
+        """True, whether it is prepared or not."""
         return True
 
-    def __len__(self) -> NoReturn:
-        """Refuses to be the data set of torch's `DataLoader`, as `__iter__` does."""
-        self.__iter__()
+    def __len__(self) -> int:
+        """Number of states, one per image.
+
+        Raises:
+            InputError: The data have not been prepared, and only they tell the number.
+        """
+        return len(self.factors)
 
     def __getitem__(self, index: object) -> NoReturn:
-        """Refuses to be the data set of torch's `DataLoader`, as `__iter__` does."""
-        self.__iter__()
+        """Refuses to be indexed, also by torch's `DataLoader`.
+
+        Raises:
+            InputError: Always; the message names what gives images.
+        """
+        name = type(self).__name__
+        raise InputError(
+            f"{name} is a data set of {len(self):,} images, which takes no index; its prepare() "
+            "and images(torch.tensor([0, 1])) give images, its as_torch()[0] one with its factors, "
+            f"and torch's DataLoader takes {name}(…).as_torch()"
+        )
 
     def __iter__(self) -> NoReturn:
         """Refuses to be a trainer's loader, which asks for an iterator first.
