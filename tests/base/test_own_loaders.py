@@ -142,6 +142,20 @@ def test_codes_of_arrays(kind: type) -> None:
     assert torch.allclose(vae().encode(array).mean, vae().codes(IMAGES))  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("images", [BYTES, BYTES > 127])
+@pytest.mark.parametrize("training", [True, False])
+@pytest.mark.parametrize("method", ["codes", "reconstruct", "encode"])
+def test_bytes_and_booleans_in_tensors_are_encoded_as_those_in_arrays(
+    images: torch.Tensor, training: bool, method: str
+) -> None:
+    model = vae().train(training)
+    found, expected = (getattr(model, method)(rows) for rows in (images, images.numpy()))
+    if method == "encode":
+        found, expected = found.mean, expected.mean
+    assert torch.equal(found, expected)
+    assert found.requires_grad
+
+
 @pytest.mark.parametrize(
     ("images", "message"),
     [

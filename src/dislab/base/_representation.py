@@ -24,10 +24,11 @@ from dislab.naming.settings import is_number
 
 
 def takes_arrays(cls: type) -> None:
-    """Lets an objective's methods accept NumPy arrays, and refuse pixels out of range.
+    """Lets an objective's methods accept NumPy arrays and bytes, and refuse pixels out of range.
 
     An array is converted to the device of the weights, and to their dtype unless it has positions;
-    bytes of images are divided by 255. `losses` takes batches of any loader instead.
+    bytes of images, in a tensor too, are divided by 255. `losses` takes batches of any loader
+    instead.
     """
     for name, taking in _TAKING.items():
         method = cls.__dict__.get(name)
@@ -36,7 +37,7 @@ def takes_arrays(cls: type) -> None:
 
 
 def _taking_images(method: Callable[..., Any]) -> Callable[..., Any]:
-    """A method of images that also accepts NumPy arrays, and refuses pixels out of range."""
+    """A method of images that also accepts arrays and bytes, and refuses pixels out of range."""
 
     @functools.wraps(method)
     def taking(self: Any, image: Any) -> Any:
@@ -50,8 +51,9 @@ def _taking_images(method: Callable[..., Any]) -> Callable[..., Any]:
                 f"of shape (image, channel, height, width), not {type(image).__name__}; "
                 "numpy.stack makes one of a list of arrays"
             )
-        if isinstance(image, Tensor) and image.is_floating_point():
+        if isinstance(image, Tensor):
             _check_range(self, image)
+            image = _fractions(image, self)
         return method(self, image)
 
     return taking
@@ -172,10 +174,15 @@ def _tensor(array: npt.NDArray[Any], model: pl.LightningModule, is_real: bool = 
     return torch.tensor(array.astype(native), device=model.device).to(dtype)
 
 
-def _fractions(image: npt.NDArray[Any], model: pl.LightningModule) -> Tensor:
-    """A copy of an array of pixels as fractions."""
-    pixels = _tensor(image, model)
-    return pixels / 255 if image.dtype == np.uint8 else pixels
+def _fractions(image: npt.NDArray[Any] | Tensor, model: pl.LightningModule) -> Tensor:
+    """Pixels of an array, or of a tensor of bytes or booleans, as fractions."""
+    if isinstance(image, Tensor):
+        if image.dtype not in (torch.uint8, torch.bool):
+            return image
+        pixels = image.to(model.dtype)
+    else:
+        pixels = _tensor(image, model)
+    return pixels / 255 if image.dtype in (np.uint8, torch.uint8) else pixels
 
 
 _TAKING: Final = {
@@ -215,11 +222,11 @@ class Representation(ABC):
     """Encode images into codes, and decode latents into images.
 
     `codes`, `encode`, `reconstruct`, `decode` and `render` also take NumPy arrays, and then return
-    tensors without gradients; bytes of images are divided by 255. Of tensors, they return tensors
-    with gradients to the weights, as training needs, so that `.numpy()` needs `torch.no_grad()`
-    around them or `.detach()` before it. `generate`, and all methods of a model of `open_run`,
-    return tensors without gradients. All are of the dtype of the weights, float32 unless they were
-    trained in double precision.
+    tensors without gradients; bytes of images, in tensors too, are divided by 255. Of tensors, they
+    return tensors with gradients to the weights, as training needs, so that `.numpy()` needs
+    `torch.no_grad()` around them or `.detach()` before it. `generate`, and all methods of a model
+    of `open_run`, return tensors without gradients. All are of the dtype of the weights, float32
+    unless they were trained in double precision.
 
     A concrete class implements `codes`, and overrides the other methods that it supports.
     """
