@@ -283,6 +283,15 @@ def test_a_folder_that_is_no_package_gets_no_part(
     assert sorted(tmp_path.rglob("*")) == before
 
 
+def test_a_missing_folder_gets_no_part(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    missing = tmp_path / "mine"
+    command = ["plugins", "new", "tidy", "--group", "encoders", "--into", str(missing)]
+    assert main(command) == 2
+    message = f"{missing} does not exist; make it first: dislab plugins new NAME"
+    assert message in " ".join(capsys.readouterr().err.split())
+    assert not missing.exists()
+
+
 def test_an_existing_folder_is_left_alone(tmp_path: Path) -> None:
     package = write_package("own", "encoders", None, tmp_path)
     (package / "README.md").write_text("mine")

@@ -308,6 +308,8 @@ def add_part(name: str, group: str, cls: str | None, package: Path) -> list[Path
         InputError: A name is invalid, the folder holds no such package, or a file exists already.
     """
     words = _words(name)
+    if not package.exists():
+        raise InputError(f"--into {package} does not exist; make it first: dislab plugins new NAME")
     project = package / "pyproject.toml"
     sources = sorted(path.parent for path in package.glob("src/*/__init__.py"))
     if not project.is_file() or len(sources) != 1:
