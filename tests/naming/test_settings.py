@@ -192,15 +192,19 @@ def _built(cls: Callable[..., Any], **settings: Any) -> Callable[[], Any]:
     [
         (
             _built(KL, beta=4),
-            "missing a required argument: 'latent_dim', which is filled in for "
-            "you; give KL itself, or partial(KL, beta=4)",
+            "missing a required argument: 'latent_dim'; write KL(latent_dim=…, "
+            "train_size=data.train_size, beta=4), or, as an argument of what "
+            "fills these in, give KL itself, or partial(KL, beta=4)",
         ),
         (_built(KL), "give KL itself, or partial(KL, setting=value)"),
         (_built(TotalCorrelation, gamma=10), "or partial(TotalCorrelation, gamma=10)"),
         (_built(ConvEncoder64), "give ConvEncoder64 itself, or partial("),
-        (_built(ConvEncoder64, image_shape=(1, 64, 64)), "'outputs', which is filled in for you"),
+        (
+            _built(ConvEncoder64, image_shape=(1, 64, 64)),
+            "'outputs'; write ConvEncoder64(image_shape=data.image_shape, outputs=…), or",
+        ),
         (_built(MLPDecoder, hidden=(8,)), "or partial(MLPDecoder, hidden=(8,))"),
-        (_built(MIG), "'space', which is filled in for you; give MIG itself"),
+        (_built(MIG), "'space'; write MIG(dataset.factors), or, as an argument"),
         (_built(Ridge), "give Ridge itself"),
     ],
 )

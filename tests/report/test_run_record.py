@@ -30,6 +30,13 @@ FACTS = {
 }
 
 
+def test_a_factor_vae_score_of_codes_of_small_scale_has_its_reason(tmp_path: Path) -> None:
+    scored = {**SCORED, "scores": {"factor_vae_score": 0.0, "num_active": 0.0}}
+    found = read_run(write_run(tmp_path / "version_2", scores={"test": scored})).scores
+    assert found is not None
+    assert found.rows[0][:2] == ["FactorVAE score", "0.000 (no latent varies enough)"]
+
+
 def test_facts_scores_and_transfer_of_a_run(tmp_path: Path) -> None:
     found = read_run(write_run(tmp_path / "version_2"))
     assert found.name == "small/version_2"

@@ -43,6 +43,12 @@ _LARGEST: Final = 2**63 - 1
 """Largest integer that an array can hold."""
 _ARRAY_LIKE: Final = frozenset(get_args(npt.ArrayLike))
 """What numpy makes an array of, whose types say little in a message."""
+_LEADING: Final = {
+    "image_shape": "data.image_shape",
+    "space": "dataset.factors",
+    "train_size": "data.train_size",
+}
+"""Where arguments that the owner of a part passes come from, as messages write them."""
 _SHORT: Final = reprlib.Repr()
 _SHORT.maxlevel = 2
 
@@ -139,8 +145,15 @@ def _bound(
         leading = list(signature.parameters)[1 : filled_in + 1]
         hint = ""
         if any(word not in kwargs and str(error).endswith(repr(word)) for word in leading):
-            given = ", ".join(f"{key}={_short(value)}" for key, value in kwargs.items())
-            hint = f", which is filled in for you; {_builder_hint(name, given or 'setting=value')}"
+            given = [f"{k}={_short(value)}" for k, value in kwargs.items() if k not in leading]
+            first = [f"{word}={_LEADING.get(word, '…')}" for word in leading]
+            if leading == ["space"]:
+                first = [_LEADING["space"]]
+            setting = ", ".join(given) or "setting=value"
+            hint = (
+                f"; write {name}({', '.join(first + given)}), or, as an argument of what fills "
+                f"these in, {_builder_hint(name, setting)}"
+            )
         raise TypeError(f"{name}() {error}{hint}") from None
 
 
