@@ -64,10 +64,13 @@ def test_every_step_of_the_page_works(tmp_path: Path) -> None:
     (formula,) = re.findall(r"```text\n(.*?)```", text, re.DOTALL)
     assert formula in (package / "src/dislab_sparse/sparse.py").read_text()
     install(package, tmp_path / "site")
-    said = follow(commands[installation + 1 :], tmp_path)
+    last = re.findall(r"`(dislab study summary [^`]*)`", text)
+    said = follow([*commands[installation + 1 :], *last], tmp_path)
+    assert "found/summary.md and" in said
+    assert "dislab: warning" not in said
     assert "12 passed" in said
     assert re.search(r"SparsePenalty +dislab-sparse 0.1.0", said)
-    curves = (tmp_path / "runs/sparse/version_0/metrics.csv").read_text()
+    curves = (tmp_path / "runs/vae_sparse/version_0/metrics.csv").read_text()
     assert "validation/sparse/size" in curves.partition("\n")[0]
     table = (tmp_path / "means.tex").read_text()
     assert all(method in table for method in ("FactorVAE", "parse", "Follows"))

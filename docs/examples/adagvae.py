@@ -4,6 +4,8 @@ Run it with: python docs/examples/adagvae.py
 Expect a MIG of about 0.8 for both methods (seed 0, on a CPU), far above chance.
 """
 
+import logging
+import warnings
 from functools import partial
 
 import lightning.pytorch as pl
@@ -51,4 +53,6 @@ def main(steps: int = 1000) -> None:
 
 
 if __name__ == "__main__":
+    logging.getLogger("lightning.pytorch").setLevel(logging.ERROR)
+    warnings.filterwarnings("ignore", module="lightning")
     main()

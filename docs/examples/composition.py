@@ -4,6 +4,8 @@ Run it with: python docs/examples/composition.py
 Expect mean errors below 1 pixel, by chance 15 and 18 (seed 0, on a CPU, 65 s).
 """
 
+import logging
+import warnings
 from functools import partial
 
 import lightning.pytorch as pl
@@ -51,4 +53,6 @@ def main(steps: int = 1000) -> None:
 
 
 if __name__ == "__main__":
+    logging.getLogger("lightning.pytorch").setLevel(logging.ERROR)
+    warnings.filterwarnings("ignore", module="lightning")
     main()

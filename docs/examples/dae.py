@@ -4,6 +4,8 @@ Run it with: python docs/examples/dae.py
 Expect a MIG of about 0.14, by chance 0.01 (seed 0, on a CPU, 40 s).
 """
 
+import logging
+import warnings
 from functools import partial
 from pathlib import Path
 
@@ -51,4 +53,6 @@ def main(steps: int = 1000) -> None:
 
 
 if __name__ == "__main__":
+    logging.getLogger("lightning.pytorch").setLevel(logging.ERROR)
+    warnings.filterwarnings("ignore", module="lightning")
     main()

@@ -4,6 +4,8 @@ Run it with: python docs/examples/dcign.py
 Expect a correlation of about 0.96 in size of each latent with its own factor (seed 0, on a CPU).
 """
 
+import logging
+import warnings
 from functools import partial
 
 import lightning.pytorch as pl
@@ -51,4 +53,6 @@ def main(steps: int = 1000) -> None:
 
 
 if __name__ == "__main__":
+    logging.getLogger("lightning.pytorch").setLevel(logging.ERROR)
+    warnings.filterwarnings("ignore", module="lightning")
     main()

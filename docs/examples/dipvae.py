@@ -4,6 +4,8 @@ Run it with: python docs/examples/dipvae.py
 Expect correlations below 0.1 in size off the diagonal (seed 0, on a CPU).
 """
 
+import logging
+import warnings
 from functools import partial
 
 import lightning.pytorch as pl
@@ -47,4 +49,6 @@ def main(steps: int = 1000) -> None:
 
 
 if __name__ == "__main__":
+    logging.getLogger("lightning.pytorch").setLevel(logging.ERROR)
+    warnings.filterwarnings("ignore", module="lightning")
     main()

@@ -4,6 +4,8 @@ Run it with: python docs/examples/dittadi.py
 Expect errors of MLP near 0.02 on the left half and 0.21 on the right, where chance has 0.27.
 """
 
+import logging
+import warnings
 from functools import partial
 
 import lightning.pytorch as pl
@@ -52,4 +54,6 @@ def main(steps: int = 1000) -> None:
 
 
 if __name__ == "__main__":
+    logging.getLogger("lightning.pytorch").setLevel(logging.ERROR)
+    warnings.filterwarnings("ignore", module="lightning")
     main()

@@ -4,6 +4,8 @@ Run it with: python docs/examples/factorvae.py
 Expect a MIG of about 0.1 (seed 0, on a CPU), above chance, which is near 0.
 """
 
+import logging
+import warnings
 from functools import partial
 
 import lightning.pytorch as pl
@@ -53,4 +55,6 @@ def main(steps: int = 1000) -> None:
 
 
 if __name__ == "__main__":
+    logging.getLogger("lightning.pytorch").setLevel(logging.ERROR)
+    warnings.filterwarnings("ignore", module="lightning")
     main()

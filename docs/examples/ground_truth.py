@@ -5,6 +5,8 @@ Expect losses of about 270 and 400 nats in training, but of 630 and 690 in the c
 alone do not generalise (seed 0, on a CPU, 65 s).
 """
 
+import logging
+import warnings
 from functools import partial
 
 import lightning.pytorch as pl
@@ -52,4 +54,6 @@ def main(steps: int = 1000) -> None:
 
 
 if __name__ == "__main__":
+    logging.getLogger("lightning.pytorch").setLevel(logging.ERROR)
+    warnings.filterwarnings("ignore", module="lightning")
     main()

@@ -5,6 +5,8 @@ Expect correlations of about 0.98 in size of each code with one square and of at
 other, by chance below 0.12 (seed 0, on a CPU, 55 s); seeds 1 and 2 mix them more, up to 0.65.
 """
 
+import logging
+import warnings
 from functools import partial
 from pathlib import Path
 
@@ -57,4 +59,6 @@ def main(steps: int = 2000) -> None:
 
 
 if __name__ == "__main__":
+    logging.getLogger("lightning.pytorch").setLevel(logging.ERROR)
+    warnings.filterwarnings("ignore", module="lightning")
     main()

@@ -5,6 +5,8 @@ Expect InfoM, InfoC and InfoE of about 0.29, 0.17 and 0.65, by chance 0.05, 0.02
 chance, but far from 1 after so few steps (seed 0, on a CPU, 35 s).
 """
 
+import logging
+import warnings
 from functools import partial
 
 import lightning.pytorch as pl
@@ -49,4 +51,6 @@ def main(steps: int = 1000) -> None:
 
 
 if __name__ == "__main__":
+    logging.getLogger("lightning.pytorch").setLevel(logging.ERROR)
+    warnings.filterwarnings("ignore", module="lightning")
     main()

@@ -5,6 +5,8 @@ Expect SCAN to give the word posX=low to images drawn for it with probability 0.
 with 0.34, and to prefer no half of posY (seed 0, on a CPU, 55 s).
 """
 
+import logging
+import warnings
 from functools import partial
 from pathlib import Path
 
@@ -55,4 +57,6 @@ def main(steps: int = 1000) -> None:
 
 
 if __name__ == "__main__":
+    logging.getLogger("lightning.pytorch").setLevel(logging.ERROR)
+    warnings.filterwarnings("ignore", module="lightning")
     main()

@@ -4,6 +4,8 @@ Run it with: python docs/examples/vae.py
 Expect a MIG near 0.16 (VAE), 0.52 (β-VAE) and 0.43, by chance 0.02 (seed 0, on a CPU, 40 s).
 """
 
+import logging
+import warnings
 from functools import partial
 
 import lightning.pytorch as pl
@@ -57,4 +59,6 @@ def main(steps: int = 1500) -> None:
 
 
 if __name__ == "__main__":
+    logging.getLogger("lightning.pytorch").setLevel(logging.ERROR)
+    warnings.filterwarnings("ignore", module="lightning")
     main()
