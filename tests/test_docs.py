@@ -21,7 +21,7 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from dislab import base, metrics, plans
+from dislab import base, metrics, plans, plots, runs
 from dislab.cli import COMMANDS
 from dislab.metrics.score_table import label
 from dislab.plugins import _PLUGINS, GROUPS, PARTS, available
@@ -682,9 +682,48 @@ def documented() -> list[object]:
     return found
 
 
-def test_the_page_of_scores_lists_every_name() -> None:
-    listed = dict(LISTED.findall((ROOT / "docs/api/scores.md").read_text()))
-    assert sorted(listed["dislab.metrics"].split(", ")) == sorted(metrics.__all__)
+@pytest.mark.parametrize(("page", "module"), [("scores", metrics), ("runs", runs), ("runs", plots)])
+def test_a_page_that_chooses_an_order_has_every_name_once(page: str, module: ModuleType) -> None:
+    text = (ROOT / f"docs/api/{page}.md").read_text()
+    listed = [names for name, names in LISTED.findall(text) if name == module.__name__]
+    assert sorted(", ".join(listed).split(", ")) == sorted(module.__all__)
+
+
+def test_functions_named_like_their_files_are_in_the_reference() -> None:
+    """A page of a package leaves such a function out, as its reader finds the file instead."""
+    text = "".join(page.read_text() for page in sorted((ROOT / "docs/api").glob("*.md")))
+    listed = {name for name, _ in LISTED.findall(text)}
+    packages = [name for name in listed if hasattr(import_module(name), "__path__")]
+    named = [
+        f"{package}.{name}"
+        for package in packages
+        for name in getattr(import_module(package), "__all__", ())
+        if (Path(str(import_module(package).__file__)).parent / f"{name}.py").exists()
+    ]
+    assert named
+    assert sorted(set(named) - listed) == []
+
+
+PAGES_OF_USERS = [
+    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "docs/examples").glob("*.py")),
+    ROOT / "README.md",
+]
+
+
+def test_what_pages_and_examples_import_is_in_the_reference() -> None:
+    shown = {id(one) for one in documented()}
+    hidden = [
+        f"{page.name}: from {module} import {name}"
+        for page in PAGES_OF_USERS
+        for module, names in re.findall(
+            r"from (dislab(?:\.\w+)*) import ([\w, ]+)", page.read_text()
+        )
+        for name in names.split(", ")
+        if not inspect.ismodule(one := getattr(import_module(module), name))
+        and id(one) not in shown
+    ]
+    assert hidden == []
 
 
 def defined(module: ModuleType) -> list[str]:
