@@ -183,6 +183,12 @@ def test_a_plan_is_read_back(folder: StudyFolder, plan: Schedule) -> None:
         read_schedule(folder.path, "other")
 
 
+def test_a_study_shows_its_runs_axes_and_folder(folder: StudyFolder, plan: Schedule) -> None:
+    count, axes = len(plan.runs), ", ".join(plan.axes)
+    expected = f"<Study mine: {count} planned runs; axes {axes}; in {folder.path}>"
+    assert repr(Study.of(folder.path, plan)) == expected
+
+
 def test_a_plan_that_has_not_changed_is_not_read_again(
     folder: StudyFolder, plan: Schedule, tmp_path: Path
 ) -> None:

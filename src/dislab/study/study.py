@@ -71,6 +71,12 @@ class Study:
         self.folder = StudyFolder(path)
         """The records in the folder."""
 
+    def __repr__(self) -> str:
+        """The name, the number of planned runs, the axes, and the folder."""
+        count, axes = len(self.schedule.runs), ", ".join(self.schedule.axes) or "none"
+        runs = f"{count:,} planned run{'s' * (count != 1)}"
+        return f"<Study {self.schedule.name}: {runs}; axes {axes}; in {self.path}>"
+
     def reread(self) -> "Study":
         """The study as its folder has it now; a search adds runs."""
         return Study.of(self.path, read_schedule(self.path, self.schedule.name))
