@@ -52,10 +52,11 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
 
 STACKED = re.compile(
     r"<table>\n<thead>\n<tr>\n<th>"
-    r"(?:claim\b|question<|finding<|you have<|you want<|</th>\n<th>here<).*?</table>",
+    r"(?:claim\b|question<|finding<|you have<|you want<"
+    r"|score</th>\n<th>what it is<|</th>\n<th>here<).*?</table>",
     re.DOTALL,
 )
-"""Tables of sentences: claims, questions, findings, and settings beside those of a paper."""
+"""Tables of sentences: claims, questions, findings, scores, settings beside a paper's."""
 
 
 UNBROKEN = re.compile(r"(?<=±) (?=\d)|(?<=\d,) (?=[−+-]?[\d.]+\])|(?<=\d to) (?=[−\d.]+\))")
