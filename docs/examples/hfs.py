@@ -24,11 +24,7 @@ from dislab_hfs import HFS
 
 
 def main(steps: int = 2000) -> None:
-    """Train with and without HFS on two halves of similar brightness, and score on all images.
-
-    Args:
-        steps: Optimiser steps of each model.
-    """
+    """Train with and without HFS on two halves of similar brightness, and score on all images."""
     levels = np.indices((16, 16)).reshape(2, 256).T  # of brightness, the factors
     pixels = (0.1 + 0.8 * levels / 15).repeat(4, axis=1)[:, None].repeat(8, axis=1)
     halves = ArrayDataset(pixels.astype(np.float32), levels, names=["left", "right"])

@@ -23,11 +23,7 @@ from dislab.objectives import InfoGAN
 
 
 def main(steps: int = 2000) -> None:
-    """Train with two codes on two squares of any brightness, and draw what each code changes.
-
-    Args:
-        steps: Optimiser steps.
-    """
+    """Train with two codes on two squares of any brightness, and draw what each code changes."""
     pl.seed_everything(0, verbose=False)
     levels = np.indices((16, 16)).reshape(2, 256).T  # of brightness, the factors
     pixels = np.zeros((256, 32, 32), dtype=np.float32)

@@ -42,12 +42,10 @@ def main(steps: int = 1000) -> None:
     trainer = pl.Trainer(max_steps=steps, **quiet)
     trainer.fit(vision, images)
     trainer.save_checkpoint("vision.ckpt")
-    # Each factor is cut into two halves, such as posX=low and posX=high.
-    data = SymbolData(blobs, parts=2, batch_size=16)
+    data = SymbolData(blobs, parts=2, batch_size=16)  # of halves, such as posX=low and posX=high
     model = SCAN(data.image_shape, data.symbol_names, "vision.ckpt", optimizer=adam)
     pl.Trainer(max_steps=steps, **quiet).fit(model, data)
-    concept = torch.zeros(64, len(data.symbol_names))
-    concept[:, 0] = 1  # says nothing about the other factor
+    concept = torch.eye(len(data.symbol_names))[[0] * 64]  # says nothing about the other factor
     drawn = model.sym2img(concept, model.draw(64, Stream(seed=0)))
     states = torch.from_numpy(images.indices("all"))
     shown = {f"drawn for {data.symbol_names[0]}": drawn, "all images": images.images(states)}

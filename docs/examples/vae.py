@@ -22,11 +22,7 @@ from dislab.regularizers import KL, CapacityKL
 
 
 def main(steps: int = 1500) -> None:
-    """Train the three methods on a large and a small square of any brightness, and compare scores.
-
-    Args:
-        steps: Optimiser steps of each method.
-    """
+    """Train the three methods on two squares of any brightness, and compare scores."""
     levels = np.indices((16, 16)).reshape(2, 256).T  # of brightness, the factors
     pixels = np.zeros((256, 32, 32), dtype=np.float32)
     pixels[:, 4:20, 2:18], pixels[:, 20:28, 20:28] = levels.T[..., None, None] / 15

@@ -601,11 +601,3 @@ def test_scores_that_say_little_come_with_a_warning(codes: torch.Tensor, message
     factors = torch.arange(len(codes))[:, None] % 3
     with pytest.warns(DoubtfulScoresWarning, match=message):
         evaluate(codes, factors, ["MIG"])
-
-
-def test_a_cell_without_a_chance_level_says_why() -> None:
-    values = {"mig": 0.5, "factor_vae_score": 0.0}
-    lines = score_table(values, {}, {}, {"mig": 0.01}).splitlines()
-    assert lines[2].endswith("0.0000  no latent varies")
-    measured = score_table(values, {}, {}, {"mig": 0.01, "factor_vae_score": 0.2})
-    assert "no latent varies" not in measured
