@@ -35,9 +35,9 @@ def test_codes_of_a_run(small_run: SmallRun, capsys: pytest.CaptureFixture[str])
     assert capsys.readouterr().out == f"{run}/codes.npz{end}"
     stored = read_codes(run / "codes.npz")
     model = load_run(run)
-    data = np.load(run / "codes.npz")
     assert len(set(stored.states)) == 90
-    assert data["factors"].shape == (90, len(data["names"]))
+    with np.load(run / "codes.npz") as data:
+        assert data["factors"].shape == (90, len(data["names"]))
 
     from dislab.runs.opened import run_config, run_data
 
@@ -113,7 +113,8 @@ def test_images_with_gaps_are_counted_and_may_be_encoded(
     assert capsys.readouterr().out.startswith(said)
     assert main(["encode", str(run), "--with_gaps", "--out=codes.npz"]) == 0
     assert "90 of 90 images of all splits, 3 latents" in capsys.readouterr().out
-    stored = np.load("codes.npz")
+    with np.load("codes.npz") as file:
+        stored = dict(file)
     assert sorted(stored["rows"]) == list(range(90))
     assert "factors" not in stored
     codes = open_run(run).encode(states=stored["states"]).codes

@@ -45,10 +45,11 @@ def test_a_run_is_opened_with_its_data(tmp_path: Path, monkeypatch: pytest.Monke
         np.testing.assert_allclose(tested.codes, run.model.codes(images), atol=1e-6)
 
     assert main(["encode", str(folder), "--images=50"]) == 0  # the same images as the command
-    stored, sampled = np.load(folder / "codes.npz"), run.encode(images=50)
+    sampled = run.encode(images=50)
     assert sampled.kl is not None
-    for name in ("states", "factors", "codes", "kl"):
-        assert np.array_equal(getattr(sampled, name), stored[name])
+    with np.load(folder / "codes.npz") as stored:
+        for name in ("states", "factors", "codes", "kl"):
+            assert np.array_equal(getattr(sampled, name), stored[name])
 
     assert run.model.codes(images).numpy().shape == tested.codes.shape
     named = run.encode(states=np.array([7, 3, 7]))

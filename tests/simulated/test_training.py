@@ -211,7 +211,8 @@ def test_codes_in_files(tmp_path: Path) -> None:
         runner = trainer(place, folder, callbacks=[Representations()], logger=logger)
         runner.predict(vae(), datamodule=blobs(), return_predictions=False)
         [path] = folder.rglob("*.npz")
-        written.append(dict(np.load(path)))
+        with np.load(path) as stored:
+            written.append(dict(stored))
     host, device = written
     assert len(host["codes"]) > 9
     assert host.keys() == device.keys()

@@ -596,7 +596,7 @@ def test_a_study_of_real_runs(command: Command, tmp_path: Path) -> None:
     assert not list(tmp_path.glob("studies/mine/claims/*"))
     said = finished(command("study", "run", "mine.yaml"))
     assert "4 runs: 2 finished, 2 diverged" in said
-    assert re.search("^setting +best run +MIG +folder", said, re.MULTILINE)
+    assert re.search("^size +best run +MIG +folder", said, re.MULTILINE)
     table = finished(command("study", "table", "mine.yaml", "--format=csv"))
     assert table.count(",finished,") == 2
     assert table.count(",diverged,") == 2

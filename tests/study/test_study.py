@@ -307,7 +307,9 @@ def test_scores_on_few_labels(folder: StudyFolder, tmp_path: Path) -> None:
         keep_codes(folder, plan, number, factors[:count].astype(np.float32))
         if number:
             path = folder.run(plan.runs[number].id) / "codes.npz"
-            np.savez(path, **np.load(path), factors=factors[:count])
+            with np.load(path) as stored:
+                arrays = dict(stored)
+            np.savez(path, **arrays, factors=factors[:count])
     table = study.few_labels(50)
     assert list(table) == ["labelled.mig_50_labels", "labelled.sap_r2_50_labels"]
     assert table.notna().all(axis=1).tolist() == [False, True, False, False]
