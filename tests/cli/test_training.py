@@ -315,6 +315,10 @@ def test_other_triggers_replace_the_default_one(dislab: Dislab, tmp_path: Path) 
         (["--trainer.max_stps=3"], "trainer has no setting 'max_stps' (did you mean max_steps?)"),
         (["--trainer.max_steps=three"], "trainer.max_steps: expected a whole number, got 'three'"),
         (["--beta=4"], "named 'beta'; use --model.regularizers.kl.beta"),
+        (
+            ["--model.regularizers.kl=CapacityKL", "--model.regularizers.kl.beta=4"],
+            "regularizers.kl: CapacityKL has no setting 'beta'; it has gamma, capacity, steps",
+        ),
         (["--gamma=4"], "named 'gamma'; use --model.regularizers.tc.gamma"),
         (["--epochs=4"], "named 'epochs'; use --trainer.max_epochs"),
         (["--steps=4"], "named 'steps'; use --trainer.max_steps"),

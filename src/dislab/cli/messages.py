@@ -454,7 +454,7 @@ def _unknown_option(name: str, class_path: str, setting: str) -> str:
     if not names:  # a base class, which the parser takes where none is named
         return _no_class(setting)
     elsewhere = ELSEWHERE.get(name, "")
-    if elsewhere.startswith(f"{setting}."):
+    if elsewhere.startswith(f"{setting}.") and elsewhere != f"{setting}.{name}":
         return f"{attribute} has no setting {name!r}; use --{elsewhere}"
     return (
         f"{attribute} has no setting {name!r}{suggestion(name, names)}; it has {', '.join(names)}"
