@@ -151,10 +151,10 @@ def test_conditions_that_never_meet() -> None:
         (("a", ()), "has no values"),
         (("a", (1.0, 1.0)), "repeats a value"),
         (("a", ("x", "y")), "has names for values, but is ordinal"),
-        (("a", (0.0, 1.0), "circular"), "has a period"),
+        (("a", (0.0, 1.0), "circular"), "is circular and needs a period"),
         (("a", (0.0, 1.0), "circular", "", 0.0), "has the period 0.0; it must be above 0"),
         (("a", (0.0, float("nan"))), "infinite or no number"),
-        (("a", (0.0, 1.0), "ordinal", "rad", 2.0), "has a period"),
+        (("a", (0.0, 1.0), "ordinal", "rad", 2.0), "has the period 2 and is ordinal"),
     ],
 )
 def test_bad_factors(arguments: tuple[object, ...], message: str) -> None:
