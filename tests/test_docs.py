@@ -111,6 +111,14 @@ def test_links_to_headings_lead_there_on_github_too() -> None:
     assert linked
 
 
+def test_no_link_follows_an_interval_as_the_site_reads_both_as_one_reference() -> None:
+    assert _TWO_BRACKETS.search("0.25 [0.08, 0.40] [over six](locatello.md)")
+    for page in ROOT.glob("docs/**/*.md"):
+        text = _FENCE.sub("", page.read_text(encoding="utf-8"))
+        assert not (joined := _TWO_BRACKETS.search(text)), (page, joined[0])
+
+
+_TWO_BRACKETS = re.compile(r"\] \[[^]\n]*\](?=\()")
 _PART = re.compile(r"^(#+) [^\n]*$|^( *)```(\w*)[^\n]*\n(.*?)^\2```", re.MULTILINE | re.DOTALL)
 GUIDES = [ROOT / "README.md", *ROOT.glob("docs/**/*.md"), *ROOT.glob("plugins/*/README.md")]
 
