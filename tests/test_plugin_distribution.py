@@ -7,6 +7,7 @@ import sys
 import tomllib
 from functools import partial
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 from tests.processes import Started
@@ -15,7 +16,12 @@ from dislab.cli import main
 from dislab.datasets import GaussianBlob
 from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
-from dislab.testing import check_datamodule, check_declared, check_objective
+from dislab.testing import (
+    check_datamodule,
+    check_declared,
+    check_objective,
+    check_regularizer,
+)
 
 ROOT = Path(__file__).parents[1]
 
@@ -504,32 +510,64 @@ def check(site: str) -> int:
     return 0
 
 
+FILES = re.compile(r"```(?:python|toml|yaml)\n# (\S+)\n(.*?)```", re.DOTALL)
+
+
+def install_the_package_of_the_page(folder: Path, site: Path) -> dict[str, str]:
+    """Builds a wheel of the files that the page prints, and unpacks it; their texts by name."""
+    texts: dict[str, str] = {}
+    for name, text in FILES.findall((ROOT / "docs/plugins.md").read_text()):
+        texts[name] = f"{texts[name]}\n{text}" if name in texts else text
+    for name, text in texts.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    project = tomllib.loads(texts["pyproject.toml"])
+    assert project["build-system"]["build-backend"] == "hatchling.build"
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder / "dist")]
+    subprocess.run(build, cwd=folder, check=True, capture_output=True)
+    (wheel,) = (folder / "dist").iterdir()
+    with ZipFile(wheel) as archive:
+        archive.extractall(site)
+    for points in project["project"]["entry-points"].values():
+        for module in (point.partition(":")[0].replace(".", "/") for point in points.values()):
+            assert (site / module).is_dir() or (site / f"{module}.py").is_file(), module
+    return texts
+
+
+def conforms_regularizer(site: str) -> int:
+    sys.path.insert(0, site)
+    from mykit.l1 import L1  # type: ignore[import-not-found]
+
+    check_regularizer(L1)
+    check_declared("regularizers", ["L1"])
+    return main(["parameters", "--help"])
+
+
+@pytest.mark.slow
+def test_the_package_of_the_page_is_built_from_its_files_alone(tmp_path: Path) -> None:
+    site = tmp_path / "site"
+    texts = install_the_package_of_the_page(tmp_path / "mykit", site)
+    assert {name for name in texts if "/" in name} == {
+        str(path.relative_to(tmp_path / "mykit")) for path in (tmp_path / "mykit/src").rglob("*.*")
+    }
+    process = Started(tmp_path, conforms_regularizer, str(site))
+    said, _ = process.communicate()
+    assert process.returncode == 0, said
+    assert "Count the parameters of a run." in said
+    shown = dislab(site, "configs", "show", "slow")
+    assert "class_path: SlowAutoencoder" in shown.stdout, shown.stderr
+
+
 @pytest.mark.slow
 def test_the_whole_method_of_the_page_conforms_and_trains(tmp_path: Path) -> None:
-    page = (ROOT / "docs/plugins.md").read_text().partition("## A complete method")[2]
-    found = re.findall(r"```(python|toml|yaml)\n# (\S+)\n(.*?)```", page, re.DOTALL)[:3]
-    texts = {name: text for _, name, text in found}
-    assert texts.keys() == {"src/mykit/slow.py", "pyproject.toml", "slow.yaml"}
-    assert sum(text.count("\n") for text in texts.values()) <= 150
     site = tmp_path / "site"
-    info = site / "mykit-1.0.dist-info"
-    info.mkdir(parents=True)
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: mykit\nVersion: 1.0\n")
-    groups = tomllib.loads(texts["pyproject.toml"])["project"]["entry-points"]
-    (info / "entry_points.txt").write_text(
-        "".join(
-            f"[{group}]\n" + "".join(f"{name} = {value}\n" for name, value in parts.items())
-            for group, parts in groups.items()
-        )
-    )
-    (site / "mykit").mkdir()
-    (site / "mykit/slow.py").write_text(texts["src/mykit/slow.py"])
-    (tmp_path / "slow.yaml").write_text(texts["slow.yaml"])
+    texts = install_the_package_of_the_page(tmp_path / "mykit", site)
+    assert texts["src/mykit/slow.py"].count("\n") <= 130
     process = Started(tmp_path, check, str(site))
     said, _ = process.communicate()
     assert process.returncode == 0, said
     quick = ["--trainer.max_steps=3", "--trainer.accelerator=cpu", "--evaluate.metrics=null"]
-    done = dislab(site, "fit", "--config=slow.yaml", *quick)
+    done = dislab(site, "fit", "--config=slow", *quick)
     assert done.returncode == 0, done.stdout + done.stderr
     (table,) = tmp_path.glob("runs/slow/version_0/metrics.csv")
     assert "test/distance" in table.read_text()

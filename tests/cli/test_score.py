@@ -393,6 +393,19 @@ def test_measured_factors_are_scored_by_their_numbers(
     assert float(table_of(printed.out)["MIG"]) < 0.1
 
 
+def test_a_file_with_codes_and_factors_swapped_is_noticed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    factors = np.random.default_rng(0).integers(4, size=(200, 2))
+    codes = factors + np.random.default_rng(1).normal(0, 0.1, (200, 2))
+    np.savez(tmp_path / "codes.npz", codes=factors, factors=codes)
+    assert main(["score", str(tmp_path / "codes.npz"), "--metrics", "MIG"]) == 0
+    assert "as if the two were swapped; codes come first" in capsys.readouterr().err
+    kinds = ["--kinds", "factor_0=continuous", "factor_1=continuous"]
+    assert main(["score", str(tmp_path / "codes.npz"), "--metrics", "MIG", *kinds]) == 0
+    assert "warning" not in capsys.readouterr().err
+
+
 def test_groups_of_columns_are_latents(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arrays = draw()
     codes = np.hstack([arrays["codes"][:, [0, 0, 1]], arrays["codes"][:, [1]] + 5])

@@ -601,3 +601,36 @@ def test_scores_that_say_little_come_with_a_warning(codes: torch.Tensor, message
     factors = torch.arange(len(codes))[:, None] % 3
     with pytest.warns(DoubtfulScoresWarning, match=message):
         evaluate(codes, factors, ["MIG"])
+
+
+def blobs() -> tuple[torch.Tensor, torch.Tensor]:
+    generator = torch.Generator().manual_seed(0)
+    factors = torch.randint(4, (200, 2), generator=generator)
+    return factors + 0.1 * torch.randn(200, 2, generator=generator), factors
+
+
+def test_codes_and_factors_in_the_wrong_order_are_noticed() -> None:
+    codes, factors = blobs()
+    with (
+        pytest.warns(DoubtfulScoresWarning, match="as if the two were swapped; codes come first"),
+        pytest.warns(ContinuousFactorWarning),
+    ):
+        evaluate(factors, codes, ["MIG"])
+
+
+@pytest.mark.parametrize("kinds", [None, {"factor_0": "continuous", "factor_1": "continuous"}])
+def test_true_factors_may_stand_for_codes(kinds: Any) -> None:
+    codes, factors = blobs()
+    if kinds is None:
+        evaluate(codes, factors, ["MIG"])
+        evaluate(factors, factors, ["MIG"])
+    else:
+        evaluate(factors, codes, ["MIG"], kinds=kinds)
+
+
+@pytest.mark.filterwarnings("ignore::dislab.factors.ContinuousFactorWarning")
+def test_measured_codes_and_a_table_with_one_factor_of_few_values_are_in_order() -> None:
+    codes, factors = blobs()
+    evaluate(codes, torch.cat([codes, factors], 1), ["MIG"])
+    evaluate(torch.cat([codes, factors], 1), codes, ["MIG"])
+    evaluate(torch.arange(200)[:, None] + factors, codes, ["MIG"])

@@ -8,7 +8,7 @@ from dislab import plugins
 from dislab.base import MetricBuilder
 from dislab.codes.bank import CodeBank
 from dislab.errors import InputError, warn
-from dislab.factors import FactorSpace, PlainKind
+from dislab.factors import FactorSpace, PlainKind, are_measured
 from dislab.functional.checks import check_count
 from dislab.metrics._arrays import Array, Groups, bank_of, tensor
 from dislab.metrics.evaluation import Bootstrap, Evaluation, built, score_bank
@@ -100,8 +100,8 @@ def evaluate(
     Warns:
         ConstantFactorWarning: Some factors take one value only; they are left out.
         ContinuousFactorWarning: Some factors without a given kind are treated as continuous.
-        DoubtfulScoresWarning: The codes are constant, vary too little for the FactorVAE score, or
-            are those of fewer than 20 images.
+        DoubtfulScoresWarning: The codes are constant, vary too little for the FactorVAE score, are
+            those of fewer than 20 images, or look as if they were swapped with the factors.
         SkippedScoreWarning: A score of the default set cannot score these codes. For a score named
             in `metrics`, this is an InputError.
     """
@@ -193,8 +193,11 @@ def prepare(
     chosen = builders(metrics, seed)
     order = seed if shuffle else None
     codes, factors, names = _apart(codes, factors, names, space)
+    is_declared = space is not None or bool(kinds)
     bank, space = bank_of(codes, factors, names, space, order, kinds, groups)
     _warn_if_doubtful(bank)
+    if not is_declared:
+        _warn_if_swapped(bank, space)
     for build in chosen.values():
         built(build, space)  # refuses wrong settings
     sampling: dict[str, Any] = {"seed": seed, "shuffled": shuffle}
@@ -240,6 +243,21 @@ def _warn_if_doubtful(bank: CodeBank) -> None:
             "are high or low by chance; some thousand images are usual",
             DoubtfulScoresWarning,
         )
+
+
+def _warn_if_swapped(bank: CodeBank, space: FactorSpace) -> None:
+    """Warns if each factor was measured and each code numbers few values."""
+    are_codes = all(factor.kind == "continuous" for factor in space.factors)
+    are_factors = bool((bank.codes == bank.codes.floor()).all() & (bank.codes >= 0).all())
+    if are_codes and are_factors and bank.std.any():
+        if not any(are_measured(len(column.unique()), len(column)) for column in bank.codes.T):
+            warn(
+                "codes are whole numbers of few values, and factors have a new number in nearly "
+                "every image, as if the two were swapped; codes come first, then factors; if they "
+                "are right, say so in kinds, such as "
+                f"{space.names[0]}: continuous",
+                DoubtfulScoresWarning,
+            )
 
 
 def _warn_of_small_codes(evaluation: Evaluation, bank: CodeBank) -> None:
