@@ -25,7 +25,7 @@ from dislab.codes.splits import UnseenValueWarning
 from dislab.datamodules import SingleData
 from dislab.datasets import ArrayDataset, GaussianBlob
 from dislab.errors import InputError
-from dislab.factors import Factor, FactorSpace, FactorWarning
+from dislab.factors import ContinuousFactorWarning, Factor, FactorSpace, FactorWarning
 from dislab.metrics import DCI, MIG, FactorVAEScore, evaluate, evaluate_fully
 from dislab.metrics._arrays import tensor
 from dislab.metrics.array_scores import DEFAULT, DoubtfulScoresWarning, SkippedScoreWarning

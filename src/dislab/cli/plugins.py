@@ -30,8 +30,8 @@ def run(args: list[str]) -> int:
         "words",
         nargs="*",
         metavar="word",
-        help=f"show these groups only: {', '.join(GROUPS)}; or the parts that have this word in "
-        "name or summary",
+        help=f"show these groups only: {', '.join(GROUPS)}; the parts of this "
+        "package, such as dislab-qlae; or those with this word in name or summary",
     )
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     options = parser.parse_args(args)
@@ -52,10 +52,10 @@ def run(args: list[str]) -> int:
 def _with_words(words: list[str]) -> list[Plugin]:
     """The parts of the named groups, or of all, with one of the other words if there are any.
 
-    The singular of a group, such as `metric`, names it, too.
+    The singular of a group, such as `metric`, names it, too, and a package names its parts.
 
     Raises:
-        InputError: A word is no group, and no part has it in its name or summary.
+        InputError: A word is no group and no package, and no part has it in its name or summary.
     """
     words = [group if (group := f"{word.lower()}s") in GROUPS else word for word in words]
     groups = [word for word in words if word in GROUPS] or GROUPS
@@ -63,17 +63,24 @@ def _with_words(words: list[str]) -> list[Plugin]:
     plugins = [plugin for group in groups for plugin in available(group)]
     if not others:
         return plugins
-    texts = {plugin: f"{plugin.name} {plugin.summary}".lower() for plugin in plugins}
+    texts = {
+        plugin: [plugin.distribution.lower(), f"{plugin.name} {plugin.summary}".lower()]
+        for plugin in plugins
+    }
+    chosen = []
     for word in others:
-        if not any(word.lower() in text for text in texts.values()):
-            hint = hint_for(word, [*GROUPS, *(plugin.name for plugin in plugins)])
+        lower = word.lower()
+        package = lower.replace("_", "-")
+        of_word = [p for p, (owner, text) in texts.items() if owner == package or lower in text]
+        if not of_word:
+            names = dict.fromkeys(plugin.distribution for plugin in plugins)
+            hint = hint_for(word, [*GROUPS, *names, *(plugin.name for plugin in plugins)])
             raise InputError(
-                f"no plugin group is named {word!r}{hint}; the groups are {', '.join(GROUPS)}; and "
-                "no part of them has this word in its name or summary"
+                f"no plugin group or package is named {word!r}{hint}; the groups are "
+                f"{', '.join(GROUPS)}; and no part of them has this word in its name or summary"
             )
-    return [
-        plugin for plugin, text in texts.items() if any(word.lower() in text for word in others)
-    ]
+        chosen += of_word
+    return [plugin for plugin in texts if plugin in chosen]
 
 
 def _errors(plugins: list[Plugin]) -> dict[Plugin, str]:

@@ -248,16 +248,16 @@ def _warn_if_doubtful(bank: CodeBank) -> None:
 def _warn_if_swapped(bank: CodeBank, space: FactorSpace) -> None:
     """Warns if each factor was measured and each code numbers few values."""
     are_codes = all(factor.kind == "continuous" for factor in space.factors)
-    are_factors = bool((bank.codes == bank.codes.floor()).all() & (bank.codes >= 0).all())
-    if are_codes and are_factors and bank.std.any():
-        if not any(are_measured(len(column.unique()), len(column)) for column in bank.codes.T):
-            warn(
-                "codes are whole numbers of few values, and factors have a new number in nearly "
-                "every image, as if the two were swapped; codes come first, then factors; if they "
-                "are right, say so in kinds, such as "
-                f"{space.names[0]}: continuous",
-                DoubtfulScoresWarning,
-            )
+    are_factors = bool(((bank.codes >= 0) & (bank.codes == bank.codes.floor())).all())
+    if not are_codes or not are_factors or not bank.std.any():
+        return
+    if not any(are_measured(len(column.unique()), len(column)) for column in bank.codes.T):
+        warn(
+            "codes are whole numbers of few values, and factors have a new number in nearly every "
+            "image, as if the two were swapped; codes come first, then factors; if they are "
+            f"right, say so in kinds, such as {space.names[0]}: continuous",
+            DoubtfulScoresWarning,
+        )
 
 
 def _warn_of_small_codes(evaluation: Evaluation, bank: CodeBank) -> None:
