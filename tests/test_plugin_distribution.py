@@ -285,6 +285,14 @@ def test_its_parts_are_listed(installed: Path) -> None:
     assert all(row["version"] == "1.2" and row["summary"] for row in mine)
 
 
+@pytest.mark.parametrize("word", ["mykit", "MyKit"])
+def test_the_name_of_the_distribution_lists_its_parts(installed: Path, word: str) -> None:
+    rows = json.loads(dislab(installed, "plugins", word, "--json").stdout)
+    assert {row["group"]: row["name"] for row in rows} == GROUPS
+    rows = json.loads(dislab(installed, "plugins", "metrics", word, "--json").stdout)
+    assert [row["name"] for row in rows] == [GROUPS["metrics"]]
+
+
 def test_its_command_is_one_of_dislab(
     installed: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -176,11 +176,11 @@ def test_the_help_gives_choices_and_defaults(capsys: pytest.CaptureFixture[str])
         (["fti"], "no command is named 'fti' (did you mean fit?); the commands are fit, validate"),
         (
             ["plugins", "encodrs"],
-            "no plugin group is named 'encodrs' (did you mean encoders?); the groups are encoders",
+            "no plugin group or package is named 'encodrs' (did you mean encoders?); the ",
         ),
         (
             ["plugins", "MGI"],
-            "no plugin group is named 'MGI' (did you mean MIG?); the groups are encoders",
+            "no plugin group or package is named 'MGI' (did you mean MIG?); the groups ",
         ),
         (
             ["plugins", "--jsn"],

@@ -90,7 +90,9 @@ def test_images_and_codes_of_another_shape(build: Any, tmp_path: Path) -> None:
     [
         ((2, 8, 8, 3), "put the channels first: images.transpose"),
         ((3, 8, 8), r"images\[None\] makes a batch"),
-        ((2, 4, 8, 8), "channels, height, width$"),
+        ((2, 4, 8, 8), r"give images of 3×8×8, or make the model with image_shape=\(4, 8, 8\)$"),
+        ((2, 3, 9, 9), r"give images of 3×8×8 \(resize=8 of a data module\), or make the model"),
+        ((8, 8), "channels, height, width$"),
     ],
 )
 def test_images_in_another_order_are_refused_with_a_remedy(
@@ -99,6 +101,23 @@ def test_images_in_another_order_are_refused_with_a_remedy(
     model = VAE((3, 8, 8), 100, 2, MLPEncoder, MLPDecoder, {"kl": KL})
     with pytest.raises(InputError, match=remedy):
         checked_images(model, torch.rand(shape), (3, 8, 8))
+
+
+@pytest.mark.parametrize(("build", "batch"), cases.objectives(likelihoods=False))
+def test_a_loss_of_images_of_another_shape_names_both_and_the_cure(
+    build: Any, batch: Any, tmp_path: Path
+) -> None:
+    model = cases.ready(build, tmp_path)()
+    draws = model.draw(len(batch[0]), DRAW)
+    larger = {
+        name: nn.functional.pad(images, (1, 0, 1, 0))
+        for name, images in batch._asdict().items()
+        if isinstance(images, Tensor) and images.shape[1:] == SHAPE
+    }
+    assert larger
+    message = r"delivers \w+ of 1×9×9, and \w+ was made for 1×8×8; give images of 1×8×8 \(resize=8"
+    with pytest.raises(InputError, match=message):
+        model.losses(batch._replace(**larger), draws, 0)
 
 
 @pytest.mark.parametrize("build", WITH_BOTH)

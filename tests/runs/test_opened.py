@@ -81,6 +81,17 @@ def test_a_run_is_opened_with_its_data(tmp_path: Path, monkeypatch: pytest.Monke
         open_run(folder)
 
 
+def test_a_checkpoint_outside_of_a_run_asks_for_its_data_alone(tmp_path: Path) -> None:
+    cases.save(VAE((1, 8, 8), 100, 2, MLPEncoder, MLPDecoder, {"kl": KL}), tmp_path)
+    path = (tmp_path / "last.ckpt").rename(tmp_path / "m.ckpt")
+    with pytest.raises(
+        InputError, match=r"m\.ckpt is a checkpoint outside of a run, .*data=…"
+    ) as e:
+        open_run(path)
+    assert "is no run" not in str(e.value)
+    assert len(open_run(path, data=SingleData(GaussianBlob(), resize=8)).encode().codes)
+
+
 def test_an_opened_model_is_not_trained_on_and_a_loaded_one_is(tmp_path: Path) -> None:
     cases.save(VAE((1, 8, 8), 100, 2, MLPEncoder, MLPDecoder, {"kl": KL}), tmp_path)
     run = open_run(tmp_path, SingleData(GaussianBlob(), batch_size=8, resize=8))

@@ -1,6 +1,6 @@
 """Batches of an objective: match with its data, conversion, and checks of the first one."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from inspect import signature
 from typing import Any, Final, cast
@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from dislab.base.datamodule import DataModule, ImageBatch, fields_of
 from dislab.base.failures import described, parts_named
 from dislab.base.parts import Decoder, Encoder, ImageShape, Penalty, Regularizer, is_vector
-from dislab.base.pixels import pixel_fault
+from dislab.base.pixels import by, pixel_fault, shape_advice
 from dislab.errors import InputError
 from dislab.functional.runtime import gather_rows
 from dislab.plugins import load_all
@@ -110,7 +110,7 @@ def first_batch(
     The message names the data module or part that breaks its contract: a wrong type, shape or
     dtype, pixels outside of [0, 1], or an error in a part of another distribution.
     """
-    _check_batch(type(method).__name__, accepted, data, batch)
+    _check_batch(method, accepted, data, batch)
     _check_likelihood(method, batch)
     hooks = [
         part.register_forward_hook(_checking(name, check))
@@ -126,13 +126,13 @@ def first_batch(
             hook.remove()
 
 
-def _check_batch(method: str, accepted: tuple[type, ...], data: object, batch: Any) -> None:
+def _check_batch(method: nn.Module, accepted: tuple[type, ...], data: object, batch: Any) -> None:
     source = described(data) if isinstance(data, DataModule) else "the data loader"
     if not isinstance(batch, accepted):
         types = " or ".join(batch_type.__name__ for batch_type in accepted)
         raise InputError(
-            f"{source} delivers a {type(batch).__name__}, and {method} learns from {types}, a "
-            "named tuple of dislab.base; return one from the loader"
+            f"{source} delivers a {type(batch).__name__}, and {type(method).__name__} learns from "
+            f"{types}, a named tuple of dislab.base; return one from the loader"
         )
     fields = fields_of(batch)
     for name, tensor in fields.items():
@@ -150,6 +150,7 @@ def _check_batch(method: str, accepted: tuple[type, ...], data: object, batch: A
     for name in _IMAGES:
         if name in fields:
             _check_images(source, name, fields[name], shape)
+            _check_shape(source, name, fields[name].shape, method)
     if "factors" in fields:
         columns = len(data.factor_names) if isinstance(data, DataModule) else None
         _check_factors(source, fields["factors"], columns)
@@ -179,6 +180,15 @@ def _check_images(source: str, name: str, image: Tensor, shape: ImageShape | Non
             f"{source} delivers {name} as {image.dtype}; pixels are floats in [0, 1]: convert "
             "booleans by image.float(), divide bytes by 255, or return uint8 from the data set's "
             "images, which are divided for you"
+        )
+
+
+def _check_shape(source: str, name: str, shape: Sequence[int], method: nn.Module) -> None:
+    taken = getattr(method, "hparams", {}).get("image_shape")
+    if taken is not None and tuple(shape[1:]) != tuple(taken):
+        raise InputError(
+            f"{source} delivers {name} of {by(shape[1:])}, and {type(method).__name__} was made "
+            f"for {by(taken)}; {shape_advice(taken, shape[1:])}"
         )
 
 

@@ -1,7 +1,7 @@
 """Checks of pixels that users bring: their type, their range, and images that show nothing."""
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -24,6 +24,23 @@ _AT_A_TIME: Final = 256
 
 class PixelWarning(UserWarning):
     """A set of images can be used, but is almost black, or all its images are equal."""
+
+
+def shape_advice(taken: Sequence[int], given: Sequence[int]) -> str:
+    """What to do if a model was made for images of another shape.
+
+    Args:
+        taken: Channels, height and width that the model takes.
+        given: Those of the images.
+    """
+    by_resize = tuple(taken)[:1] == tuple(given)[:1] and taken[1] == taken[2] > 1
+    resized = f" (resize={taken[1]} of a data module)" if by_resize else ""
+    return f"give images of {by(taken)}{resized}, or make the model with image_shape={tuple(given)}"
+
+
+def by(shape: Sequence[int]) -> str:
+    """A shape in a message, such as 3×64×64."""
+    return "×".join(map(str, shape))
 
 
 def pixel_fault(

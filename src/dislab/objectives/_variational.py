@@ -22,6 +22,7 @@ from dislab.base import (
     RegularizerBuilder,
 )
 from dislab.base.parts import make_part
+from dislab.base.pixels import by, shape_advice
 from dislab.errors import InputError
 from dislab.functional.losses import Likelihood, mean_image, negative_log_likelihood
 from dislab.functional.noise import InputNoise, add_input_noise
@@ -35,15 +36,17 @@ _LOG_SCALE: Final = -3.0
 def checked_images(owner: Objective, image: Tensor, shape: Sequence[int]) -> Tensor:
     """The images; refuses other shapes than (batch, *shape) and other dtypes than the weights'."""
     if image.ndim != 4 or image.shape[1:] != tuple(shape):
-        size, (channels, *sides) = "×".join(map(str, shape)), shape
+        channels, *sides = shape
         remedies = {
             (*sides, channels): "; put the channels first: images.transpose(0, 3, 1, 2) in NumPy",
             tuple(shape): "; images[None] makes a batch of a single image",
         }
-        remedy = remedies.get(tuple(image.shape[-3:]), "")
+        given = tuple(image.shape[1:])
+        advice = f"; {shape_advice(shape, given)}" if len(given) == 3 else ""
+        remedy = remedies.get(tuple(image.shape[-3:]), advice)
         raise InputError(
             f"images have shape {tuple(image.shape)}; {type(owner).__name__} was made for a batch "
-            f"of {size}: channels, height, width{remedy}"
+            f"of {by(shape)}: channels, height, width{remedy}"
         )
     _check_kind(owner, "images", image, "pixels in [0, 1]")
     return image

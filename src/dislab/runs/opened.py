@@ -1,6 +1,6 @@
 """Opens finished runs with their data, and encodes whole sets of images."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +14,7 @@ from torch import float64
 from dislab.base import DataModule, Objective, Split
 from dislab.base.datamodule import States, draw_states, drawable, state_numbers
 from dislab.base.inference import precision_of
+from dislab.base.pixels import by
 from dislab.errors import InputError, one_line, suggestion
 from dislab.functional.checks import check_count
 from dislab.naming.classes import ForeignNameError, method_of
@@ -62,7 +63,7 @@ class OpenRun:
         states, shape = len(self.data.indices("train")), self.data.image_shape
         lines = [
             f"OpenRun of {method} on {type(self.data.dataset).__name__}, {states:,} training "
-            f"images of {_by(shape)}",
+            f"images of {by(shape)}",
             f"checkpoint: {self.checkpoint}",
         ]
         with suppress(InputError):  # no scores, or damaged ones, of which other calls tell
@@ -177,6 +178,11 @@ def open_run(run: str | Path, data: DataModule | None = None) -> OpenRun:
     folder = Path(run)
     config: Mapping[str, Any] = {}
     if data is None:
+        if folder.is_file() and not any((run / CONFIG).is_file() for run in folder.parents[:2]):
+            raise InputError(
+                f"{folder} is a checkpoint outside of a run, which does not record its data; give "
+                f"the data: open_run({str(folder)!r}, data=…), or load_run for the model alone"
+            )
         config = run_config(folder, "; for a run from Python give its data: open_run(run, data=…)")
         data = run_data(folder, config)
     checkpoint = folder if is_exported(folder) else checkpoint_of(run)
@@ -244,8 +250,8 @@ def made_ready(
     taken, given = model.hparams.get("image_shape"), data.image_shape
     if taken is not None and tuple(taken) != tuple(given):
         raise InputError(
-            f"{type(model).__name__} takes images of {_by(taken)}, and those of "
-            f"{type(data).__name__} are {_by(given)}; give data of that shape, whose side resize "
+            f"{type(model).__name__} takes images of {by(taken)}, and those of "
+            f"{type(data).__name__} are {by(given)}; give data of that shape, whose side resize "
             "sets"
         )
     trainer = config.get("trainer") or {}
@@ -257,7 +263,3 @@ def made_ready(
     data.prepare_data()
     data.setup("test")
     return OpenRun(model, data, precision, checkpoint, config)
-
-
-def _by(shape: Sequence[int]) -> str:
-    return "×".join(map(str, shape))
