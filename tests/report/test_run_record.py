@@ -37,6 +37,16 @@ def test_a_factor_vae_score_of_codes_of_small_scale_has_its_reason(tmp_path: Pat
     assert found.rows[0][:2] == ["FactorVAE score", "0.000 (no latent varies enough)"]
 
 
+def with_legend(sentence: str) -> str:
+    """A sentence of the verdict, and what its percentages are shares of if it has some."""
+    if "%" not in sentence:
+        return sentence
+    return (
+        f"{sentence} Each percentage is of what all latents together know about the factor, which "
+        "may be little of it."
+    )
+
+
 def test_facts_scores_and_transfer_of_a_run(tmp_path: Path) -> None:
     found = read_run(write_run(tmp_path / "version_2"))
     assert found.name == "small/version_2"
@@ -61,9 +71,8 @@ def test_facts_scores_and_transfer_of_a_run(tmp_path: Path) -> None:
         "KL: Kullback–Leibler divergence of the posterior from the prior; "
         "MIG: mutual information gap.",
     ]
-    assert found.verdict == (
-        "1 of 2 factors has a latent of its own: y in z0 (100 % of its information); "
-        "x is in no latent."
+    assert found.verdict == with_legend(
+        "1 of 2 factors has a latent of its own: y in z0 (100 %); x is in no latent."
     )
     assert found.bounds is None
     assert found.transfer is not None
@@ -354,15 +363,13 @@ def test_a_record_of_images_that_labels_do_not_tell_apart_has_a_verdict_and_figu
         "data": {"factors": ["x", "y", "instance"]},
         "sample": {"factors": {"x": 3, "y": 3}},
     }
-    assert verdict(record) == (
-        "2 of 2 factors have a latent of their own: x in z0 (100 % of its information), "
-        "y in z1 (100 %)."
+    assert verdict(record) == with_legend(
+        "2 of 2 factors have a latent of their own: x in z0 (100 %), y in z1 (100 %)."
     )
     chance = {"mutual_information_by_chance": [[0.0, 0.9], [0.0, 0.9]]}
     few = record | {"parts": {"mutual_information": [[0.9, 1.0], [0.0, 0.9]]} | chance}
-    assert verdict(few) == (
-        "1 of 2 factors has a latent of its own: x in z0 (100 % of its information); "
-        "y is in no latent."
+    assert verdict(few) == with_legend(
+        "1 of 2 factors has a latent of its own: x in z0 (100 %); y is in no latent."
     )
     ((_, _, figure),) = part_figures(record)
     labels = [label.get_text() for label in figure.axes[0].get_yticklabels()]
@@ -375,38 +382,34 @@ def test_a_record_of_images_that_labels_do_not_tell_apart_has_a_verdict_and_figu
     [
         (
             [[0.9, 0.1], [0.1, 0.8], [0.0, 0.0]],
-            "2 of 2 factors have a latent of their own: x in z0 (90 % of its information), "
-            "y in z1 (89 %).",
+            "2 of 2 factors have a latent of their own: x in z0 (90 %), y in z1 (89 %).",
         ),
         (
             [[0.9, 0.2], [0.0, 0.2], [0.0, 0.1]],  # z0 has most of y, but less than half
-            "1 of 2 factors has a latent of its own: x in z0 (100 % of its information); "
+            "1 of 2 factors has a latent of its own: x in z0 (100 %); "
             "y (40 % in z0) is spread over several latents.",
         ),
         (
             [[0.9, 0.1], [0.0, 0.2], [0.0, 0.25]],
-            "1 of 2 factors has a latent of its own: x in z0 (100 % of its information); "
+            "1 of 2 factors has a latent of its own: x in z0 (100 %); "
             "y (45 % in z2, just below half) is spread over several latents.",
         ),
         (
             [[0.52, 0.1], [0.48, 0.8], [0.0, 0.0]],
-            "2 of 2 factors have a latent of their own: x in z0 (52 % of its information, just "
+            "2 of 2 factors have a latent of their own: x in z0 (52 %, just "
             "above half), y in z1 (89 %).",
         ),
         (
             [[0.48, 0.2], [0.52, 0.8], [0.0, 0.0]],
-            "No factor has a latent of its own; x (52 % of its information, just above half) and "
-            "y (80 %) share z1.",
+            "No factor has a latent of its own; x (52 %, just above half) and y (80 %) share z1.",
         ),
         (
             [[0.9, 0.5], [0.0, 0.4], [0.0, 0.0]],  # more than half of both
-            "No factor has a latent of its own; x (100 % of its information) and y (56 %) share "
-            "z0.",
+            "No factor has a latent of its own; x (100 %) and y (56 %) share z0.",
         ),
         (
             [[0.9, 0.01], [0.0, 0.0], [0.0, 0.0]],  # next to nothing
-            "1 of 2 factors has a latent of its own: x in z0 (100 % of its information); "
-            "y is in no latent.",
+            "1 of 2 factors has a latent of its own: x in z0 (100 %); y is in no latent.",
         ),
         (
             [[0.0, 0.05], [0.0, 0.02]],  # x is constant
@@ -426,7 +429,9 @@ def test_the_verdict_says_which_latents_carry_which_factors(
         "data": {"factors": ["x", "y"]},
         "parts": {"mutual_information": information},
     }
-    assert read_run(write_run(tmp_path / "run", scores={"test": record})).verdict == verdict
+    assert read_run(write_run(tmp_path / "run", scores={"test": record})).verdict == with_legend(
+        verdict
+    )
 
 
 @pytest.mark.parametrize(
@@ -435,14 +440,12 @@ def test_the_verdict_says_which_latents_carry_which_factors(
         (
             [2.0, 1.0],
             [9, 9],
-            "No factor has a latent of its own; x (100 % of its information) and y (100 %) share "
-            "z0.",
+            "No factor has a latent of its own; x (100 %) and y (100 %) share z0.",
         ),
         (
             [2.0, 1.0],
             [9, 40],  # a thirtieth of what could be known of y
-            "1 of 2 factors has a latent of its own: x in z0 (100 % of its information); "
-            "y is in no latent.",
+            "1 of 2 factors has a latent of its own: x in z0 (100 %); y is in no latent.",
         ),
         (
             [0.05, 1.0],  # a sample of z0 tells at most 0.05 nats
@@ -465,7 +468,7 @@ def test_the_verdict_ignores_trifles_and_inactive_latents(
         "data": {"factors": ["x", "y"]},
         "sample": {"factors": dict(zip("xy", sizes, strict=True))},
     }
-    assert verdict(record) == sentence
+    assert verdict(record) == with_legend(sentence)
 
 
 def test_the_verdict_takes_the_entropy_of_factors_in_the_scored_images() -> None:
@@ -475,19 +478,15 @@ def test_the_verdict_takes_the_entropy_of_factors_in_the_scored_images() -> None
         "data": {"factors": ["x", "y"]},
         "sample": {"factors": {"x": 9, "y": 40}},
     }
-    alone = (
-        "1 of 2 factors has a latent of its own: x in z0 (100 % of its information); "
-        "y is in no latent."
-    )
-    assert verdict(record) == alone
+    alone = "1 of 2 factors has a latent of its own: x in z0 (100 %); y is in no latent."
+    assert verdict(record) == with_legend(alone)
     record["sample"]["entropy"] = {"x": math.log(9), "y": math.log(2)}
-    assert verdict(record) == (
-        "No factor has a latent of its own; x (100 % of its information) and y (100 %) share z0."
+    assert verdict(record) == with_legend(
+        "No factor has a latent of its own; x (100 %) and y (100 %) share z0."
     )
     record["parts"] = {"mutual_information": [[0.21, 0.6], [0.03, 0.0]]}  # enough, but not in z0
-    assert verdict(record) == (
-        "1 of 2 factors has a latent of its own: y in z0 (100 % of its information); "
-        "x is spread over several latents."
+    assert verdict(record) == with_legend(
+        "1 of 2 factors has a latent of its own: y in z0 (100 %); x is spread over several latents."
     )
 
 
@@ -496,12 +495,12 @@ def test_the_verdict_takes_the_entropy_of_factors_in_the_scored_images() -> None
     [
         (
             109,
-            "1 of 3 factors has a latent of its own: z in z1 (100 % of its information); x, y "
+            "1 of 3 factors has a latent of its own: z in z1 (100 %); x, y "
             "cannot be told from 109 images.",
         ),
         (
             5000,
-            "1 of 3 factors has a latent of its own: z in z1 (100 % of its information); "
+            "1 of 3 factors has a latent of its own: z in z1 (100 %); "
             "y (50 % in z0) is spread over several latents; x is in no latent.",
         ),
     ],
@@ -516,14 +515,11 @@ def test_the_verdict_leaves_open_what_few_images_do_not_tell(images: int, senten
         "data": {"factors": ["x", "y", "z"]},
         "sample": {"images": images, "factors": {"x": 3, "y": 3, "z": 3}},
     }
-    assert verdict(record) == sentence
+    assert verdict(record) == with_legend(sentence)
     parts = record["parts"] | {"mutual_information": [[0.33, 0.33, 0.33], [0.2, 0.2, 0.2]]}
-    shared = (
-        "No factor has a latent of its own; x (100 % of its information) and y (100 %) and "
-        "z (100 %) share z0."
-    )
+    shared = "No factor has a latent of its own; x (100 %) and y (100 %) and z (100 %) share z0."
     unclear = "What latents carry cannot be told from 109 images."
-    assert verdict(record | {"parts": parts}) == (unclear if images == 109 else shared)
+    assert verdict(record | {"parts": parts}) == (unclear if images == 109 else with_legend(shared))
 
 
 def test_scores_of_single_factors_and_losses_without_scores_stand_in_tables(tmp_path: Path) -> None:

@@ -32,8 +32,10 @@ _LITTLE: Final = 0.1
 """Share of the variance of pixels below which a model draws little more than the mean image."""
 _NEAR: Final = 0.05
 """Difference from a half up to which a share of information is called close to it."""
-_FIRST: Final = "\ue000"
-"""Character of no language, where the first share of a sentence says what it is a share of."""
+_OF_WHAT: Final = (
+    " Each percentage is of what all latents together know about the factor, which may be little "
+    "of it."
+)
 
 
 class _Information(NamedTuple):
@@ -122,7 +124,7 @@ def _on_factors(scored: Mapping[str, Any]) -> str:
         text = f"No factor {'is seen to have' if untold else 'has'} a latent of its own"
     rest = [name for name, latent in owners.items() if latent is None]
     text = "; ".join([text, *_without_own(rest, information, shares)]) + "."
-    return text.replace(_FIRST, " of its information", 1).replace(_FIRST, "")
+    return text + _OF_WHAT * any(share in text for share in shares.values() if share)
 
 
 def _information(scored: Mapping[str, Any]) -> _Information | None:
@@ -190,7 +192,7 @@ def _shares(information: _Information) -> dict[str, str]:
         side = f", just {'above' if share > MAIN else 'below'} half"
         near = side if is_near[k] and not math.isclose(share, MAIN) else ""
         is_given = main[k] is not None or share <= MAIN
-        texts[name] = f" ({100 * share:.0f} %{_FIRST}{place}{near})" if is_given else ""
+        texts[name] = f" ({100 * share:.0f} %{place}{near})" if is_given else ""
     return texts
 
 
