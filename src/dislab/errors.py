@@ -5,10 +5,11 @@ import re
 import sys
 import traceback
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 _CANNOT_WRITE: Final = (
@@ -89,17 +90,27 @@ def _version(package: str) -> str:
         return "(not installed)"
 
 
-def suggestion(name: str, names: Iterable[str]) -> str:
+def suggestion(
+    name: str, names: Iterable[str], others: Mapping[str, str] = MappingProxyType({})
+) -> str:
     """` (did you mean …?)` with the known name closest to a misspelt one, or those that it begins.
 
     It is empty if no name is similar.
+
+    Args:
+        name: The misspelt name.
+        names: The known names.
+        others: What is known under further names, by these names; their misspellings count too.
 
     >>> suggestion("TotalCorelation", ["KL", "TotalCorrelation"])
     ' (did you mean TotalCorrelation?)'
     >>> suggestion("dci", ["mig", "dci_hgbt_completeness", "dci_hgbt_informativeness"])
     ' (did you mean dci_hgbt_completeness or dci_hgbt_informativeness?)'
+    >>> suggestion("trian", ["fit", "transfer"], {"train": "fit"})
+    ' (did you mean fit?)'
     """
-    by_lower = {candidate.lower(): candidate for candidate in names}
+    known = {candidate: candidate for candidate in names}
+    by_lower = {candidate.lower(): meant for candidate, meant in {**others, **known}.items()}
     matches = get_close_matches(name.lower(), list(by_lower), n=1)
     if not matches and len(name) > 2:
         matches = [lower for lower in by_lower if lower.startswith(f"{name.lower()}_")][:3]

@@ -146,6 +146,8 @@ def test_on_a_terminal_a_bar_shows_the_loss_and_the_time_left(folder: Path) -> N
         ("train", "fit"),
         ("evaluate", "test, or dislab score for a file of codes"),
         ("sweep", "study"),
+        ("trian", "fit"),
+        ("swep", "study"),
     ],
 )
 def test_words_of_other_programs_name_the_command(

@@ -63,6 +63,8 @@ OTHER_NAMES: Final = {
     "-v": "--version",
 }
 """dislab's equivalents of command names in other programs."""
+MEANT: Final = {name: f"dislab {equivalent}" for name, equivalent in OTHER_NAMES.items()}
+"""The same as a message names them."""
 
 _FIRST_SPEAKS: Final = 10.0
 """Seconds that the other processes of a run wait for the first one to report an error."""
@@ -264,9 +266,5 @@ def _unknown(command: str) -> InputError:
         return InputError(f"{command} is no command; `dislab help {command}` explains it")
     if install := remedy(command):
         return InputError(f"no command is named {command!r}{install}")
-    hint = (
-        f" (did you mean dislab {equivalent}?)"
-        if equivalent
-        else suggestion(command, [*names, "--help", "--version"])
-    )
+    hint = suggestion(command, [*names, "--help", "--version"], MEANT)
     return InputError(f"no command is named {command!r}{hint}; the commands are {', '.join(names)}")

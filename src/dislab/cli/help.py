@@ -8,7 +8,7 @@ from io import StringIO
 from textwrap import fill
 from typing import Final
 
-from dislab.cli import COMMANDS, OTHER_NAMES, TRAINING
+from dislab.cli import COMMANDS, MEANT, TRAINING
 from dislab.cli.arguments import help_width
 from dislab.errors import InputError, suggestion
 from dislab.plugins import (
@@ -348,14 +348,12 @@ def _superfluous(name: str, words: Sequence[str]) -> InputError:
 
 
 def _unknown(name: str, commands: Collection[str]) -> InputError:
-    equivalent = OTHER_NAMES.get(name.lower())
+    from dislab.cli.messages import ELSEWHERE  # torch, which the commands that succeed may avoid
+
     settings = {setting for _, plugin in _parts() for setting in plugin.settings}
-    names = [*commands, *GROUPS, *SECTIONS, *_names(), *settings]
-    hint = (
-        f" (did you mean dislab {equivalent}?)"
-        if equivalent
-        else remedy(name) or _holding(name) or suggestion(name, names)
-    )
+    names = [*commands, *GROUPS, *SECTIONS, *_names(), *settings, *ELSEWHERE]
+    hint = MEANT.get(name.lower(), "") and suggestion(name, [], MEANT)
+    hint = hint or remedy(name) or _holding(name) or suggestion(name, names, MEANT)
     return InputError(
         f"no command, part, setting or configuration is named {name!r}{hint}; `dislab --help` "
         "lists the commands, `dislab plugins` the parts, `dislab configs list` the configurations"

@@ -456,9 +456,8 @@ def _unknown_option(name: str, class_path: str, setting: str) -> str:
     elsewhere = ELSEWHERE.get(name, "")
     if elsewhere.startswith(f"{setting}.") and elsewhere != f"{setting}.{name}":
         return f"{attribute} has no setting {name!r}; use --{elsewhere}"
-    return (
-        f"{attribute} has no setting {name!r}{suggestion(name, names)}; it has {', '.join(names)}"
-    )
+    hint = suggestion(name, names, _others(setting))
+    return f"{attribute} has no setting {name!r}{hint}; it has {', '.join(names)}"
 
 
 def filled_in(name: str, setting: str) -> list[str]:
@@ -494,7 +493,7 @@ def _unknown_key(written: str, top_level: Sequence[str]) -> str:
     if inside and setting:
         other = ELSEWHERE.get(setting, "").removeprefix(f"{section}.")
         hint = _OF_OTHER_VERSIONS.get(setting) or (f"; use {other}" if other in inside else "")
-        hint = hint or suggestion(setting, inside)
+        hint = hint or suggestion(setting, inside, _others(section))
         if not hint:
             listed = f"`dislab fit --help {section}` lists its settings"
             hint = f"; {listed if len(inside) > _MANY else 'it has ' + ', '.join(inside)}"
@@ -508,9 +507,17 @@ def _unknown_key(written: str, top_level: Sequence[str]) -> str:
         return f"{fault}; use {options}"
     if section in _OF_STUDIES:
         return f"{fault}; this is the file of a study: dislab study run FILE"
-    if nearest := suggestion(section, [*sections, "config", "print_config", "help"]):
+    others = {} if setting else _others(*sections)
+    nearest = suggestion(section, [*sections, "config", "print_config", "help"], others)
+    if nearest:
         return f"{fault}{nearest}"
     return f"{fault}; the settings are {', '.join(sections)}"
+
+
+def _others(*sections: str) -> dict[str, str]:
+    """The options of settings of sections, by the names that other programs give the settings."""
+    beginnings = tuple(f"{section}." for section in sections)
+    return {name: f"--{key}" for name, key in ELSEWHERE.items() if f"{key}.".startswith(beginnings)}
 
 
 def _elsewhere(name: str, top_level: Sequence[str]) -> list[str]:
