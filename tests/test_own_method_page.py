@@ -73,4 +73,5 @@ def test_every_step_of_the_page_works(tmp_path: Path) -> None:
     curves = (tmp_path / "runs/vae_sparse/version_0/metrics.csv").read_text()
     assert "validation/sparse/size" in curves.partition("\n")[0]
     table = (tmp_path / "means.tex").read_text()
-    assert all(method in table for method in ("FactorVAE", "parse", "Follows"))
+    assert all(method in table for method in ("FactorVAE", "Sparse VAE", "Follows"))
+    assert "vae_sparse" not in table

@@ -36,17 +36,13 @@ _LOG_SCALE: Final = -3.0
 def checked_images(owner: Objective, image: Tensor, shape: Sequence[int]) -> Tensor:
     """The images; refuses other shapes than (batch, *shape) and other dtypes than the weights'."""
     if image.ndim != 4 or image.shape[1:] != tuple(shape):
-        channels, *sides = shape
-        remedies = {
-            (*sides, channels): "; put the channels first: images.transpose(0, 3, 1, 2) in NumPy",
-            tuple(shape): "; images[None] makes a batch of a single image",
-        }
         given = tuple(image.shape[1:])
         advice = f"; {shape_advice(shape, given)}" if len(given) == 3 else ""
-        remedy = remedies.get(tuple(image.shape[-3:]), advice)
+        if tuple(image.shape) == tuple(shape):
+            advice = "; images[None] makes a batch of a single image"
         raise InputError(
             f"images have shape {tuple(image.shape)}; {type(owner).__name__} was made for a batch "
-            f"of {by(shape)}: channels, height, width{remedy}"
+            f"of {by(shape)}: channels, height, width{advice}"
         )
     _check_kind(owner, "images", image, "pixels in [0, 1]")
     return image
