@@ -10,9 +10,11 @@ from typing import Any, Literal, TypedDict
 import numpy as np
 import pytest
 import torch
+from tests import cases
 from torch.utils.data import TensorDataset
 
 import dislab
+from dislab import plugins
 from dislab.base import Encoder, ImageShape, Predictor
 from dislab.datamodules import SingleData
 from dislab.datasets import GaussianBlob
@@ -213,6 +215,36 @@ def test_a_part_without_the_arguments_of_its_owner_is_answered_with_its_class(
 ) -> None:
     with pytest.raises(TypeError, match=re.escape(message)):
         make()
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (
+            _built(VAE, beta=4),
+            "'beta', a setting of KL and DecomposedKL: give regularizers={'kl': partial(KL, beta",
+        ),
+        (_built(VAE, hidden=(8,)), "give encoder=partial(MLPEncoder, hidden=(8,))"),
+        (_built(VAE, lr=0.1), "'lr': give optimizer=partial(torch.optim.Adam, lr=0.1)"),
+        (_built(VAE, nonsense=1), "'nonsense'; its settings are image_shape, train_size, latent_"),
+        (
+            _built(VAE, image_shape=(1, 8, 8), train_size=9, latent_dim=2, encoder=MLPEncoder),
+            "missing a required argument: 'decoder'; give decoder=ConvDecoder64, regularizers={'kl",
+        ),
+    ],
+)
+def test_a_method_says_where_a_setting_goes(make: Callable[[], Any], message: str) -> None:
+    with pytest.raises(TypeError, match=re.escape(message)):
+        make()
+
+
+@pytest.mark.parametrize("name", cases.own("objectives"))
+def test_every_method_lists_its_settings_and_what_it_lacks(name: str) -> None:
+    cls = plugins.load("objectives", name)
+    with pytest.raises(TypeError, match="'xyzzy'; its settings are image_shape, "):
+        cls(xyzzy=1)
+    with pytest.raises(TypeError, match=r"; give image_shape=data\.image_shape"):
+        cls()
 
 
 def test_a_missing_setting_of_the_user_is_not_filled_in() -> None:

@@ -44,11 +44,14 @@ _LARGEST: Final = 2**63 - 1
 _ARRAY_LIKE: Final = frozenset(get_args(npt.ArrayLike))
 """What numpy makes an array of, whose types say little in a message."""
 _LEADING: Final = {
+    "decoder": "ConvDecoder64",
+    "encoder": "ConvEncoder64",
     "image_shape": "data.image_shape",
+    "regularizers": "{'kl': KL}",
     "space": "dataset.factors",
     "train_size": "data.train_size",
 }
-"""Where arguments that the owner of a part passes come from, as messages write them."""
+"""Examples of arguments without default, as messages write them."""
 _SHORT: Final = reprlib.Repr()
 _SHORT.maxlevel = 2
 
@@ -137,7 +140,9 @@ def _bound(
     kinds = {parameter.kind for parameter in signature.parameters.values()}
     unknown = next((word for word in kwargs if word not in signature.parameters), None)
     if unknown is not None and inspect.Parameter.VAR_KEYWORD not in kinds:
-        hint = suggestion(unknown, signature.parameters)
+        hint = suggestion(unknown, signature.parameters) or _owner(
+            unknown, kwargs[unknown], signature
+        )
         raise TypeError(f"{name}() got an unexpected keyword argument {unknown!r}{hint}")
     try:
         return signature.bind(*args, **kwargs).arguments
@@ -154,7 +159,40 @@ def _bound(
                 f"; write {name}({', '.join(first + given)}), or, as an argument of what fills "
                 f"these in, {_builder_hint(name, setting)}"
             )
+        elif not filled_in:
+            given = signature.bind_partial(*args, **kwargs).arguments
+            missing = [
+                f"{word}={_LEADING.get(word, '…')}"
+                for word, parameter in signature.parameters.items()
+                if word not in given and parameter.default is parameter.empty
+            ]
+            has_example = any(not example.endswith("=…") for example in missing)
+            hint = f"; give {', '.join(missing)}" if has_example else ""
         raise TypeError(f"{name}() {error}{hint}") from None
+
+
+def _owner(word: str, value: object, signature: inspect.Signature) -> str:
+    """Which part has a setting that its owner lacks, and how to give it; else all settings."""
+    parameters = signature.parameters
+    if word in ("learning_rate", "lr") and "optimizer" in parameters:
+        return f": give optimizer=partial(torch.optim.Adam, lr={_short(value)})"
+    for name, parameter in parameters.items():
+        kind = parameter.annotation
+        is_mapping = get_origin(kind) is dict
+        made = _result(get_args(kind)[-1] if is_mapping else kind)
+        group = f"{made.__name__.lower()}s" if made else ""
+        if made is None or group not in plugins.PARTS:
+            continue
+        parts = {part.name for part in plugins.available(group) if part.distribution == "dislab"}
+        classes = (plugins.load(group, part) for part in parts)
+        takers = [cls.__name__ for cls in classes if word in inspect.signature(cls).parameters]
+        if takers:
+            takers.sort(key=lambda cls: (not cls.endswith(made.__name__), len(cls), cls))
+            part = f"partial({takers[0]}, {word}={_short(value)})"
+            given = f"{{{takers[0].lower()!r}: {part}}}" if is_mapping else part
+            return f", a setting of {' and '.join(takers)}: give {name}={given}"
+    names = [name for name in parameters if name != "self"]
+    return f"; its settings are {', '.join(names)}"
 
 
 def _builder_hint(name: str, setting: str = "setting=value") -> str:
