@@ -197,6 +197,16 @@ def test_titles_in_the_navigation_differ() -> None:
     titles = re.findall(r"^ +- ([^:\n]+):", text.partition("\nnav:")[2], re.MULTILINE)
     assert len(titles) > 50
     assert len({one.lower() for one in titles}) == len(titles)
+    results = text.partition("\n  - Results:")[2].partition("\n  - Reference:")[0]
+    titles = re.findall(r"^ +- \"?([^:\n]+?)\"?: \S", results, re.MULTILINE)
+    assert len(titles) > 15
+    assert [one for one in titles if len(one.split()) > 4] == []
+    starts = [
+        (one, other)
+        for one, other in itertools.permutations(titles, 2)
+        if other.lower().startswith(one.lower())
+    ]
+    assert starts == []  # cut off, none reads like another
 
 
 SOUGHT = [
