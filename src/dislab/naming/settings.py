@@ -160,11 +160,11 @@ def _bound(
                 f"these in, {_builder_hint(name, setting)}"
             )
         elif not filled_in:
-            given = signature.bind_partial(*args, **kwargs).arguments
+            bound = signature.bind_partial(*args, **kwargs).arguments
             missing = [
                 f"{word}={_LEADING.get(word, '…')}"
                 for word, parameter in signature.parameters.items()
-                if word not in given and parameter.default is parameter.empty
+                if word not in bound and parameter.default is parameter.empty
             ]
             has_example = any(not example.endswith("=…") for example in missing)
             hint = f"; give {', '.join(missing)}" if has_example else ""
