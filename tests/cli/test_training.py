@@ -319,6 +319,10 @@ def test_other_triggers_replace_the_default_one(dislab: Dislab, tmp_path: Path) 
             ["--model.regularizers.kl=CapacityKL", "--model.regularizers.kl.beta=4"],
             "regularizers.kl: CapacityKL has no setting 'beta'; it has gamma, capacity, steps",
         ),
+        (
+            ["--model.regularizers.kl=CapacityKL", "--model.regularizers.kl.betta=4"],
+            "regularizers.kl: CapacityKL has no setting 'betta'; it has gamma, capacity, steps",
+        ),
         (["--gamma=4"], "named 'gamma'; use --model.regularizers.tc.gamma"),
         (["--epochs=4"], "named 'epochs'; use --trainer.max_epochs"),
         (["--steps=4"], "named 'steps'; use --trainer.max_steps"),

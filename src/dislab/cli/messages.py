@@ -456,7 +456,13 @@ def _unknown_option(name: str, class_path: str, setting: str) -> str:
     elsewhere = ELSEWHERE.get(name, "")
     if elsewhere.startswith(f"{setting}.") and elsewhere != f"{setting}.{name}":
         return f"{attribute} has no setting {name!r}; use --{elsewhere}"
-    hint = suggestion(name, names, _others(setting))
+    there = {f"--{setting}.{parameter}" for parameter in names}
+    others = {
+        other: option
+        for other, option in _others(setting).items()
+        if option in there or option.rpartition(".")[0] != f"--{setting}"
+    }
+    hint = suggestion(name, names, others)
     return f"{attribute} has no setting {name!r}{hint}; it has {', '.join(names)}"
 
 
