@@ -478,7 +478,8 @@ def test_a_file_of_changes_alone_asks_for_the_file_that_it_changes(
     error = capsys.readouterr().err
     assert error.endswith(
         "first_run.yaml: model: no class is named; begin with the configuration of a method and "
-        "put others behind it: dislab fit --config factorvae --config first_run\n"
+        "put others behind it: dislab fit --config factorvae --config first_run, in a study file "
+        "config: [factorvae, first_run]\n"
     )
 
 

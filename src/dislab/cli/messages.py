@@ -344,7 +344,8 @@ def _no_class(setting: str, file: str = "") -> str:
     if setting in _GROUP_OF:
         return (
             "no class is named; begin with the configuration of a method and put others behind it: "
-            f"dislab fit --config factorvae --config {file or 'FILE'}"
+            f"dislab fit --config factorvae --config {file or 'FILE'}, in a study file config: "
+            f"[factorvae, {file or 'FILE'}]"
         )
     return f"no class is named; give its class_path too{_listing(setting)}"
 
