@@ -259,6 +259,19 @@ def test_rows_are_in_the_order_of_numbers_and_never_mix_methods_unsaid() -> None
     assert not mixture(table.assign(strength=[1, 1, 2, 2] * 2), axes, ["strength"])
 
 
+def test_a_row_counts_runs_that_have_diverged_or_failed() -> None:
+    table = runs(3, 2, 0.3)
+    table.loc[["r0", "r8", "r9", "r10", "r11"], ["state", "score.mig"]] = ["diverged", np.nan]
+    table.loc["r11", "state"] = "failed"
+    means = headline_table(table, ["method", "strength"], SCORES)
+    assert means["runs"].tolist() == ["3 of 4", "4", "0 of 4", ""]
+    assert means.loc["m2", ["MIG", "best run"]].str.strip().tolist() == ["–", "–"]
+    assert "to support the difference" in legend(means, table)
+    waiting = table.assign(state=table["state"].replace("failed", "waiting"))
+    assert headline_table(waiting, ["method"], SCORES)["runs"]["m2"] == "0 of 3"
+    assert "0 of 4" in latex_means(means, table)
+
+
 def test_runs_without_a_setting_have_a_row_too() -> None:
     table, axes = runs(2, 2, 0.3), ["method", "strength"]
     table.loc[table["method"] == "m0", "strength"] = None

@@ -61,6 +61,8 @@ _OF_STEPS: Final = ("trainer.max_steps", "trainer.max_epochs")
 BEST: Final = "best run"
 """Column of `headline_table` with the name of the best run of each row."""
 _FOLDER: Final = "folder"
+_WITHOUT_SCORES: Final = ("diverged", "failed")
+"""States of runs that have ended without scores, which a row counts."""
 _NAMES: Final = 3
 """Number of runs up to which a sentence names them."""
 
@@ -87,8 +89,9 @@ def headline_table(
 ) -> pd.DataFrame:
     """Mean ± standard deviation of the headline measures for each value of the first axis.
 
-    One row for each value, those of numbers in their order, with the number of scored runs and the
-    best run by the first measure, and one for the chance level where scores have one. `*` marks the
+    One row for each value, those of numbers in their order, with the number of scored runs (`2 of
+    6` where the others have diverged or failed) and the best run by the first measure, and one for
+    the chance level where scores have one. `*` marks the
     best mean and each mean whose difference from it is not supported, as `legend` says; counts,
     such as that of latents, have no mark.
 
@@ -107,16 +110,22 @@ def headline_table(
         columns = list(dict.fromkeys([target, *columns]))
     scored = runs[runs[columns].notna().any(axis=1)]
     by = rows_of(runs, axes, by)
-    groups = {"all": scored}
+    lost = runs[runs["state"].isin(_WITHOUT_SCORES)]
+    ended = runs.loc[runs.index.isin(scored.index.union(lost.index))]
+    parts = {"all": ended}
     if by:
-        parts = scored.iloc[_order(scored, by)].groupby(by, sort=False, dropna=False)
-        groups = {", ".join(map(_setting_text, values)): part for values, part in parts}
+        grouped = ended.iloc[_order(ended, by)].groupby(by, sort=False, dropna=False)
+        parts = {", ".join(map(_setting_text, values)): part for values, part in grouped}
+    groups = {row: part[part.index.isin(scored.index)] for row, part in parts.items()}
     rows = pd.concat([pd.Series(name, part.index) for name, part in groups.items()])
     rowed = scored.assign(**{_ROW: rows})
     heading = ", ".join(map(label, by)) if by else "setting"
     heads = labels(columns)
     table = pd.DataFrame(index=pd.Index(map(str, groups), name=heading))
-    table["runs"] = [str(len(group)) for group in groups.values()]
+    table["runs"] = [
+        str(len(group)) if len(group) == len(part) else f"{len(group)} of {len(part)}"
+        for group, part in zip(groups.values(), parts.values(), strict=True)
+    ]
     for name in columns:
         others = [axis for axis in axes if axis not in by]
         best = ends.get(name)
@@ -226,7 +235,8 @@ def unfinished(runs: pd.DataFrame) -> str:
 
 def _of_marks(table: pd.DataFrame, runs: pd.DataFrame) -> str:
     """Says which means are marked, or why none is; empty for one row."""
-    count = len(table.index.drop("chance", errors="ignore"))
+    rows = table.drop(index="chance", errors="ignore")
+    count = int((~rows["runs"].str.startswith("0 ")).sum())
     if count < 2:
         return ""
     if table.map(lambda cell: cell[-1:] == "*").to_numpy().any():
