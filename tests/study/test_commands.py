@@ -359,7 +359,7 @@ def test_means_in_a_file_are_numbers_as_in_a_summary(
 def test_each_run_that_ends_gets_a_line(
     folder: StudyFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    plan = planned(tmp_path, "base: [base.yaml]\naxes: {model.b: [1, 2, 3]}\n")
+    plan = planned(tmp_path, "base: [base.yaml]\naxes: {model.b: [1, 2, 3], model.c: [5]}\n")
     first, second, third = plan.runs
 
     def finish(*dci: float | None) -> None:

@@ -162,6 +162,9 @@ def test_a_verdict_has_the_range_over_conditions_that_all_methods_share() -> Non
     assert said.endswith(ends)
     table["score.mig"] *= -1
     assert verdict(table, ["method", "strength"], SCORES).endswith(ends)
+    table["score.mig"] -= 1.0 * (table["strength"] == 2) * (table["method"] == "m0")
+    said = verdict(table, ["method", "strength"], SCORES)
+    assert said.endswith("ranges from −0.300 (1.0) to 0.600 (2.0).")
 
 
 @pytest.mark.parametrize(
@@ -261,7 +264,9 @@ def test_rows_are_in_the_order_of_numbers_and_never_mix_methods_unsaid() -> None
 
 def test_a_row_counts_runs_that_have_diverged_or_failed() -> None:
     table = runs(3, 2, 0.3)
-    table.loc[["r0", "r8", "r9", "r10", "r11"], ["state", "score.mig"]] = ["diverged", np.nan]
+    lost = table.index.isin(["r0", "r8", "r9", "r10", "r11"])
+    table["score.mig"] = table["score.mig"].mask(lost)
+    table["state"] = table["state"].mask(lost, "diverged")
     table.loc["r11", "state"] = "failed"
     means = headline_table(table, ["method", "strength"], SCORES)
     assert means["runs"].tolist() == ["3 of 4", "4", "0 of 4", ""]
@@ -298,6 +303,23 @@ def test_a_narrow_table_has_what_differs_and_marks_no_single_run() -> None:
     assert others == []
     assert list(table.columns) == ["method", "strength", "MIG"]
     assert table["MIG"].tolist() == ["0.002", "0.004", "0.302", "0.304"]
+
+
+def test_axes_displace_scores_of_a_narrow_table() -> None:
+    names = ["mig", "factor_vae_score", "sap_r2"]
+    measures: dict[str, Best] = {f"score.{name}": "highest" for name in names}
+    table = runs(2, 1, 0.3).assign(**{"score.factor_vae_score": 0.5, "score.sap_r2": 0.5})
+    table = table.assign(state=["finished", "waiting"] * 2)
+    axis = "model.regularizers.total_correlation_of_sampled_codes.weight_of_the_second_term"
+    table = table.rename(columns={"strength": axis})
+    brief, others = narrow_table(table, ["method", axis], measures, ["method", axis])
+    assert others == []
+    assert "MIG" in brief
+    assert "SAP R²" not in brief
+    assert max(map(len, text(brief))) <= 100
+    alone, others = narrow_table(table, ["method", axis], measures)
+    assert others == [axis]
+    assert "SAP R²" in alone
 
 
 def test_a_single_run_has_its_scores_and_a_state_that_is_not_finished() -> None:

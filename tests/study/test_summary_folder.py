@@ -89,6 +89,9 @@ def test_all_tables_and_pictures(
     for name in names - {"summary.md", "runs.csv"}:
         assert f"]({name})" in text
     assert "<!-- --8<-- [start:means] -->" in text
+    compared = text.count("## Comparisons of")
+    assert compared >= 2
+    assert text.count("p is by permutation, uncorrected and corrected") == 1
     runs = pd.read_csv(out / "runs.csv", index_col="run")
     udr = runs.groupby("method")["agreement.udr_lasso_pooled"].mean()
     assert udr["good"] > 0.8 > 0.7 > udr["bad"]

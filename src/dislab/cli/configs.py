@@ -189,6 +189,8 @@ def _study_hint(name: str) -> str:
     """The plugin that has a study, else ` (did you mean …?)` with a study or file that exists."""
     short = _short(name).removeprefix("studies/")
     names = [each.removeprefix("studies/") for each in configurations() if _is_study(each)]
+    if Path(f"{name}.yaml").is_file():
+        return f" (did you mean {name}.yaml?)"
     file = configuration_hint(name) if is_yaml(name) else ""
     return remedy(f"studies/{short}") or file or study_hint(name, names) or configuration_hint(name)
 

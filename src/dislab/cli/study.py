@@ -115,12 +115,14 @@ def _plan(parser: Parser, args: list[str]) -> int:
         print(f"  {line}")
     groups = {id(run.group): run.group for run in whole.runs}.values()
     facts = [(group.axes, _facts(group)) for group in groups]
-    for line in [*search_lines(Study.of(folder, schedule)), *_told(facts, schedule.axes, "")]:
+    head = "all runs" if schedule.search is None else "at the low ends of the ranges"
+    told = _told(facts, schedule.axes, "", head)
+    for line in [*search_lines(Study.of(folder, schedule)), *told]:
         print(line)
     for line in estimate(whole, rate):
         print(line)
     if (folder / PLAN).is_file():
-        for line in lines(Study.of(folder, schedule).status()):
+        for line in lines(Study.of(folder, schedule).status(), schedule):
             print(line)
     return 0
 
@@ -167,7 +169,10 @@ def _facts(group: ScheduledGroup) -> dict[str, str]:
 
 
 def _told(
-    groups: Sequence[tuple[Mapping[str, Any], Mapping[str, str]]], by: Sequence[str], label: str
+    groups: Sequence[tuple[Mapping[str, Any], Mapping[str, str]]],
+    by: Sequence[str],
+    label: str,
+    head: str = "",
 ) -> Iterator[str]:
     """Facts of groups of runs as lines of a terminal: those of all, then those that differ.
 
@@ -175,12 +180,13 @@ def _told(
         groups: Values of the axes, and facts that are not told yet.
         by: The axes by whose values the groups are divided further.
         label: What the groups have in common.
+        head: What stands in front of the facts of all groups.
     """
     first = groups[0][1]
     shared = {n: fact for n, fact in first.items() if all(f.get(n) == fact for _, f in groups)}
     if shared:
         told = (fact if label.startswith(f"{n} ") else f"{n} {fact}" for n, fact in shared.items())
-        text = f"{label or 'all runs'}: {'; '.join(told)}"
+        text = f"{label or head}: {'; '.join(told)}"
         yield from textwrap.wrap(text, WIDTH, initial_indent="  ", subsequent_indent="    ")
     for axis in by[:1]:
         parts: dict[str, list[tuple[Mapping[str, Any], Mapping[str, str]]]] = {}
@@ -284,7 +290,7 @@ def _status(parser: Parser, args: list[str]) -> int:
     options = parser.parse_args(args)
     study = Study(options.study, options.folder)
     print(f"{study.schedule.name} in {study.path}")
-    for line in [*lines(study.status()), *search_lines(study)]:
+    for line in [*lines(study.status(), study.schedule), *search_lines(study)]:
         print(line)
     return 0
 
@@ -606,7 +612,7 @@ def _show_end(study: Study) -> int:
     """Prints the results of a study; returns exit status 1 if a run has failed."""
     status = study.status()
     print()
-    for line in [*lines(status), *search_lines(study)]:
+    for line in [*lines(status, study.schedule), *search_lines(study)]:
         print(line)
     took = sum(status.seconds.values())
     print(f"work done: {duration(took)} of one worker")

@@ -328,7 +328,8 @@ def narrow_table(
     Args:
         runs: Result of `Study.table` or `compare`.
         settings: Names of the columns that are settings; at most four are shown, beside the seed,
-            and fewer if the table would be wider than 100 letters.
+            and fewer if the table would be wider than 100 letters. Axes displace scores, down to
+            one; if that is not enough, scores follow below, see `text`.
         measures: Result of `measures_of`. Columns of `Study.agreement` are shown too.
         axes: The settings that are axes of a study, if the runs belong to one.
         is_wide: Whether the table may be wider, as in a document.
@@ -345,14 +346,26 @@ def narrow_table(
     if (runs["state"] != "finished").any():
         ends.append("state")
     columns: list[str] = []
+    scores = _shown_scores(measures)
     for name in varying:
         if name not in axes and _follows(runs, name, axes):
             continue
-        wider = _narrow(runs, [*columns, name, *ends], measures)
-        if len(columns) == _SETTINGS or (columns and not is_wide and not _fits(wider)):
+        if len(columns) == _SETTINGS:
             break
+        fitting = len(scores)
+        while fitting and not _fits(_narrow(runs, [*columns, name, *ends], scores[:fitting])):
+            fitting -= 1
+        if columns and not is_wide and fitting < len(scores):
+            if name not in axes:
+                break
+            scores = scores[:fitting] or scores
         columns.append(name)
-    return _narrow(runs, [*columns, *ends], measures), [n for n in varying if n not in columns]
+    return _narrow(runs, [*columns, *ends], scores), [n for n in varying if n not in columns]
+
+
+def _shown_scores(measures: Mapping[str, Best]) -> list[str]:
+    main = headline_measures(measures)
+    return headline_measures(measures, default_target(main) if main else None)
 
 
 def _rank(runs: pd.DataFrame, name: str, axes: Sequence[str]) -> int:
@@ -408,12 +421,9 @@ def _is_of_data(column: str) -> bool:
     return column.startswith(_OF_DATA)
 
 
-def _narrow(
-    runs: pd.DataFrame, columns: Sequence[str], measures: Mapping[str, Best]
-) -> pd.DataFrame:
+def _narrow(runs: pd.DataFrame, columns: Sequence[str], scores: Sequence[str]) -> pd.DataFrame:
     agreement = [str(column) for column in runs if str(column).startswith(AGREEMENT)]
-    main = headline_measures(measures)
-    scores = [*headline_measures(measures, default_target(main) if main else None), *agreement]
+    scores = [*scores, *agreement]
     heads = labels([*columns, *scores])
     table = pd.DataFrame(index=runs.index.map(str))
     for name in columns:
@@ -640,7 +650,8 @@ def _range_of(
         return ""
     rows = parts.sort_values("above", kind="stable").to_dict("records")
     least, most = (
-        f"{round(row['above'], 3) + 0.0:.3f} ({', '.join(str(row[name]) for name in crossed)})"
+        f"{round(row['above'], 3) + 0.0:.3f}".replace("-", "−")
+        + f" ({', '.join(str(row[name]) for name in crossed)})"
         for row in (rows[0], rows[-1])
     )
     return f" By {' and '.join(map(label, crossed))} the difference ranges from {least} to {most}."

@@ -110,8 +110,8 @@ def states_line(states: Sequence[str]) -> str:
     return f"{len(states)} run{'s' * (len(states) != 1)}: {counts}"
 
 
-def lines(status: Status) -> Iterator[str]:
-    """Lines that describe the current state of a study."""
+def lines(status: Status, schedule: Schedule) -> Iterator[str]:
+    """Lines that describe the current state of a study with a schedule."""
     counts = status.counts()
     yield states_line([run.state for run in status.runs])
     for stage, seconds in status.seconds.items():
@@ -127,8 +127,8 @@ def lines(status: Status) -> Iterator[str]:
     for run in status.runs:
         for stage, failed in run.failed.items():
             yield (
-                f"{_told(run.run)}: {stage} failed ({failed.kind}): {failed.message[:300]}; its "
-                f"log: runs/{run.run.id}/stages/{stage}/log.txt"
+                f"{_told(run.run, schedule)}: {stage} failed ({failed.kind}): "
+                f"{failed.message[:300]}; its log: runs/{run.run.id}/stages/{stage}/log.txt"
             )
 
 
@@ -243,7 +243,7 @@ class Progress:
                 # the time is that of now, after all runs that have ended since the last look
                 is_last = len(self._ended) == self._bar.n < self._total
                 about = f", about {left}" if left and is_last else ""
-                self._bar.write(f"[{count}{about}] {ended_line(run)}")
+                self._bar.write(f"[{count}{about}] {ended_line(run, self._study.schedule)}")
         parts = [f"{counts[s]} {s}" for s in ("running", "diverged", "failed") if s in counts]
         parts += [left] if left else []
         self._bar.set_postfix_str(", ".join(parts))
@@ -255,8 +255,8 @@ class Progress:
         self._bar.close()
 
 
-def ended_line(status: RunStatus) -> str:
-    """One line about a run that ended: name, settings, default target, and time."""
+def ended_line(status: RunStatus, schedule: Schedule) -> str:
+    """One line about a run that ended: name, what differs, default target, and time."""
     from dislab.study.summary import default_target, label
 
     run, scores = status.run, status.done["score"].scores if "score" in status.done else {}
@@ -265,10 +265,20 @@ def ended_line(status: RunStatus) -> str:
     if main and (score := scores[name := default_target(main)]) is not None:
         result += f", {label(f'score.{name}')} {score:.3f}"
     seconds = sum(done.seconds for done in status.done.values())
-    return f"{_told(run)}{result} ({duration(seconds)})"
+    return f"{_told(run, schedule)}{result} ({duration(seconds)})"
 
 
-def _told(run: ScheduledRun) -> str:
-    """A run by its name, its settings and its seed."""
-    settings = [f"{axis.rpartition('.')[2]} {value}" for axis, value in run.group.axes.items()]
+def _told(run: ScheduledRun, schedule: Schedule) -> str:
+    """A run by its name, its settings and its seed; without settings that all runs share."""
+    names = schedule.method_names()
+    settings = [
+        f"{axis.rpartition('.')[2]} "
+        f"{names.get(axis, {}).get(value, value) if isinstance(value, str) else value}"
+        for axis, value in run.group.axes.items()
+        if schedule.search is not None or _varies(axis, schedule)
+    ]
     return f"{run.id}: {', '.join([*settings, f'seed {run.seed}'])}"
+
+
+def _varies(axis: str, schedule: Schedule) -> bool:
+    return len({repr(run.group.axes.get(axis)) for run in schedule.runs}) > 1

@@ -66,13 +66,13 @@ P_HOLM: Final = "p (Holm)"
 LEAST_P: Final = "least possible p (uncorrected)"
 """Heads of the columns `seeds_needed`, `p`, `p_holm` and `least_p` of `comparisons`."""
 _OF_NEED: Final = (
-    f" *{NEED[0].upper()}{NEED[1:]}* is the number of seeds with which a paired t test would "
-    f"detect a true difference of {_DETECT}, not the difference of the row, in 80 % of all studies "
-    f"at level {LEVEL}, and p (Holm) can be below {LEVEL}; from few seeds it is rough."
+    f" *{NEED[0].upper()}{NEED[1:]}*: as many seeds find a true difference of {_DETECT}, not the "
+    f"difference of the row, in 80 % of all studies, by a paired t test at level {LEVEL}; p (Holm) "
+    "can be below it with them. From few seeds the number is rough."
 )
 _MORE_SEEDS: Final = (
-    f" *{NEED[0].upper()}{NEED[1:]}* is for more than that: to find a true difference of {_DETECT} "
-    "in 80 % of all studies."
+    f" *{NEED[0].upper()}{NEED[1:]}* is another number: it finds even so small a difference in "
+    "80 % of all studies."
 )
 _LEAST_ORDERS: Final = 2_000
 _MOST_ORDERS: Final = 50_000
@@ -571,8 +571,8 @@ def _compared(
     averaged = f", averaged over {' and '.join(map(label, others))}" if others else ""
     intervals = "with uncorrected 95 % intervals"
     apart = (
-        " An interval is of one difference alone: uncorrected, it may exclude 0 of a difference "
-        "that is not supported."
+        " An interval is of one difference alone: it may exclude 0 of a difference that is not "
+        "supported."
     )
     if part["low"].isna().all():
         apart = ""

@@ -252,12 +252,14 @@ def page(
         f"# {markdown_text(summary.name)}{_TITLE}",
         "\n".join([f"{len(summary.runs)} runs ({counts}).", *map(markdown_text, about)]),
     ]
+    said = {""}
     for name, table in summary.tables.items():
+        note = table.note if table.details in said else f"{table.note} {table.details}"
+        said.add(table.details)
         text = "\n".join(markdown(excerpt) for excerpt in table.excerpts)
         parts += [
             f"## {markdown_text(table.title)}",
-            f"{markdown_text(f'{table.note} {table.details}'.strip())} All numbers: "
-            f"[{name}.csv]({name}.csv).",
+            f"{markdown_text(note)} All numbers: [{name}.csv]({name}.csv).",
             f"{_SNIPPET}{name}] -->\n{text}<!-- --8<-- [end:{name}] -->",
         ]
     if summary.absent:
