@@ -252,6 +252,20 @@ def test_a_short_script_has_at_most_15_lines() -> None:
     assert [block for block in lines if len(block) > 15] == []
 
 
+@pytest.mark.parametrize("page", GUIDES, ids=lambda page: page.stem)
+def test_lines_of_code_fit_into_a_page_left_of_the_copy_button(page: Path) -> None:
+    """At 1280 pixels there is room for 108 characters; the button covers the last ones."""
+    blocks = _PART.finditer(page.read_text(encoding="utf-8"))
+    code = [block for block in blocks if block[4] and block[3] not in ("math", "text")]
+    lines = [
+        line
+        for block in code
+        for line in textwrap.dedent(block[4]).splitlines()
+        if len(line) > 100 - 2 * len(block[2])
+    ]
+    assert lines == []
+
+
 def test_commands_name_configurations_without_folder_and_suffix() -> None:
     files = [ROOT / "README.md", ROOT / "Makefile", *(ROOT / "docs").rglob("*.md")]
     files += [*(ROOT / "configs").rglob("*.yaml"), *(ROOT / "plugins").glob("*/README.md")]

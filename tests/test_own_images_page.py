@@ -23,7 +23,7 @@ def test_every_command_of_the_page_works(
         exec(compile(script, str(PAGE), "exec"), {})
     said = {}
     for block in re.findall(r"```bash\n(.*?)```", text, re.DOTALL):
-        for command in block.splitlines():
+        for command in block.replace("\\\n", "").splitlines():
             program, *args = shlex.split(command)
             assert program == "dislab"
             assert main(args) == 0, capsys.readouterr().err
