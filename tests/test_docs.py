@@ -70,17 +70,32 @@ def test_every_python_line_of_the_page_is_true(
 
 
 @pytest.mark.slow
-def test_the_first_script_prints_nothing(tmp_path: Path) -> None:
-    page = (ROOT / "docs/recipes.md").read_text()
-    blocks = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)[:3]
-    script = "".join(
-        example.source for example in doctest.DocTestParser().get_examples("".join(blocks))
-    )
+@pytest.mark.parametrize(("page", "blocks"), [("recipes", 3), ("tutorial", None)])
+def test_a_script_of_a_page_prints_nothing_but_its_results(
+    page: str, blocks: int | None, tmp_path: Path
+) -> None:
+    text = (ROOT / f"docs/{page}.md").read_text()
+    code = re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)[:blocks]
+    examples = doctest.DocTestParser().get_examples("".join(code))
+    script = "".join(one.source for one in examples if not one.source.startswith("print("))
     assert "trainer.fit(model, data)" in script
     done = subprocess.run(
         [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True
     )
     assert (done.stdout, done.stderr) == ("", "")
+
+
+def test_a_page_that_trains_leaves_out_the_notes_of_lightning() -> None:
+    pages = {page.stem: "\n".join(code) for page in GUIDES if (code := all_blocks(page))}
+    training = {name: code for name, code in pages.items() if "pl.Trainer(" in code}
+    assert {"tutorial", "recipes"} <= training.keys()
+    silent = 'logging.getLogger("lightning.pytorch").setLevel(logging.'
+    assert [name for name, code in training.items() if silent not in code] == []
+
+
+def all_blocks(page: Path) -> list[str]:
+    """The Python code of a page."""
+    return [block for section in sections(page) for block in python_blocks(section)]
 
 
 def test_every_page_is_in_the_navigation_and_exists() -> None:
