@@ -14,7 +14,7 @@ import torch
 from dislab import cli
 from dislab.cli import COMMANDS, main
 from dislab.cli.data import ACTIONS
-from dislab.cli.help import OPTION, SECTIONS, command_line, explained
+from dislab.cli.help import OPTION, PAGES, SECTIONS, command_line, explained
 from dislab.cli.study import VERBS
 from dislab.errors import InputError
 from dislab.plugins import GROUPS, Plugin, available, commands, configurations
@@ -304,8 +304,11 @@ DCI = ("dci_hgbt_disentanglement", "DCI disentanglement", "DCI.disentanglement")
             [
                 "  tc: TotalCorrelation  Total correlation estimated",
                 "--model.regularizers.tc.gamma",
+                "/methods/factorvae/\n",
             ],
         ),
+        ("kim_shapes3d", ["/methods/factorvae/\n"]),
+        ("adamlvae", ["/methods/adagvae/\n"]),
         ("gpu", ["  --trainer.accelerator\n"]),
         ("MIG.bins", ["MIG: --evaluate.metrics.NAME MIG\n\n  --evaluate.metrics.NAME.bins BINS\n"]),
         ("tc.gamma", ["35 is the paper's best"]),
@@ -327,7 +330,14 @@ DCI = ("dci_hgbt_disentanglement", "DCI disentanglement", "DCI.disentanglement")
             for word in DCI
         ),
         ("infom_hgbt", ["InfoMEC: --evaluate.metrics.NAME"]),
-        ("beta", ["--model.regularizers.NAME.beta  DecomposedKL, KL\n"]),
+        (
+            "beta",
+            [
+                "--model.regularizers.NAME.beta  DecomposedKL, KL\n",
+                "CapacityKL, which is kl in burgess, first_run, annealedvae, …, has no beta; it "
+                "has gamma, capacity",
+            ],
+        ),
         ("max_steps", ["  --trainer.max_steps MAX_STEPS"]),
         ("data.batch_size", ["  --data.batch_size BATCH_SIZE"]),
         ("batch_size", ["  --evaluate.batch_size BATCH_SIZE", "--data.batch_size ", "PairedData"]),
@@ -520,6 +530,11 @@ def test_plugins_with_a_word(
     assert hidden not in names
     assert main(["plugins", *words]) == 0
     assert shown in capsys.readouterr().out
+
+
+def test_help_knows_the_pages_on_methods() -> None:
+    pages = {path.stem for path in Path(__file__).parents[2].glob("docs/methods/*.md")}
+    assert pages - {"index"} == {*PAGES}
 
 
 def test_data_sets_with_a_word(capsys: pytest.CaptureFixture[str]) -> None:

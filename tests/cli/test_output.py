@@ -68,15 +68,16 @@ def test_off_a_terminal_a_fit_prints_few_lines_and_ends_with_the_scores(folder: 
     printed, errors = Started(folder, obey, FIT[3:], apart=True).communicate()
     lines = errors.splitlines()
     assert lines[0] == "Training small: VAE with KL"
-    rows = [line.split(maxsplit=1) for line in lines[1:6]]
-    assert [name for name, _ in rows] == ["parameters", "data", "device", "steps", "run"]
-    assert re.fullmatch(r"GaussianBlob, \d+ training images of 1×16×16", rows[1][1])
-    assert [text for _, text in rows[2:]] == [
+    rows = [line.split(maxsplit=1) for line in lines[1:7]]
+    assert [name for name, _ in rows] == ["parameters", "data", "split", "device", "steps", "run"]
+    assert rows[1][1] == "GaussianBlob, images of 1×16×16"
+    assert re.fullmatch(r"\d+ train, \d+ validate, \d+ test", rows[2][1])
+    assert [text for _, text in rows[3:]] == [
         "cpu, precision 32-true",
         "0 to 20",
         "runs/small/version_0",
     ]
-    lines = lines[5:]
+    lines = lines[6:]
     numbers = r"loss [\d.e+-]+, [\d.e+]+ steps/s, \d\d:\d\d left"
     for line, step in zip(lines[1:4], (6, 12, 18), strict=True):  # rows of the log, 5 steps apart
         assert re.fullmatch(rf"step {step} of 20, {numbers}", line)

@@ -50,7 +50,9 @@ def test_a_run_goes_on_by_the_command_that_its_end_shows(
     for another in ([], ["--trainer.log_every_n_steps=1"]):
         caplog.clear()
         assert main(["fit", "--resume", RUN, *another]) == 0
-        assert "no training is left to do" in caplog.text
+        assert f"{RUN} ended at step {before}" in caplog.text
+        assert "no training is left to do. Its scores and pictures are made again" in caplog.text
+        assert re.search(rf"To train on\D+--trainer\.{limit}", caplog.text)
         assert steps() == before
     assert main(["fit", "--resume", RUN, "--trainer.max_time=soon", *ENDLESS]) == 2
     assert "trainer.max_time is 'soon'; it must be days, hours" in capfd.readouterr().err

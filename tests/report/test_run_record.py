@@ -30,6 +30,13 @@ FACTS = {
 }
 
 
+def test_scores_without_untrained_models_say_how_to_get_them(tmp_path: Path) -> None:
+    scored = {**SCORED, "untrained": {"scores": {}}}
+    reading = read_run(write_run(tmp_path / "version_2", scores={"test": scored})).reading
+    (said,) = (sentence for sentence in reading if "ntrained" in sentence)
+    assert "dislab test --run RUN --evaluate.untrained 5" in said
+
+
 def test_a_factor_vae_score_of_codes_of_small_scale_has_its_reason(tmp_path: Path) -> None:
     scored = {**SCORED, "scores": {"factor_vae_score": 0.0, "num_active": 0.0}}
     found = read_run(write_run(tmp_path / "version_2", scores={"test": scored})).scores

@@ -337,6 +337,18 @@ def draw_states(
     return host_generator(seed).choice(states, size=min(points, len(states)), replace=False)
 
 
+def split_text(data: DataModule) -> str:
+    """How many images train, validate and test.
+
+    Args:
+        data: The prepared data module.
+    """
+    train, validation, test = (
+        f"{len(data.indices(split)):,}" for split in ("train", "validation", "test")
+    )
+    return f"{train} train, {validation} validate, {test} test"
+
+
 def draw_points(data: DataModule, split: Split, points: int, seed: int) -> Indices:
     """State numbers of `draw_states`, to tell from their codes what latents encode.
 

@@ -14,6 +14,7 @@ from lightning.pytorch.utilities import rank_zero_info
 from tqdm import tqdm
 
 from dislab.base import DataModule, Objective, is_vector
+from dislab.base.datamodule import split_text
 from dislab.base.inference import lacks
 from dislab.base.trainer_counters import logs_now
 from dislab.callbacks._trainer import is_rehearsal, run_folder
@@ -277,18 +278,19 @@ def _headline(
     trainer: pl.Trainer, module: pl.LightningModule, first: int, total: int | None
 ) -> dict[str, str]:
     """Parameters, data, device with precision, and steps, by name; empty ones are not known."""
-    images = ""
+    images = split = ""
     data = getattr(trainer, "datamodule", None)
     if isinstance(data, DataModule) and isinstance(module, Objective):
         sizes = data.image_shape[:1] if is_vector(data.image_shape) else data.image_shape
         shape, noun = "×".join(map(str, sizes)), "images" if sizes[1:] else "vectors"
-        count = len(data.indices("train"))
-        images = f"{type(data.dataset).__name__}, {count:,} training {noun} of {shape}"
+        images = f"{type(data.dataset).__name__}, {noun} of {shape}"
+        split = split_text(data)
     device = trainer.strategy.root_device
     several = f"{trainer.world_size} processes on " if trainer.world_size > 1 else ""
     return {
         "parameters": f"{sum(parameter.numel() for parameter in module.parameters()):,}",
         "data": images,
+        "split": split,
         "device": f"{several}{device}, precision {trainer.precision}",
         "steps": "" if total is None else f"{first:,} to {total:,}",
     }

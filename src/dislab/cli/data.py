@@ -259,6 +259,7 @@ def parts_of(inspection: "Inspection") -> tuple[str, list[str]]:
         InputError: They are too few.
     """
     from dislab import datasets
+    from dislab.base.datamodule import split_text
     from dislab.datamodules import SingleData
 
     with warnings.catch_warnings():
@@ -272,10 +273,7 @@ def parts_of(inspection: "Inspection") -> tuple[str, list[str]]:
                 f"{count:,} image{'s are' if count > 1 else ' is'} too few: at least one must "
                 "train, one validate and one test; add some"
             ) from error
-    train, validation, tested = (
-        len(data.indices(part)) for part in ("train", "validation", "test")
-    )
-    text = f"{train:,} train, {validation:,} validate, {tested:,} test"
+    text, tested = split_text(data), len(data.indices("test"))
     if tested >= _FEW_TESTED:
         return text, []
     them = f"{tested} test image{'s' * (tested > 1)}"

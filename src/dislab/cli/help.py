@@ -2,11 +2,11 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import redirect_stdout, suppress
 from io import StringIO
 from textwrap import fill
-from typing import Final
+from typing import Any, Final
 
 from dislab.cli import COMMANDS, MEANT, TRAINING
 from dislab.cli.arguments import help_width
@@ -88,6 +88,14 @@ _ENTRY: Final = re.compile(r"^  --([\w.]+) .*\n(?: {6,}.*\n?)*", re.MULTILINE)
 """A setting in a page of help, with the lines that explain it."""
 
 _METHODS: Final = "https://dislab.readthedocs.io/en/latest/methods/"
+PAGES: Final = (
+    *("adagvae", "annealedvae", "betatcvae", "betavae", "betavae_dae", "bottleneck", "composition"),
+    *("contrastive", "dcign", "dipvae", "dittadi", "factorvae", "gtdecoder", "hfs", "infogan"),
+    *("ivae", "qlae", "scan", "slowvae", "vae"),
+)
+"""The pages on methods, by the beginnings of the names of their configurations."""
+_OTHER_PAGES: Final = {"adamlvae": "adagvae", "tcl": "ivae", "lejepa": "contrastive"}
+"""Pages on methods that have another name."""
 _SIZES: Final = ("latent_dim",)
 """Settings of models that nearly every configuration of a method sets."""
 
@@ -206,7 +214,7 @@ def _of_method(name: str) -> str:
             if key and isinstance(value, int | float)
         ]
     options = ", ".join(f"--{setting}" for setting in settings)
-    ends = [f"Main settings: {options}." if settings else "", f"Pages on methods: {_METHODS}"]
+    ends = [f"Main settings: {options}." if settings else "", _address(name, config)]
     texts = [fill(end, help_width(), break_on_hyphens=False) for end in ends if end]
     return "\n".join(
         [
@@ -217,6 +225,18 @@ def _of_method(name: str) -> str:
             *texts,
         ]
     )
+
+
+def _address(name: str, config: Mapping[str, Any]) -> str:
+    """The address of the page on a configuration's method, or that of the list of methods."""
+    starts = {**{page: page for page in PAGES}, **_OTHER_PAGES}
+    names = (name, letters(str(config.get("method", ""))))
+    start = max(
+        (start for start in starts if any(n.startswith(start) for n in names)), key=len, default=""
+    )
+    if not start:
+        return f"Pages on methods: {_METHODS}"
+    return f"Page on the method: {_METHODS}{starts[start]}/"
 
 
 def _parts() -> list[tuple[str, Plugin]]:
@@ -322,8 +342,37 @@ def _of_all(name: str, owner: str, run: Run) -> str | None:
                 f"The text is that of {example}; `dislab help NAME.{name}` describes that of "
                 "another one."
             )
-        blocks.append("\n".join([*text_table(rows), described]) + "\n")
+        lines = [described, *_instead(usual, name)]
+        texts = [fill(line, help_width(), break_on_hyphens=False) for line in lines]
+        blocks.append("\n".join([*text_table(rows), *texts]) + "\n")
     return f"{name}: a setting\n\n" + "\n".join(blocks) if blocks else None
+
+
+def _instead(usual: str, name: str) -> Iterator[str]:
+    """The parts that configurations put in the place of one with a setting, and their settings.
+
+    Args:
+        usual: The setting of a regularizer, such as `model.regularizers.kl.beta`; or another one.
+        name: Its last part.
+    """
+    path, _, key = usual.rpartition(".")[0].rpartition(".")
+    if path != OPTION["regularizers"]:
+        return
+    holders = defaultdict[str, list[str]](list)
+    for configuration_name, files in configurations().items():
+        for file, _ in files:
+            for part_key, part in _NAMED.findall(file.read_text(encoding="utf-8")):
+                if part_key == key:
+                    holders[part].append(configuration_name)
+    for group, plugin in _parts():
+        found = holders.get(plugin.name, []) if group == "regularizers" else []
+        settings = [setting for setting, has_default in plugin.settings.items() if has_default]
+        if found and name not in plugin.settings and settings:
+            where = ", ".join(sorted(found, key=len)[:3]) + ", …" * (len(found) > 3)
+            yield (
+                f"{plugin.name}, which is {key} in {where}, has no {name}; it has "
+                f"{', '.join(settings)}."
+            )
 
 
 def _entries(page: str) -> dict[str, str]:

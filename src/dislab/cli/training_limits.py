@@ -39,7 +39,10 @@ def check_limits(
             f"so give more than {steps}"
         )
     if most == steps:
-        rank_zero_info(f"{run} has all of its {steps} steps; no training is left to do.")
+        rank_zero_info(
+            f"{run} ended at step {steps}, its trainer.max_steps; no training is left to do. Its "
+            f"scores and pictures are made again. To train on: --trainer.max_steps {_more(steps)}"
+        )
         return
     for name, limit, spent in _spent(stored, settings):
         if any(settings[limited] != before[limited] for limited in _LIMITS):
@@ -48,8 +51,9 @@ def check_limits(
                 f"which count; give more by --trainer.{name}"
             )
         rank_zero_info(
-            f"{run} has trained for {spent}, and trainer.{name} is {limit}; no training is left "
-            f"to do, unless --trainer.{name} is more."
+            f"{run} ended at step {steps}: it has trained for {spent}, and trainer.{name} is "
+            f"{limit}; no training is left to do. Its scores and pictures are made again. To train "
+            f"on, give more by --trainer.{name}"
         )
 
 
@@ -70,9 +74,14 @@ def ending(trainer: pl.Trainer) -> tuple[str, str]:
                 return f"EarlyStopping: {text.removesuffix(' Signaling Trainer to stop.')}", ""
         return "a callback stopped it", ""
     if trainer.global_step >= trainer.max_steps >= 0:
-        more = max(2 * trainer.global_step, _TRIAL)
+        more = _more(trainer.global_step)
         return "trainer.max_steps is reached", f"--trainer.max_steps {more}"
     return "trainer.max_epochs is reached", f"--trainer.max_epochs {2 * trainer.current_epoch}"
+
+
+def _more(steps: int) -> int:
+    """A limit of steps to go on to: twice as many, and 1,000 after few steps, as of a trial."""
+    return max(2 * steps, _TRIAL)
 
 
 def _spent(stored: Mapping[str, Any], settings: Namespace) -> list[tuple[str, str, str]]:

@@ -467,6 +467,11 @@ def _reading(scored: Mapping[str, Any]) -> Iterator[str]:
         count = max((len(of.get("values", ())) for of in _mappings(spreads).values()), default=0)
         models = f"{count} models" if count else "models"
         yield f"Untrained: mean ± standard deviation of {models} with fresh weights."
+    elif mapping_in(scored, "chance") and "untrained" in scored:
+        yield (
+            "Untrained models were not scored, which takes more time: "
+            "dislab test --run RUN --evaluate.untrained 5 does."
+        )
     if text := abbreviations(map(label, scores)):
         yield f"{text}."
 
