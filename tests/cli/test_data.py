@@ -387,7 +387,9 @@ def test_all_equal_files_are_listed_in_a_table(
         Image.new("L", (64, 64), number // 2).save(f"mine/{number:02}.png")
     for _ in range(2):  # replaces a table of its own
         assert main(["data", "check", "mine", "--copies", "copies.csv"]) == 0
-    assert "`dislab data check` lists all in the file of --copies FILE" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "to take one of each, give `dislab fit` --data.dataset.copies drop" in said
+    assert "`dislab data check` lists all in the file of --copies FILE" in said
     header, *lines = Path("copies.csv").read_text().splitlines()
     assert header == "group_of_equal_files,file"
     assert lines == [f"{number // 2 + 1},{number:02}.png" for number in range(12)]

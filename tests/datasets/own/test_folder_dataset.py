@@ -4,7 +4,7 @@ import pickle
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, cast
 
 import numpy as np
 import pytest
@@ -201,6 +201,22 @@ def test_gaps_are_named_or_dropped(
     with pytest.raises(InputError, match=message):
         FolderDataset(str(folder)).prepare()
     assert brightness(FolderDataset(str(folder), gaps="drop")) == left
+
+
+@pytest.mark.parametrize("table", ["factors.csv", None])
+def test_one_of_equal_files_is_taken(table: str | None, tmp_path: Path) -> None:
+    for name, shade in (("a", 10), ("b", 20), ("c", 10), ("d", 10), ("e", 30)):
+        Image.new("L", (8, 8), shade).save(tmp_path / f"{name}.png")
+    (tmp_path / "factors.csv").write_text("file,x\na.png,\nb.png,0\nd.png,1\nc.png,2\ne.png,3\n")
+    taken = ["b.png", "d.png", "e.png"] if table else ["a.png", "b.png", "e.png"]
+    choices: dict[Literal["keep", "drop"], list[str]] = {"keep": list("abcde"), "drop": taken}
+    for copies, files in choices.items():
+        dataset = FolderDataset(str(tmp_path), table, gaps="keep", copies=copies)
+        dataset.prepare()
+        assert {Path(name).stem for name in files} == {Path(name).stem for name in dataset.files}
+        assert len(dataset.factors) == len(brightness(dataset)) == len(files)
+    with pytest.raises(InputError, match="copies is 'remove'"):
+        FolderDataset(str(tmp_path), copies=cast(Any, "remove"))
 
 
 @pytest.mark.parametrize(

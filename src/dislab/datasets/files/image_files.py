@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, Literal, cast
@@ -61,6 +62,21 @@ def files_below(folder: Path) -> tuple[list[str], list[str]]:
     except OSError as error:
         raise InputError(f"{folder} cannot be read: {one_line(error)}") from error
     return images, others
+
+
+def equal_files(folder: Path, names: Sequence[str]) -> list[list[str]]:
+    """Groups of files with equal bytes, each in the order of the names.
+
+    Args:
+        folder: Folder of the files.
+        names: Their names, relative to it.
+    """
+    by_size, groups = defaultdict[int, list[str]](list), defaultdict[bytes, list[str]](list)
+    for name in names:
+        by_size[(folder / name).stat().st_size].append(name)
+    for name in (name for similar in by_size.values() if len(similar) > 1 for name in similar):
+        groups[hashlib.sha256((folder / name).read_bytes()).digest()].append(name)
+    return [equal for equal in groups.values() if len(equal) > 1]
 
 
 def check_fit(side: int | None, fit: Fit) -> None:

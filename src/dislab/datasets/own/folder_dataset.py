@@ -15,6 +15,7 @@ from dislab.base import ImageShape
 from dislab.datasets.bank.banked import BankedDataset, Pictures
 from dislab.datasets.files.image_files import (
     check_fit,
+    equal_files,
     files_below,
     fingerprint,
     read_image,
@@ -76,6 +77,9 @@ class FolderDataset(BankedDataset):
         fit: Treatment of non-square images when resizing to `side`: `squash` distorts them, `crop`
             keeps the central square, `pad` adds black borders. Crop and pad need a side.
         file: The column of the table that names the images, with or without their suffix.
+        copies: Whether to `keep` all of equal files, which may fall into training and test, or to
+            `drop` all but the first, in the order of the rows, or else of the names; those with
+            values of all factors come first.
 
     Raises:
         InputError: The side is below 1, or missing for `fit`.
@@ -98,6 +102,7 @@ class FolderDataset(BankedDataset):
         colour: Literal["keep", "grey", "rgb"] = "keep",
         fit: Literal["squash", "crop", "pad"] = "squash",
         file: str = "file",
+        copies: Literal["keep", "drop"] = "keep",
     ) -> None:
         check_fit(side, fit)
         check_choice("gaps", gaps, get_args(FolderGaps))
@@ -110,6 +115,8 @@ class FolderDataset(BankedDataset):
         self.colour = colour
         self.fit = fit
         self.file = file
+        check_choice("copies", copies, ("keep", "drop"))
+        self.copies = copies
 
     @property
     def factors(self) -> FactorSpace:
@@ -178,6 +185,7 @@ class FolderDataset(BankedDataset):
             self._refuse(others, f"{listing(others)} in {folder} {complaint}")
             if not images:
                 raise InputError(f"{folder} holds no images")
+            images = self._without_copies(folder, images)
             if self.columns is None:
                 return _Layout(unlabelled(len(images)), images)
             levels = folder_levels(images)
@@ -191,6 +199,10 @@ class FolderDataset(BankedDataset):
         names = table_files.chosen(rows, self.file, self.columns, folder_levels(images))
         in_table = [name for name in names if name in rows[0].cells]
         rows = self._complete(rows, folder, images, in_table)
+        lacking, _ = table_files.gaps(rows, self.file, in_table, self.traits.kinds)
+        ordered = sorted(rows, key=lambda row: row.line in lacking)
+        kept = {*self._without_copies(folder, [row.file for row in ordered])}
+        rows = [row for row in rows if row.file in kept]
         columns = table_files.columns(rows, in_table, self.traits.kinds)
         files = [row.file for row in rows]
         levels = folder_levels(files)  # a table may name images by links of other depths
@@ -256,6 +268,13 @@ class FolderDataset(BankedDataset):
             listed |= {name: table_files.Row(f"image {name}", name, cells) for name in unlisted}
         return [row for name, row in listed.items() if name not in absent]
 
+    def _without_copies(self, folder: Path, names: list[str]) -> list[str]:
+        """The names without those of files that equal an earlier one, if copies are dropped."""
+        if self.copies == "keep":
+            return names
+        dropped = {name for equal in equal_files(folder, names) for name in equal[1:]}
+        return [name for name in names if name not in dropped]
+
     def _refuse(self, faults: Sequence[str], complaint: str, hint: str = "") -> None:
         if faults and self.gaps == "refuse":
             raise InputError(
@@ -267,6 +286,8 @@ class FolderDataset(BankedDataset):
         settings = f"{folder.resolve()}\0{self.table}\0{self.side}\0{self.colour}"
         if self.fit != "squash":
             settings += f"\0{self.fit}"
+        if self.copies == "drop":
+            settings += "\0one of equal files"
         key = hashlib.sha256(settings.encode()).hexdigest()[:12]
         name = f"folder_dataset/{folder.resolve().name}-{key}"
         origin = {

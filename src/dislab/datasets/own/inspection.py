@@ -1,9 +1,8 @@
 """Everything about a folder of images and its table at once, and the settings that fit."""
 
-import hashlib
 import os
 import warnings
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
@@ -18,6 +17,7 @@ from dislab.datasets.files.image_files import (
     SUFFIXES,
     UNREADABLE,
     Fit,
+    equal_files,
     files_below,
     read_image,
 )
@@ -139,7 +139,7 @@ def inspect(
         # the unreadable may be just the images that the table leaves out
         if not keep or (unread and set(_tried(dropping, names, unread)[0]) == readable):
             settings = dropping
-    copies = _copies(folder, [name for name in names if name not in unread])
+    copies = equal_files(folder, [name for name in names if name not in unread])
     used, faults, notes, advised, space = _tried(settings, names, unread)
     if space and source.columns and factors is None:
         rows = {file: row for row, file in enumerate(next(iter(source.columns.values())))}
@@ -167,8 +167,8 @@ def inspect(
         notes.append(f"gaps: drop leaves out {lost}, which have no row or lack a value")
     if copies:
         notes.append(
-            "equal files may fall into training and test; remove all copies but one: `dislab data "
-            "check` lists all in the file of --copies FILE"
+            "equal files may fall into training and test; to take one of each, give `dislab fit` "
+            "--data.dataset.copies drop; `dislab data check` lists all in the file of --copies FILE"
         )
     if "fit" in settings:
         notes.append(_of_fit(fit, sizes))
@@ -322,16 +322,6 @@ def _refusals(folder: Path, names: Sequence[str], settings: Mapping[str, Any]) -
         except InputError as error:
             errors[name] = str(error)
     return errors
-
-
-def _copies(folder: Path, names: Sequence[str]) -> list[list[str]]:
-    """Groups of files with equal bytes."""
-    by_size, groups = defaultdict[int, list[str]](list), defaultdict[bytes, list[str]](list)
-    for name in names:
-        by_size[(folder / name).stat().st_size].append(name)
-    for name in (name for similar in by_size.values() if len(similar) > 1 for name in similar):
-        groups[hashlib.sha256((folder / name).read_bytes()).digest()].append(name)
-    return [equal for equal in groups.values() if len(equal) > 1]
 
 
 class _Match(NamedTuple):
