@@ -1,4 +1,5 @@
 import re
+import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,15 @@ def test_citation_cff_has_all_authors() -> None:
         if reference["url"] in entries:
             authors = field(entries[reference["url"]], "author").split(" and ")
             assert len(reference["authors"]) == len(authors), reference["title"]
+
+
+def test_the_citation_of_dislab_has_one_version_and_one_year() -> None:
+    cff = yaml.safe_load(CITATION.read_text())
+    preferred, entry = cff["preferred-citation"], citations({})[""]
+    project = tomllib.loads(CITATION.with_name("pyproject.toml").read_text())["project"]
+    assert cff["version"] == preferred["version"] == project["version"]
+    assert field(entry, "year") == str(preferred["year"])
+    assert field(entry, "title") == preferred["title"] == cff["title"]
 
 
 def test_a_source_without_an_entry_is_cited_by_its_address(

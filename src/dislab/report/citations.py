@@ -24,6 +24,7 @@ _DISLAB: Final = """\
   title = {{dislab: disentangled representation learning with PyTorch Lightning}},
   author = {{{{The dislab developers}}}},
   version = {{{version}}},
+  year = {{2026}},
   url = {{{url}}}
 }}"""
 
