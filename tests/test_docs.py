@@ -736,6 +736,19 @@ def test_a_page_that_chooses_an_order_has_every_name_once(page: str, module: Mod
     assert sorted(", ".join(listed).split(", ")) == sorted(module.__all__)
 
 
+def test_the_reference_shows_names_where_users_import_them_from() -> None:
+    """A name that a package exports is not shown under the module that defines it."""
+    inner = []
+    for page in sorted((ROOT / "docs/api").glob("*.md")):
+        for name, members in LISTED.findall(page.read_text()):
+            parent, _, last = name.rpartition(".")
+            module, package = import_module(name), import_module(parent)
+            names = members.split(", ") if members else getattr(module, "__all__", defined(module))
+            exported = {*getattr(package, "__all__", ())} - {last}
+            inner += [f"{name}.{one}" for one in names if parent != "dislab" and one in exported]
+    assert inner == []
+
+
 def test_functions_named_like_their_files_are_in_the_reference() -> None:
     """A page of a package leaves such a function out, as its reader finds the file instead."""
     text = "".join(page.read_text() for page in sorted((ROOT / "docs/api").glob("*.md")))
