@@ -298,6 +298,31 @@ def test_bounds_alone_are_not_compared() -> None:
     assert "no score besides bounds to compare" in found.absent["comparisons_noise"]
 
 
+def test_shares_end_where_their_range_ends_and_one_form_of_udr_is_tested() -> None:
+    found = summarize(
+        table(
+            **{
+                "score.mig": rising(),
+                "score.dci_hgbt_completeness": np.linspace(0, 1, 60) ** 9,
+                "score.explained_variance_test": 1 - np.linspace(0, 1, 60) ** 9,
+                "agreement.udr_lasso_pooled": rising(),
+                "agreement.udr_lasso_averaged": rising(),
+            }
+        ),
+        "mine",
+        ["method", "strength", "noise"],
+    )
+    means = found.tables["means"].table
+    ends = means.groupby("score")[["low", "high"]].agg(["min", "max"])
+    assert ends.loc["score.dci_hgbt_completeness", ("low", "min")] == 0
+    assert ends.loc["score.explained_variance_test", ("high", "max")] == 1
+    pairs, choices = (found.tables[name].table for name in ("rank_correlations", "model_selection"))
+    tested = {*pairs["left"], *pairs["right"], *choices["selector"]}
+    assert "agreement.udr_lasso_pooled" in tested
+    assert "agreement.udr_lasso_averaged" not in tested
+    assert "agreement.udr_lasso_averaged" in set(means["score"])
+
+
 def test_udr_of_too_few_seeds_is_explained_and_takes_no_column() -> None:
     empty, full = "agreement.udr_lasso_pooled", "agreement.alignment"
     informative = [2.0 if seed < 3 else np.nan for seed in table()["seed"]]

@@ -51,6 +51,9 @@ _NATS: Final = re.compile(
     r"|(elbo|reconstruction|kl)(_sample|_mean)?_(train|validation|test)"
 )
 """Matches names of scores in nats."""
+_OF_COMPLETENESS: Final = re.compile(
+    r"score\.(sampled/)?dci_\w*completeness(_unweighted)?(_train)?"
+)
 _NOTHING: Final = "no finished run has a score that varies"
 _COLUMNS: Final = 3
 """Maximum number of score columns in a printed table."""
@@ -515,7 +518,11 @@ def means_of(
 
 
 def _range_of(column: str) -> tuple[float | None, float | None]:
-    """Least and largest possible value of results that are no scores of a metric."""
+    """Least and largest possible value of results that are no primary scores of a metric."""
+    if _OF_COMPLETENESS.fullmatch(column):
+        return 0.0, 1.0
+    if column.startswith("score.explained_variance_"):
+        return None, 1.0
     if column.startswith(AGREEMENT) and column != INFORMATIVE:
         return 0.0, 1.0
     return (0.0 if column == INFORMATIVE or _is_transfer_error(column) else None), None
@@ -639,7 +646,7 @@ def _without_constants(excerpt: pd.DataFrame, names: Sequence[str]) -> tuple[pd.
 def _correlated(
     runs: pd.DataFrame, axes: list[str], measures: Mapping[str, Best], target: str
 ) -> NamedTable:
-    names = [*measures, *_agreement_of(runs)]
+    names = [*measures, *_tested_agreement(runs)]
     orders = _orders(runs, axes, measures)
     correlations = rank_correlations(runs, names, by=axes[:1], orders=orders)
     least = min(1.0, correlations["p"].count() / (orders + 1))
@@ -677,7 +684,7 @@ def _orders(runs: pd.DataFrame, axes: list[str], measures: Mapping[str, Best]) -
 
     A selection repeats the correlations of scores: those by few labels have to have as many.
     """
-    names = len(measures) + len(_agreement_of(runs))
+    names = len(measures) + len(_tested_agreement(runs))
     pairs = names * (names - 1) // 2
     groups = 1 + (runs[axes[0]].map(repr).nunique() if axes else 0)
     return min(max(_LEAST_ORDERS, _ORDERS_PER_ROW * groups * pairs), _MOST_ORDERS)
@@ -721,7 +728,7 @@ def _selected(
 ) -> NamedTable:
     few: dict[str, Best] = {str(name): "highest" for name in labelled}
     agreement: dict[str, Best] = {
-        name: "highest" for name in _agreement_of(runs) if name != INFORMATIVE
+        name: "highest" for name in _tested_agreement(runs) if name != INFORMATIVE
     }
     correlations = tables["rank_correlations"].table if "rank_correlations" in tables else None
     orders = _orders(runs, axes, measures)
@@ -795,6 +802,14 @@ def _without_udr(runs: pd.DataFrame, axes: Sequence[str]) -> str:
 
 def _agreement_of(runs: pd.DataFrame) -> list[str]:
     return [str(column) for column in runs if str(column).startswith(AGREEMENT)]
+
+
+def _tested_agreement(runs: pd.DataFrame) -> list[str]:
+    """Columns of agreement that are tested: UDR in its pooled form alone.
+
+    The averaged form ranks runs nearly alike, and would add a test of the same to each family.
+    """
+    return [name for name in _agreement_of(runs) if not name.endswith("_averaged")]
 
 
 def is_bound(column: str) -> bool:
