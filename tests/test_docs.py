@@ -126,6 +126,12 @@ def test_links_to_headings_lead_there_on_github_too() -> None:
     assert linked
 
 
+def test_code_of_the_pages_closes_the_archives_that_it_opens() -> None:
+    blocks = [block for page in GUIDES for part in sections(page) for block in python_blocks(part)]
+    assert any(re.search(r"with np\.load\(.*\.npz", block) for block in blocks)
+    assert not [block for block in blocks if re.search(r"= np\.load\(.*\.npz", block)]
+
+
 def test_no_link_follows_an_interval_as_the_site_reads_both_as_one_reference() -> None:
     assert _TWO_BRACKETS.search("0.25 [0.08, 0.40] [over six](locatello.md)")
     for page in ROOT.glob("docs/**/*.md"):
