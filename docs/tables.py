@@ -4,6 +4,8 @@ A table stands between `<!-- table: what -->` and `<!-- end -->`, where `what` i
 
     commands            the commands of dislab, in the order of its help
     plugins GROUP       the plug-ins of a group, of dislab itself
+    contracts           the groups of parts: base classes, leading arguments, methods, checks
+    bank                what a score gets, from the class
     scores              the scores, with links to their parts of docs/metrics.md
     datasets            the data sets with their factors and licences
     zoo                 the trained models
@@ -29,13 +31,14 @@ from collections.abc import Callable, Container
 from decimal import Decimal
 from importlib.metadata import distribution
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 import yaml
 
-from dislab import cli
+from dislab import base, cli, testing
+from dislab.codes.bank import CodeBank
 from dislab.metrics.score_table import label
-from dislab.plugins import COMMANDS, Plugin, available, declared, load_all
+from dislab.plugins import COMMANDS, PARTS, Plugin, available, declared, load_all
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
@@ -92,6 +95,68 @@ def _plugins(group: str) -> str:
         if plugin.distribution == "dislab"  # whatever else is installed where the pages are made
     ]
     return "\n".join(["| name | what it is |", "|---|---|", *rows])
+
+
+LEADING = {
+    "encoders": "image shape, number of outputs",
+    "decoders": "number of latents, image shape",
+    "regularizers": "number of latents, size of the training set",
+    "metrics": "the `FactorSpace`",
+    "predictors": "number of latents, classes of each factor (0 for a number)",
+    "datamodules": "none; by convention `dataset`",
+    "objectives": "none; those in `offers` of the data are filled in",
+}
+"""The first arguments of the constructors of parts."""
+
+
+def _contracts() -> str:
+    """The groups of parts with base class, leading arguments, required methods and check."""
+    rows = [
+        "| group | base class | leading arguments | must have | check |",
+        "|---|---|---|---|---|",
+    ]
+    for group in PARTS:
+        cls = next(cls for name in base.__all__ if is_base(cls := getattr(base, name), group))
+        methods = ", ".join(f"`{name}`" for name in sorted(cls.__abstractmethods__))
+        check = f"check_{cls.__name__.lower()}"
+        assert check in testing.__all__
+        leading = LEADING.get(group, "none")
+        rows.append(f"| `dislab.{group}` | `{cls.__name__}` | {leading} | {methods} | `{check}` |")
+    callback = "| `dislab.callbacks` | `lightning.pytorch.Callback` | none | nothing | |"
+    return "\n".join([*rows, callback])
+
+
+def is_base(cls: object, group: str) -> bool:
+    """Whether a name of `dislab.base` is the base class of a group."""
+    return inspect.isclass(cls) and f"{cls.__name__.lower()}s" == group
+
+
+def _bank() -> str:
+    """The attributes and tables of a `CodeBank`, with shapes; not what makes other banks."""
+    rows = ["| `bank.` | shape | what it is |", "|---|---|---|"]
+    for name, member in vars(CodeBank).items():
+        function = getattr(member, "fget", None) or getattr(member, "func", member)
+        if name.startswith("_") or not inspect.isfunction(function):
+            continue
+        kind = inspect.signature(function).return_annotation
+        if kind == "CodeBank" or name == "resampled":
+            continue
+        arguments = ", ".join(list(inspect.signature(function).parameters)[1:])
+        call = f"{name}({arguments})" if arguments else name
+        shape = _shape_of(kind)
+        what = str(inspect.getdoc(member)).partition("\n")[0]
+        rows.append(f"| `{call}` | {shape} | {what} |")
+    return "\n".join(rows)
+
+
+def _shape_of(kind: Any) -> str:
+    """The axes of an array, or of those in a list; the fields of a named tuple."""
+    if fields := getattr(kind, "_fields", ()):
+        return ", ".join(f"`{field}`" for field in fields)
+    if hasattr(kind, "dim_str"):
+        return ", ".join(kind.dim_str.split())
+    array, *_ = get_args(kind)
+    return f"list of ({_shape_of(array)})" if hasattr(array, "dim_str") else "numbers"
 
 
 def _commands() -> str:
@@ -349,8 +414,10 @@ def _file_of(name: str) -> Path:
 
 
 TABLES: Final[dict[str, Callable[..., str]]] = {
+    "bank": _bank,
     "budget": _budget,
     "commands": _commands,
+    "contracts": _contracts,
     "plugins": _plugins,
     "scores": _scores,
     "datasets": _datasets,

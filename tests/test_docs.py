@@ -742,6 +742,12 @@ def test_a_page_that_chooses_an_order_has_every_name_once(page: str, module: Mod
     assert sorted(", ".join(listed).split(", ")) == sorted(module.__all__)
 
 
+def test_a_module_of_the_reference_has_its_options_once() -> None:
+    for page in sorted((ROOT / "docs/api").glob("*.md")):
+        for block in page.read_text().split("\n::: ")[1:]:
+            assert block.count("    options:") <= 1, (page.name, block)
+
+
 def test_the_reference_shows_names_where_users_import_them_from() -> None:
     """A name that a package exports is not shown under the module that defines it."""
     inner = []
