@@ -137,6 +137,21 @@ def test_no_column_of_the_means_is_hidden_on_a_phone(browser: Browser, page: Pat
     assert head == '"runs"'
 
 
+def test_no_number_breaks_on_a_phone(browser: Browser, page: Path) -> None:
+    opened(browser, page, 390)
+    settle(browser)
+    cells = browser.execute_script(
+        "return [...document.querySelectorAll('.study section .stacks td')]"
+        ".filter(cell => cell.checkVisibility() && cell.textContent.includes('['))"
+        ".map(cell => {"
+        " cell.textContent = '\u22121043.5 \u00b1 38.0 [\u22121137.9,\u00a0\u2212949.0]';"
+        " const text = document.createRange(); text.selectNodeContents(cell);"
+        " return new Set([...text.getClientRects()].map(line => line.top)).size })"
+    )
+    assert cells
+    assert max(cells) <= 2
+
+
 def test_values_of_a_line_begin_at_one_height_on_a_phone(browser: Browser, page: Path) -> None:
     opened(browser, page, 390)
     (first, second, *_) = browser.find_elements(By.CSS_SELECTOR, "header .stacks td")

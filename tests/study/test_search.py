@@ -236,6 +236,7 @@ search: {{trials: 3, minimize: mig, seed: 7}}
 """
     )
     schedule = work(folder, text)
+    assert schedule.fixed_axes == ("method",)
     rows = [(run.group.axes["method"], run.seed) for run in schedule.runs]
     assert {row: rows.count(row) for row in rows} == {
         **{(name, seed): 3 for name in ("beta", "tc") for seed in (0, 1)},
@@ -459,10 +460,18 @@ def test_a_search_from_the_command_line(
     assert f"  {BETA}: 0.1 to 100 (log)\n" in out
     assert "search: 0 of 2 trials\n" in out
     assert "training: 40 steps, 20 a run\n" in out
+    assert "  at the low ends of the ranges: " in out
+    assert "all runs" not in out
     assert main(["study", "run", "mine.yaml", "--workers", "2"]) == 0
     assert "search: 2 of 2 trials; best elbo -" in capsys.readouterr().out
     assert main(["study", "summary", "studies/mine", "--out", "summary"]) == 0
     assert main(["report", "studies/mine"]) == 0
+    page = Path("studies/mine/report.html").read_text()
+    assert "standard deviation over all runs; the best run" in page, "no row for each trial"
+    capsys.readouterr()
+    assert main(["study", "table", "mine", "--means"]) == 0
+    rows = [line.split()[:2] for line in capsys.readouterr().out.splitlines()]
+    assert rows[:2] == [["setting", "runs"], ["all", "2"]]
     table = Study("mine.yaml").table()
     assert list(table["state"]) == ["finished"] * 2
     assert table[BETA].between(0.1, 100).all()

@@ -366,7 +366,7 @@ def _put_means(study: Study, table: "pd.DataFrame", options: argparse.Namespace)
     )
     from dislab.study.summary import chosen_target, means_of, shown_scores
 
-    axes = study.schedule.axes
+    axes, fixed = study.schedule.axes, study.schedule.fixed_axes
     measures, name = measures_to_show(table, study.primary_scores()), study.schedule.name
     left = unfinished(table)
     if not measures:
@@ -383,11 +383,11 @@ def _put_means(study: Study, table: "pd.DataFrame", options: argparse.Namespace)
         print_warning(f"{left}; means are of the finished ones")
     if form in ("csv", "parquet"):
         numbers = means_of(
-            titled, rows_of(titled, axes, options.by), study.score_ranges(), list(shown)
+            titled, rows_of(titled, fixed, options.by), study.score_ranges(), list(shown)
         )
         put_bytes(table_bytes(numbers.set_index(numbers.columns[0]), form), options)
         return
-    means = headline_table(titled, axes, measures, target, options.by, shown)
+    means = headline_table(titled, fixed, measures, target, options.by, shown)
     if form is None:
         _print_means(
             study,
@@ -395,12 +395,12 @@ def _put_means(study: Study, table: "pd.DataFrame", options: argparse.Namespace)
             means,
             {**measures, **shown},
             target or next(iter(shown)),
-            rows_of(titled, axes, options.by),
+            rows_of(titled, fixed, options.by),
         )
     elif form == "latex":
         put_bytes(latex_means(means.drop(columns=BEST, errors="ignore"), titled).encode(), options)
     else:
-        others = [axis for axis in axes if axis not in rows_of(titled, axes, options.by)]
+        others = [axis for axis in axes if axis not in rows_of(titled, fixed, options.by)]
         if BEST in means:
             means[BEST] = [
                 named_run(titled, run, others) if run in titled.index else run

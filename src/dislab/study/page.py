@@ -169,7 +169,7 @@ def study_page_of(
             "summary": _described(study, table, shared, _data(study, runs)),
             "headline": _headline(table),
             "verdict": "" if summary is None or study.schedule.search else _verdict(summary),
-            **_means(summary, _pages(study, folder)),
+            **_means(summary, study.schedule.fixed_axes, _pages(study, folder)),
             "notes": [
                 f"{note[0].upper()}{note[1:]}." for note in (mixed_versions(runs), reason) if note
             ],
@@ -293,18 +293,22 @@ def _pages(study: Study, folder: Path) -> dict[str, str]:
     return {run: addresses.get(_PAGE, f"#run-{run}") for run, addresses in links.items()}
 
 
-def _means(summary: StudySummary | None, pages: Mapping[str, str]) -> dict[str, Any]:
+def _means(
+    summary: StudySummary | None, axes: Sequence[str], pages: Mapping[str, str]
+) -> dict[str, Any]:
     """Table of means of the target and of two more scores by the first axis, and its legend."""
     if summary is None:
         return {"means": None, "legend": ""}
-    means = headline_table(summary.runs, summary.axes, summary.measures, summary.target)
+    axes = [axis for axis in summary.axes if axis in axes]
+    means = headline_table(summary.runs, axes, summary.measures, summary.target)
+    others = [axis for axis in summary.axes if axis not in axes[:1]]
     words = legend(means, summary.runs)
     means = means.reset_index()
     rows = [list(map(str, row)) for row in means.to_numpy()]
     links = {}
     for row in rows:
         if (run := row[-1]) in pages:
-            row[-1] = named_run(summary.runs, run, summary.axes[1:])
+            row[-1] = named_run(summary.runs, run, others)
             links[row[-1]] = pages[run]
     return {"means": Table(list(map(str, means)), rows, links), "legend": words}
 

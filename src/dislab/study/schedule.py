@@ -103,6 +103,18 @@ class Schedule:
     versions: dict[str, str]
     search: SearchPlan | None = None
 
+    @property
+    def fixed_axes(self) -> tuple[str, ...]:
+        """The axes that no search has as a range: a table of means has rows of their values."""
+        spaces = self.search.spaces if self.search else ()
+        searched = {
+            axis
+            for space in spaces
+            for axis, label in space.axes.items()
+            if isinstance(label, Range)
+        }
+        return tuple(axis for axis in self.axes if axis not in searched)
+
     def method_names(self) -> dict[str, dict[str, str]]:
         """Methods by axis and value, for values that name the configuration of a method.
 

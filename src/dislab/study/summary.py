@@ -637,7 +637,9 @@ def _without_constants(excerpt: pd.DataFrame, names: Sequence[str]) -> tuple[pd.
         return excerpt, ""
     (values,) = texts(excerpt.loc[:0, same], 3).to_dict("records")
     listed = [
-        f"{value} {name}" if name in _COUNTED else f"{name} {value}"
+        f"{value} {name.removesuffix('s') if value == '1' else name}"
+        if name in _COUNTED
+        else f"{name} {value}"
         for name, value in values.items()
     ]
     return excerpt.drop(columns=same), f" In every row: {', '.join(listed)}."
