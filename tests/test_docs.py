@@ -287,6 +287,23 @@ def test_lines_of_code_fit_into_a_page_left_of_the_copy_button(page: Path) -> No
     assert lines == []
 
 
+def test_a_printed_entry_point_names_its_file_and_a_printed_module() -> None:
+    entries = 0
+    for page in GUIDES:
+        blocks = [block for block in _PART.finditer(page.read_text(encoding="utf-8")) if block[4]]
+        texts = [textwrap.dedent(block[4]) for block in blocks]
+        modules = set(re.findall(r"^# src/(\S+)\.py$", "\n".join(texts), re.MULTILINE))
+        for text, language in zip(texts, [block[3] for block in blocks], strict=True):
+            if language == "toml":
+                assert text.startswith("# pyproject.toml\n"), (page.name, text)
+                points = tomllib.loads(text)["project"]["entry-points"]
+                for group, parts in points.items():
+                    values = [value.partition(":")[0].replace(".", "/") for value in parts.values()]
+                    assert group == "dislab.configurations" or {*values} <= modules, page.name
+                    entries += len(values)
+    assert entries > 4
+
+
 def test_commands_name_configurations_without_folder_and_suffix() -> None:
     files = [ROOT / "README.md", ROOT / "Makefile", *(ROOT / "docs").rglob("*.md")]
     files += [*(ROOT / "configs").rglob("*.yaml"), *(ROOT / "plugins").glob("*/README.md")]
