@@ -392,9 +392,12 @@ def _follows(runs: pd.DataFrame, name: str, axes: Sequence[str]) -> bool:
 def others_differ(names: Sequence[str]) -> str:
     """Says which settings differ without having a column in a table; empty if there are none.
 
+    Settings of a part that differs itself, as some runs lack it, are not named beside it.
+
     Args:
         names: Those of `narrow_table`.
     """
+    names = [name for name in names if not any(name.startswith(f"{part}.") for part in names)]
     if not names:
         return ""
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
