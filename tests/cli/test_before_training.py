@@ -67,7 +67,7 @@ def test_images_without_factors_train_and_are_drawn_and_not_scored(
 ) -> None:
     status, out, err = dislab(UNLABELLED, "--pictures=true")
     assert status == 0, err
-    said = "mig, dci, factor_vae will not be taken: a score compares codes with factors, and"
+    said = "MIG, DCI, FactorVAE score are left out: a score compares codes with factors, and"
     assert (out + err).count(said) == 1
     run = tmp_path / "runs/small/version_0"
     record = read_scores(run)["test"]
@@ -81,10 +81,26 @@ def test_images_without_factors_train_and_are_drawn_and_not_scored(
 
 
 @pytest.mark.slow
+def test_training_images_that_all_lack_values_have_no_likelihoods(
+    dislab: Dislab, tmp_path: Path
+) -> None:
+    cells = [f"{number}.png,{number if number < 8 else ''}" for number in range(40)]
+    (tmp_path / "table.csv").write_text("\n".join(["file,shade", *cells]))
+    dataset = UNLABELLED.replace("table: null", "table: ../table.csv, gaps: keep")
+    status, out, err = dislab(dataset, "--data.validation=0.5", "--data.test=0.49")
+    assert status == 0, err
+    assert (out + err).count("DCI is left out") == 1
+    scores = read_scores(tmp_path / "runs/small/version_0")["test"]["scores"]
+    assert {"kl_test", "kl_validation"} <= {*scores}
+    assert "kl_train" not in scores
+
+
+@pytest.mark.slow
 def test_a_default_score_that_cannot_be_taken_is_skipped(dislab: Dislab, tmp_path: Path) -> None:
     status, out, err = dislab(UNLABELLED.replace("table: null", "table: ../table.csv"), latents=1)
     assert status == 0, err
-    assert (out + err).count("Evaluate: dci will not be taken: the score") == 1
+    assert (out + err).count("DCI is left out: the score compares") == 1
+    assert "was not taken" not in out + err
     assert ", so few that scores are rough, by MIG …" in out + err
     record = json.loads((tmp_path / "runs/small/version_0/scores.json").read_text())["test"]
     assert list(record["skipped"]) == ["dci", "factor_vae"]

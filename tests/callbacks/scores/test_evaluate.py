@@ -32,6 +32,7 @@ from dislab.factors import Indices
 from dislab.functional.losses import kl_per_latent
 from dislab.functional.random import host_generator
 from dislab.metrics import MIG
+from dislab.metrics.score_table import title
 from dislab.runs.baselines import _principal
 
 MakeTrainer = Callable[..., pl.Trainer]
@@ -521,8 +522,8 @@ def test_a_default_score_that_cannot_be_taken_is_skipped_and_recorded(
     with caplog.at_level(logging.INFO, "lightning.pytorch.utilities.rank_zero"):
         runner.fit(objective, datamodule=data)
         runner.test(objective, datamodule=data, verbose=False)
-    said = [one.getMessage() for one in caplog.records if "Evaluate" in one.getMessage()]
-    assert said == ["Evaluate: g will not be taken: too few of (32, 3, 3)"]
+    said = [one.getMessage() for one in caplog.records if "too few" in one.getMessage()]
+    assert said == [f"{title('g')} is left out: too few of (32, 3, 3)"]
     record = runs.read_scores(tmp_path / "run")["test"]
     assert record["skipped"] == {"g": "too few of (32, 3, 3)"}
     assert set(record["scores"]) == {"correlation", "active_units"}

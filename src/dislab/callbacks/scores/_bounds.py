@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from dislab.base import DataModule, Objective, Split
-from dislab.base.datamodule import draw_states
+from dislab.base.datamodule import draw_states, drawable
 from dislab.base.inference import images_of, lacks, over_images
 from dislab.functional.losses import kl_per_latent, sample
 from dislab.metrics.score_table import label
@@ -37,7 +37,7 @@ def bounds(
     batch_size: int,
     seed: int,
 ) -> dict[str, float]:
-    """Each quantity on each split that has states, under `<quantity>_<split>`.
+    """Each quantity on each split that has states with all values, under `<quantity>_<split>`.
 
     Evaluated on at most `points` states of each split; 0 evaluates none. Empty for a method without
     posterior, decoder or pixel likelihood.
@@ -46,7 +46,7 @@ def bounds(
         return {}
     values: dict[str, float] = {}
     for split in SPLITS:
-        if len(data.indices(split)):
+        if len(data.indices(split)) and len(drawable(data, split)):
             terms = _terms(trainer, data, module, split, points, batch_size, seed)
             values |= {f"{name}_{split}": value for name, value in terms.items()}
     return values

@@ -16,7 +16,7 @@ from dislab.base.inference import lacks
 from dislab.callbacks._trainer import objective_of
 from dislab.callbacks.scores._bounds import QUANTITIES, SPLITS, bounds, bounds_table
 from dislab.callbacks.scores._score_callback import ScoreCallback, Scored, Stages
-from dislab.callbacks.scores._scorer import Codes, Scorer, inapplicable, names_of
+from dislab.callbacks.scores._scorer import SAMPLED, Codes, Scorer, inapplicable, names_of
 from dislab.codes.splits import TEST_FRACTION, train_count
 from dislab.errors import InputError
 from dislab.factors import UNLABELLED, FactorSpace, Indices
@@ -125,7 +125,6 @@ class Evaluate(ScoreCallback):
         """Whether the user named the scores, so that an inapplicable one is an error; the command
         sets it to false for its default scores."""
         self._found: Evaluation | None = None
-        self._noted: set[str] = set()
         self._left_out: set[str] = set()
 
     def names(self, module: Objective, space: FactorSpace) -> list[str] | None:
@@ -222,8 +221,12 @@ class Evaluate(ScoreCallback):
         }
         self._found = evaluation
         parts = []
-        if set(evaluation.skipped.values()) - self._noted:
-            parts.append(_listed(evaluation.skipped, "was not taken"))
+        if late := {
+            name: reason
+            for name, reason in evaluation.skipped.items()
+            if name.removeprefix(SAMPLED) not in self._left_out
+        }:
+            parts.append(_listed(late, "was not taken"))
         if nats:
             parts.append(bounds_table(nats))
         if evaluation.values:
@@ -257,12 +260,11 @@ class Evaluate(ScoreCallback):
                 f"{_listed(reasons, 'cannot be taken')}; leave it out of evaluate.metrics, which "
                 "may be {}"
             )
-        for reason in sorted(set(reasons.values()) - self._noted):
-            names = ", ".join(
-                name for name, other_reason in reasons.items() if other_reason == reason
-            )
-            rank_zero_info(f"Evaluate: {names} will not be taken: {reason}")
-        self._noted |= set(reasons.values())
+        told = {name: why for name, why in reasons.items() if name not in self._left_out}
+        for reason in sorted(set(told.values())):
+            names = [title(name) for name, why in told.items() if why == reason]
+            verb = "is" if len(names) == 1 else "are"
+            rank_zero_info(f"{', '.join(names)} {verb} left out: {reason}")
         self._left_out |= set(reasons)
 
     def _sampling(self, data: DataModule, points: int) -> dict[str, Any]:
