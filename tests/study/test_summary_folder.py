@@ -16,6 +16,7 @@ from tests.study.conftest import planned
 
 from dislab.cli import main
 from dislab.storage import writing
+from dislab.study import Study
 from dislab.study.results import Done, StudyFolder
 from dislab.study.schedule import Schedule
 from dislab.study.summary import StudySummary, summarize
@@ -276,3 +277,21 @@ def test_mistakes_write_nothing(
     assert status == 2
     assert re.search(message, capsys.readouterr().err)
     assert not Path("there").exists()
+
+
+def test_a_mistyped_target_is_refused_before_codes_are_compared(
+    folder: StudyFolder,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def compares(study: Study) -> None:
+        raise AssertionError("codes are compared")
+
+    filled(folder, TEXT.format(seeds=2, codes=CODES))
+    monkeypatch.setattr(Study, "agreement", compares)
+    out = str(tmp_path / "there")
+    assert main(["study", "summary", str(folder.path), "--out", out, "--target", "migs"]) == 2
+    assert "'migs' is no measure of mine (did you mean mig?)" in capsys.readouterr().err
+    with pytest.raises(AssertionError, match="codes are compared"):
+        main(["study", "summary", str(folder.path), "--out", out, "--target", "mig"])

@@ -243,10 +243,13 @@ class Study:
             InputError: The target is no measure, or as for `agreement`.
         """
         from dislab.study.stages.codes import WORD
-        from dislab.study.summary import summarize
+        from dislab.study.summary import chosen_target, measures_of, summarize
 
         table = self.titled(self.table())
         if WORD in self.schedule.stages:
+            if target is not None:  # codes, which take long to compare, give no further measures
+                measures = measures_of(table, self.primary_scores())
+                chosen_target(target, self.schedule.name, measures)
             table = table.join(self.agreement()).join(self.few_labels())
         return summarize(
             table,
