@@ -178,7 +178,8 @@ def open_run(run: str | Path, data: DataModule | None = None) -> OpenRun:
     folder = Path(run)
     config: Mapping[str, Any] = {}
     if data is None:
-        if folder.is_file() and not any((run / CONFIG).is_file() for run in folder.parents[:2]):
+        is_run = any((path / CONFIG).is_file() for path in folder.parents[:2])
+        if folder.suffix == ".ckpt" and folder.is_file() and not is_run:
             raise InputError(
                 f"{folder} is a checkpoint outside of a run, which does not record its data; give "
                 f"the data: open_run({str(folder)!r}, data=…), or load_run for the model alone"
