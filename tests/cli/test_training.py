@@ -24,6 +24,7 @@ from dislab.objectives import VAE
 from dislab.plugins import available, commands
 from dislab.regularizers import KL
 from dislab.runs import has_diverged, load_run, record_divergence
+from dislab.study import compare
 
 SMALL = small_config(
     "dsprites",
@@ -212,6 +213,26 @@ def test_a_run_that_goes_on_equals_one_that_was_longer(dislab: Dislab, tmp_path:
     assert renewed["resume"] is None
     old = yaml.safe_load((tmp_path / run / "config_until_step_6.yaml").read_text())
     assert old["trainer"]["max_steps"] == 6
+
+
+def test_scores_of_a_run_that_trains_on_are_no_longer_its_scores(
+    dislab: Dislab, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert dislab("fit", "--config=small.yaml") == 0
+    run = Path("runs/small/version_0")
+    scores = (run / "scores.json").read_bytes()
+    assert dislab("fit", f"--resume={run}") == 0  # all its steps are done
+    assert not list(run.glob("*_until_step_*"))
+    caplog.clear()
+    longer = ("--trainer.max_steps=9", "--then_test=false")
+    assert dislab("fit", f"--resume={run}", *longer) == 0
+    told = caplog.text
+    assert "trainer.max_steps 6 → 9" in told
+    assert "config_until_step_6.yaml has the old ones" in told
+    assert "scores up to here are now in scores_until_step_6.json" in told
+    assert json.loads((run / "scores_until_step_6.json").read_text()) == json.loads(scores)
+    assert not (run / "scores.json").exists()
+    assert compare([run])["state"].tolist() == ["not scored"]
 
 
 def test_a_data_module_without_test_split_is_scored_all_the_same(

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from jsonargparse import Namespace
 from lightning.pytorch import Callback, LightningModule, Trainer
+from lightning.pytorch.utilities import rank_zero_info
 
 from dislab.base import offered
 from dislab.callbacks import (
@@ -32,12 +33,14 @@ from dislab.callbacks import (
 from dislab.callbacks._trainer import run_folder
 from dislab.cli.messages import print_warning
 from dislab.errors import InputError
-from dislab.runs import CONFIG
-from dislab.storage import atomic
+from dislab.runs import CONFIG, SCORES
+from dislab.storage import atomic, locked
 from dislab.study.comparison import flat_settings
 from dislab.study.identity import path_is_data
 from dislab.yaml_files import parse_yaml, read_text, yaml_text
 
+_SHOWN: Final = 4
+"""Changed settings that a resumed run names."""
 CALLBACKS: Final[dict[str, type[Callback]]] = {
     "progress": Progress,
     "checkpoint": Checkpoints,
@@ -212,7 +215,8 @@ class KeepConfig(Callback):
     """Writes the complete configuration of a run to `config.yaml`.
 
     When a run is resumed with changed settings, a new file is written once all checks have passed;
-    the old one is kept in the same folder, named after the step at which the settings changed.
+    the old one is kept in the same folder, named after the step at which the settings changed. So
+    are the scores of a run that trains on, which would be taken for those of its later weights.
 
     Args:
         text: Text of the file of a new run; empty for a resumed run.
@@ -232,8 +236,13 @@ class KeepConfig(Callback):
         self._text = ""
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Updates the file of a resumed run."""
+        """Updates the file of a resumed run, and sets its scores aside."""
         self.renew(trainer)
+        scores = run_folder(trainer) / SCORES
+        if self._step and trainer.is_global_zero and scores.is_file():
+            with locked(scores):
+                kept = scores.replace(scores.with_stem(f"{scores.stem}_until_step_{self._step}"))
+            rank_zero_info(f"Its scores up to here are now in {kept.name}")
 
     def renew(self, trainer: Trainer) -> None:
         """Replaces the file if a setting has changed; every process must call this."""
@@ -245,7 +254,12 @@ class KeepConfig(Callback):
         new = {**old, **self._settings}
         self._settings = {}
         if new != old:
-            _write(path.with_name(f"config_until_step_{self._step}.yaml"), text)
+            kept = path.with_name(f"config_until_step_{self._step}.yaml")
+            _write(kept, text)
+            settings = [f"{name} {a} → {b}" for name, (a, b) in changes(old, new).items()]
+            if more := settings[_SHOWN:]:
+                settings[_SHOWN:] = [f"and {len(more)} more"]
+            rank_zero_info(f"Changed settings: {', '.join(settings)}; {kept.name} has the old ones")
             first = "".join(f"# {line}\n" for line in header())
             _write(path, first + yaml_text(new))
 
