@@ -266,7 +266,11 @@ def test_messages_say_where_what_and_what_is_allowed(message: str, explanation: 
 @pytest.mark.parametrize(
     ("command", "remedy"),
     [
-        ("fit", "start from a file such as --config betavae"),
+        (
+            "fit",
+            "start from a configuration such as --config betavae, which `dislab configs "
+            "list` lists",
+        ),
         ("test", "name a run, such as --run runs/betavae/version_0"),
     ],
 )

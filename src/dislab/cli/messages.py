@@ -555,7 +555,10 @@ def _required(names: str, prefix: str, command: str) -> str:
         return f"{prefix}{missing} must be given, such as by {option}"
     if command != "fit":
         return f"{missing} must be given; name a run, such as --run runs/betavae/version_0"
-    return f"{missing} must be given; start from a file such as --config betavae"
+    return (
+        f"{missing} must be given; start from a configuration such as --config betavae, which "
+        "`dislab configs list` lists"
+    )
 
 
 def _type(text: str) -> str:
