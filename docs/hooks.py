@@ -1,6 +1,7 @@
 """Generated parts of the built docs: changelog, explorer, headings of stacked tables."""
 
 import re
+from contextlib import redirect_stdout
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from textwrap import indent
@@ -31,7 +32,9 @@ def explorer() -> str:
     """The page of the latent explorer of the home page's model, which is in the zoo."""
     with TemporaryDirectory() as folder:
         page = Path(folder, "explorer.html")
-        if dislab(["report", str(ZOO / HOME), "--explorer_only", "--out", str(page)]):
+        with redirect_stdout(None):  # which names the page
+            failed = dislab(["report", str(ZOO / HOME), "--explorer_only", "--out", str(page)])
+        if failed:
             raise SystemExit("the explorer of the home page was not written")
         return page.read_text(encoding="utf-8")
 

@@ -11,7 +11,8 @@ A table stands between `<!-- table: what -->` and `<!-- end -->`, where `what` i
     zoo                 the trained models
     results FILE NAME   a table that a benchmark wrote into benchmarks/results/FILE.json; with
                         ` | first words of rows | headings`, separated by semicolons, a part
-    claims FILE         its table of claims, with the numbers of tests alone where figures are long
+    claims FILE         its claims, what decides them (docs/claims.yaml), and numbers of tests
+    tests FILE          all tests of these claims, folded
     summary STUDY NAME  a table of docs/results/STUDY/summary.md, which `dislab study summary` wrote
     verdicts            the numbers of verdicts in each part of docs/results/what_comes_out.md
     tally               the sentences with those of all parts
@@ -45,6 +46,7 @@ RESULTS = ROOT / "benchmarks" / "results"
 ZOO = ROOT / "plugins" / "dislab-zoo" / "src" / "dislab_zoo" / "files"
 METRICS = ROOT / "docs" / "metrics.md"
 CLAIMS = ROOT / "docs" / "results" / "what_comes_out.md"
+PHRASES = ROOT / "docs" / "claims.yaml"
 BY_INTERVAL = "yes, by the interval"
 VERDICTS = (
     *("yes", BY_INTERVAL, "mostly", "partly", "mixed"),
@@ -254,19 +256,34 @@ def _results(name: str, table: str, words: str = "", heads: str = "") -> str:
 
 
 def _claims(name: str) -> str:
+    """Each claim with what decides it, and the numbers of its tests."""
     result = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))["tables"]["claims"]
-    rows = [[*cells, _shortened(here)] for *cells, here in result["rows"]]
-    return _shown(result["header"], rows, result.get("intervals", ""))
+    phrases = yaml.safe_load(PHRASES.read_text(encoding="utf-8"))[name]
+    rows = [
+        [*cells, phrases[cells[0]] + _numbers_of_tests(here)] for *cells, here in result["rows"]
+    ]
+    bootstrapped = any(re.search(r"ρ[^;]* \[", phrase) for phrase in phrases.values())
+    seeds = result.get("intervals") == "seeds" and bootstrapped
+    return _shown(result["header"], rows, "both" if seeds else result.get("intervals", ""))
 
 
-def _shortened(here: str, most: int = 16) -> str:
-    """The figures of a claim, or only the numbers of its tests where they are longer than that.
+def _numbers_of_tests(here: str) -> str:
+    """The numbers of tests for and against a claim, from its stored figures.
 
-    >>> _shortened("1 of 2 tests for, 1 against, 0 undecided: ρ 0.87", most=5)
-    '1 of 2 tests for, 1 against, 0 undecided'
+    >>> _numbers_of_tests("1 of 2 tests for (MIG), 1 against (SAP R²), 0 undecided: ρ 0.87")
+    ' (1 of 2 tests for, 1 against)'
     """
-    counts = re.match(r".*? tests for\b.*? undecided(?: \([^)]*\))?", here)
-    return counts[0] if counts and len(here.split()) > most else here
+    found = re.match(r"((?:at least )?\d+ of \d+ tests for)(?: \(.*?\))?(, \d+ against)", here)
+    return f" ({found[1]}{found[2]})" if found else ""
+
+
+def _tests(name: str) -> str:
+    """Every test of each claim of a page, folded."""
+    result = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))["tables"]["claims"]
+    header = [result["header"][0], "all its tests"]
+    table = _shown(header, [[row[0], row[-1]] for row in result["rows"]], result["intervals"])
+    summary = "<summary>All tests of each claim</summary>"
+    return f"<details markdown>\n{summary}\n\n{table}\n\n</details>"
 
 
 def _part(
@@ -424,6 +441,7 @@ TABLES: Final[dict[str, Callable[..., str]]] = {
     "zoo": _zoo,
     "results": _results,
     "claims": _claims,
+    "tests": _tests,
     "summary": _summary,
     "verdicts": _verdicts,
     "tally": _tally,

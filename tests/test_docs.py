@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 from PIL import Image
 
 from dislab import base, metrics, plans, plots, runs
@@ -449,17 +450,54 @@ def test_the_tally_counts_every_claim_on_the_page_by_a_declared_verdict() -> Non
     assert counts == tried
     columns = [sum(int(row[k]) for row in rows[:-1]) for k in range(1, len(heads))]
     assert columns == list(map(int, rows[-1][1:]))
+    short = r" \((?:at least )?(\d+) of (\d+) tests for, \d+ against\)$"
     for claim, verdict, _, here in cells:  # also those that no command wrote
-        found = re.match(
-            r"(?:at least )?(\d+) of (\d+) tests for( \(.*?\))?, (\d+) against( \(.*?\))?, ", here
+        found = re.search(short, here) or re.match(
+            r"(\d+) of (\d+) tests for( \(.*?\))?, (\d+) against( \(.*?\))?, ", here
         )
         if verdict in ("mostly", "partly"):
             assert found, claim
             good, tests = map(int, found.groups()[:2])
-            assert found[3], claim  # their names
-            assert bool(found[5]) == (found[4] != "0"), claim
+            if found.re.groups > 2:
+                assert found[3], claim  # their names
+                assert bool(found[5]) == (found[4] != "0"), claim
             assert verdict == ("mostly" if 2 * good > tests else "partly"), claim
         assert len(here.split()) <= 60, claim  # more is for the linked page
+
+
+PHRASES = yaml.safe_load((ROOT / "docs/claims.yaml").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("study", PHRASES)
+def test_a_claim_has_one_short_phrase_of_stored_numbers(study: str) -> None:
+    path = ROOT / f"benchmarks/results/{study}.json"
+    tables = json.loads(path.read_text(encoding="utf-8"))["tables"]
+    claims = {row[0]: row[-1] for row in tables["claims"]["rows"]}
+    assert PHRASES[study].keys() == claims.keys()
+    rows = [row for name, table in tables.items() if name != "claims" for row in table["rows"]]
+    beside = "\n".join(" | ".join(row) for row in rows)
+    for claim, phrase in PHRASES[study].items():
+        assert len(re.sub(r"\[.*?\]", "", phrase).split()) <= 30, claim
+        found = re.findall(r"−?\.?\d[\d.]*\d(?: \[[^]]*\])?", phrase)
+        assert 1 <= len(found) <= 5, claim
+        allowed = f"{claims[claim]}\n{beside}".replace("+", "")
+        for number in found:
+            stored = number.replace("−", "-").replace("p .", "p 0.")
+            stored = f"0{stored}" if stored.startswith(".") else stored
+            assert re.search(rf"(?<![\d.]){re.escape(stored)}(?![\d.]\d)", allowed), (claim, number)
+
+
+def test_a_claim_keeps_the_numbers_of_its_tests() -> None:
+    tables = runpy.run_path(str(ROOT / "docs/tables.py"))["TABLES"]
+    for study in PHRASES:
+        path = ROOT / f"benchmarks/results/{study}.json"
+        rows = json.loads(path.read_text(encoding="utf-8"))["tables"]["claims"]["rows"]
+        shown = [line.strip("| ").split(" | ") for line in tables["claims"](study).split("\n")]
+        for (claim, verdict, _, here), line in zip(rows, shown[2:], strict=False):
+            assert line[:2] == [claim, verdict]
+            counts = re.match(r"(.*? tests for)\b.*?(, \d+ against)", here)
+            assert bool(counts) == ("tests for" in line[3])
+            assert not counts or line[3].endswith(f"({counts[1]}{counts[2]})")
 
 
 def test_a_file_in_a_page_has_a_link_for_readers_of_the_markdown() -> None:
@@ -549,6 +587,7 @@ def test_a_page_of_results_has_its_finding_then_tables_and_its_setup_last(path: 
     assert finding.endswith(".**")
     sentences = re.split(r"(?<=[.:])\s+(?=\[?[A-Z])", re.sub(r"\bet al\.", "et al", finding))
     assert len(sentences) <= 2
+    assert len(re.sub(r"\[[^]]*\]", "", finding).split()) <= 35
     assert re.search(r"\d", finding)
     opening, *parts = text.split("\n## ")
     assert "\n|" not in opening
@@ -571,7 +610,9 @@ def test_a_page_of_results_names_the_files_of_its_data(path: Path) -> None:
         folder = next(folder for folder in folders[k::-1] if folder != Path())
         assert (ROOT / folder / Path(name).name).is_file(), name
     names = {Path(name).name for name in files}
-    assert {f"{name}.json" for name in re.findall(r"<!-- table: results (\w+)", text)} <= names
+    assert {
+        f"{name}.json" for name in re.findall(r"<!-- table: (?:results|claims) (\w+)", text)
+    } <= names
     for study in re.findall(r"<!-- table: summary (\w+)", text):
         assert f"docs/results/{study}/runs.csv" in files
 
@@ -673,12 +714,15 @@ def test_the_changelog_page_has_every_kind_of_fragment() -> None:
         assert fragment.read_text().split("\n")[0].strip() in page, fragment.name
 
 
-def test_the_home_page_opens_with_the_explorer_of_its_model() -> None:
+def test_the_home_page_opens_with_the_explorer_of_its_model(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     docs = ROOT / "docs"
     home, page = (
         (docs / "index.md").read_text(),
         runpy.run_path(str(docs / "hooks.py"))["explorer"](),
     )
+    assert capsys.readouterr().out == ""
     frame = re.search(r"<iframe ([^>]*)>", home)
     assert frame
     attributes = dict(re.findall(r'(\w+)="([^"]*)"', frame[1]))
