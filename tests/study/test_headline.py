@@ -8,6 +8,7 @@ import pytest
 
 from dislab.study.headline import (
     best_run,
+    conclusion,
     headline_table,
     latex_means,
     legend,
@@ -93,6 +94,25 @@ def test_a_verdict_claims_what_the_corrected_p_supports(
     axes = ["method"] if methods == 1 else ["method", "strength"]
     said = verdict(runs(methods, seeds, effect), axes, SCORES)
     assert re.search(sentence, said), said
+
+
+@pytest.mark.parametrize(
+    ("states", "sentence"),
+    [
+        (["diverged"], "All 12 runs of m2 diverged: no difference has it."),
+        (["diverged", "failed"], "All 12 runs of m2 diverged or failed: no difference has it."),
+        (["diverged", "waiting"], ""),
+        (["diverged", "finished"], ""),
+    ],
+)
+def test_a_conclusion_names_a_method_without_any_score(states: list[str], sentence: str) -> None:
+    table = runs(3, 6, 0.3)
+    lost = table["method"] == "m2"
+    table.loc[lost, "score.mig"] = np.nan
+    table.loc[lost, "state"] = np.resize(states, lost.sum())
+    said = conclusion(table, ["method", "strength"], SCORES, "score.mig")
+    assert said.startswith("MIG, averaged over strength: m1 is 0.300 above m0 ")
+    assert said.endswith(sentence) if sentence else "no difference has it" not in said
 
 
 @pytest.mark.parametrize(

@@ -293,7 +293,7 @@ def _listed(runs: Sequence[str]) -> str:
 def conclusion(
     runs: pd.DataFrame, axes: Sequence[str], measures: Mapping[str, Best], target: str
 ) -> str:
-    """The verdict on a measure, and sentences on runs without a latent in use.
+    """The verdict on a measure, and sentences on lost values and on runs without latents in use.
 
     Args:
         runs: Result of `Study.table`.
@@ -303,9 +303,25 @@ def conclusion(
     """
     sentences = [
         verdict(runs, axes, {target: measures[target]}),
+        _lost(runs, axes),
         without_latents(runs, headline_measures(measures), axes),
     ]
     return " ".join(filter(None, sentences))
+
+
+def _lost(runs: pd.DataFrame, axes: Sequence[str]) -> str:
+    """Names values of the first axis whose runs all diverged or failed: no difference has them."""
+    sentences = []
+    for axis in _varying(runs, axes)[:1]:
+        for setting, group in runs.groupby(axis, sort=False):
+            if group["state"].isin(_WITHOUT_SCORES).all():
+                subject = str(setting) if axis == "method" else f"{label(axis)} {setting}"
+                ends = " or ".join(
+                    state for state in _WITHOUT_SCORES if state in set(group["state"])
+                )
+                every = f"All {len(group)} runs" if len(group) > 1 else "The only run"
+                sentences.append(f"{every} of {subject} {ends}: no difference has it.")
+    return " ".join(sentences)
 
 
 def _setting_text(setting: Any) -> str:
