@@ -10,7 +10,8 @@ import torch
 from tests.small_runs import small_config
 
 from dislab.cli import main
-from dislab.cli.checks import arose_in
+from dislab.cli.checks import arose_in, check_trainer_settings
+from dislab.errors import InputError
 
 CONFIG = small_config(
     "dsprites",
@@ -212,3 +213,9 @@ def test_a_run_of_before_or_of_a_card_keeps_its_precision(
     capsys.readouterr()
     assert main(["fit", "--config", str(config)]) == 2
     assert f"trainer.precision is {precision}" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="auto takes a card, which has a number")
+def test_a_list_of_devices_is_refused_where_auto_takes_the_cpu() -> None:
+    with pytest.raises(InputError, match="a CPU has no devices with numbers"):
+        check_trainer_settings({"devices": [7], "accelerator": "auto"}, {}, True)

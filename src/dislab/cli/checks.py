@@ -267,7 +267,7 @@ def _check_machine(trainer: Mapping[str, Any]) -> None:
             raise InputError(f"trainer.devices is {devices!r}; {_ALLOWED_DEVICES}")
     if str(devices).strip() == "0":  # a number, unlike the lists [0] and "0,"
         raise InputError(f"trainer.devices is {devices!r}; {_ALLOWED_DEVICES}")
-    if kind == "cpu" and (isinstance(devices, list) or "," in str(devices)):
+    if _is_on_cpu(trainer) and (isinstance(devices, list) or "," in str(devices)):
         raise InputError(
             f"trainer.devices is {devices!r}; a CPU has no devices with numbers: choose how many "
             "processes share it"
