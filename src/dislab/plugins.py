@@ -216,7 +216,9 @@ def load_declared(group: str, word: str, base: type) -> Any:
     plugins, noun = declared(group), base.__name__.lower()
     if word not in plugins:
         hint = hint_for(word, plugins)
-        raise InputError(f"no {noun} is named {word!r}{hint}; the {noun}s are {', '.join(plugins)}")
+        raise InputError(
+            f"no {noun} is named {word!r}{hint}; installed {noun}s: {', '.join(plugins)}"
+        )
     cls = load_object(plugins[word])
     if not isinstance(cls, type) or not issubclass(cls, base):
         package = base.__module__.removesuffix(".base")

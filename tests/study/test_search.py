@@ -417,6 +417,7 @@ def test_values_that_are_called_low_and_high_are_no_range(tmp_path: Path) -> Non
     [
         ("randon", "no sampler is named 'randon' (did you mean random?)"),
         ("optuna", "no sampler is named 'optuna' without the plugin dislab-optuna; in a clone of"),
+        ("randon", "; installed samplers: random"),
     ],
 )
 def test_a_sampler_that_is_not_there_is_named(
