@@ -1,10 +1,13 @@
 """Owners of parts refuse classes that do not take what they pass, in one sentence."""
 
 import re
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pytest
+from jsonargparse import ArgumentParser
 from torch import Tensor, nn
 
 from dislab.base import Encoder, ImageShape, Metric, Predictor, Regularizer
@@ -12,6 +15,7 @@ from dislab.base.parts import make_encoder, make_part
 from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
 from dislab.errors import InputError
+from dislab.metrics import evaluate
 from dislab.objectives import VAE, AdaGVAE
 from dislab.regularizers import KL
 from dislab.testing import check_encoder
@@ -40,6 +44,11 @@ class OfCodesAlone(Regularizer):
         return z
 
 
+class OfCodesAndFactors(Metric):
+    def score(self, codes: Any, factors: Any) -> Any:  # type: ignore[override]
+        return codes
+
+
 class Foreign(nn.Module):
     def __init__(self, latent_dim: int, train_size: int) -> None:
         super().__init__()
@@ -53,6 +62,23 @@ FAULTS = [
     (Foreign, "Foreign is no dislab.base.Regularizer; give a class that derives from it"),
     (Regularizer, "Regularizer is a base class; give a class that derives from it"),
 ]
+
+
+@pytest.mark.parametrize(("cls", "message"), [FAULTS[1], FAULTS[3]])
+def test_a_part_of_a_configuration_is_named_like_one_from_python(cls: Any, message: str) -> None:
+    parser = ArgumentParser(exit_on_error=False)
+    parser.add_argument("--part", type=Callable[[int, int], Regularizer])
+    parsed = parser.parse_args([f"--part={__name__}.{cls.__name__}"])
+    build = parser.instantiate_classes(parsed).part
+    with pytest.raises(InputError, match=re.escape(message)):
+        make_part(Regularizer, build, latent_dim=3, train_size=12)
+
+
+def test_a_score_with_other_inputs_is_told_why() -> None:
+    codes = np.random.default_rng(0).normal(size=(2000, 3))
+    factors = (codes[:, :2] > 0).astype(int)
+    with pytest.raises(InputError, match=r"^OfCodesAndFactors.score must take bank; it fails by"):
+        evaluate(codes, factors, [OfCodesAndFactors])
 
 
 @pytest.mark.parametrize("method", [VAE, AdaGVAE])

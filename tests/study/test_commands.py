@@ -57,6 +57,9 @@ AXIS = "axes: {model.regularizers.kl.beta: [1, 4]}\n"
         ("axes: {data.num_workers: [0, 1]}", "are the same run, as they differ in nothing that"),
         ("axes: {evaluate.points: [100, 200]}", "are the same run"),
         ("axes: {trainer.fast_dev_run: [true]}", "fast_dev_run keeps no run"),
+        ("axes: {trainer.devices: [2]}", "trainer.devices is 2, and each run .* in one process"),
+        ("axes: {trainer.devices: [[0, 1]]}", "trainer.devices is .*, and each run"),
+        ("axes: {trainer.num_nodes: [2]}", "trainer.num_nodes is 2, and each run"),
         ("axes: {ckpt_path: [a.ckpt]}", "the runs of a study start by themselves"),
         ("stages: {score: {point: 3}}", r"no setting 'point' \(did you mean points\?\)"),
         (

@@ -213,10 +213,11 @@ def make_part(base: type, build: Callable[..., Kind], **leading: object) -> Kind
 
     Raises:
         InputError: The class takes other arguments, is abstract, derives from another base, does
-            not call the constructor of its base, holds layers that PyTorch does not see, or its
-            `forward` takes other arguments.
+            not call the constructor of its base, holds layers that PyTorch does not see, or a
+            method of the contract, such as `forward`, takes other arguments.
     """
-    cls = build.func if isinstance(build, partial) else build
+    settings = _settings(build)
+    cls = settings.func
     name = getattr(cls, "__name__", type(cls).__name__)
     if inspect.isclass(cls):
         check_derived(cls, base)
@@ -225,7 +226,7 @@ def make_part(base: type, build: Callable[..., Kind], **leading: object) -> Kind
     first = " and ".join(leading)
     if getattr(cls, "__init__", None) is nn.Module.__init__:
         raise InputError(f"{name} has no constructor; give it an __init__ that takes {first}")
-    if fault := _misfit(build, *leading.values()):
+    if fault := _misfit(settings, *leading.values()):
         raise InputError(
             f"{name}{'.__init__' * inspect.isclass(cls)} must take {first} before settings of its "
             "own, which have defaults or "
@@ -234,7 +235,7 @@ def make_part(base: type, build: Callable[..., Kind], **leading: object) -> Kind
     try:
         part = build(*leading.values())
     except InputError as error:
-        parameters = list(inspect.signature(build).parameters)[: len(leading)]
+        parameters = list(inspect.signature(settings).parameters)[: len(leading)]
         misread = [word for word in parameters if word not in leading]
         if any(str(error).startswith(f"{name}.{word} is ") for word in misread):
             raise InputError(
@@ -246,11 +247,12 @@ def make_part(base: type, build: Callable[..., Kind], **leading: object) -> Kind
         if "_modules" not in vars(part):
             raise InputError(f"{name}.__init__ does not call super().__init__(); call it first")
         check_registered(part)
-        if forward := vars(base).get("forward"):
-            inputs = list(inspect.signature(forward).parameters)[1:]
-            if fault := _misfit(part.forward, *inputs):
+    for word in ("forward", "score", "fit", "predict"):
+        if contract := vars(base).get(word):
+            inputs = list(inspect.signature(contract).parameters)[1:]
+            if fault := _misfit(getattr(part, word), *inputs):
                 raise InputError(
-                    f"{name}.forward must take {', '.join(inputs)}; it fails by {fault}"
+                    f"{name}.{word} must take {', '.join(inputs)}; it fails by {fault}"
                 )
     return part
 
@@ -307,6 +309,17 @@ def check_derived(cls: type, base: type) -> None:
     if cls is base or not issubclass(cls, base):
         reason = "is a base class" if cls is base else f"is no dislab.base.{base.__name__}"
         raise InputError(f"{cls.__name__} {reason}; give a class that derives from it")
+
+
+def _settings(build: Callable[..., Kind]) -> "partial[Kind]":
+    """What makes a part, with its settings; the class where jsonargparse calls it by a function."""
+    if not isinstance(build, partial):
+        return partial(build)
+    for k, argument in enumerate(build.args):
+        if inspect.isclass(argument):
+            made = cast("Callable[..., Kind]", argument)
+            return partial(made, *build.args[k + 1 :], **build.keywords)
+    return build
 
 
 def _misfit(function: Callable[..., Any], *arguments: object) -> str:

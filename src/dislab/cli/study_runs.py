@@ -220,6 +220,14 @@ class _Settings(TrainingCLI):
                 )
         if parsed["trainer"]["fast_dev_run"]:
             raise InputError("trainer.fast_dev_run keeps no run; leave it out of a study")
+        for name in ("devices", "num_nodes"):
+            count = parsed["trainer"][name]
+            if count not in (1, "1", "auto") and not (isinstance(count, list) and len(count) == 1):
+                raise InputError(
+                    f"trainer.{name} is {count}, and each run of a study trains in one process; "
+                    "several runs train at a time by --workers, and one model on several devices "
+                    "by dislab fit"
+                )
         check_settings(parsed)
         for name, value in paths_outside(parsed, None):
             raise InputError(
