@@ -87,6 +87,13 @@ def test_names_are_hashed_by_fnv_1a(name: str, number: int) -> None:
     assert _hash(name) == number
 
 
+def test_a_device_may_be_given_by_its_name() -> None:
+    stream = Stream(0)
+    object.__setattr__(stream, "device", "cpu")  # past the types that tests check
+    stream.__post_init__()
+    assert stream == Stream(0, 0, torch.device("cpu"))
+
+
 def test_recorded_numbers() -> None:
     """Written down once; they change with nothing but a change of all streams."""
     assert WORDS[:2] == RECORDED_WORDS

@@ -59,7 +59,7 @@ class Stream:
     Args:
         seed: Seed of the run; an int64 scalar tensor to stack several runs.
         step: Number of the step or of the batch; an int64 scalar tensor if it stays on the device.
-        device: Device on which the numbers are drawn.
+        device: Device on which the numbers are drawn, or its name.
         path: State of the names so far; `of` extends it.
     """
 
@@ -67,6 +67,12 @@ class Stream:
     step: int | Tensor = 0
     device: torch.device = _CPU
     path: int = 0
+
+    def __post_init__(self) -> None:
+        """Takes the name of a device, too, which type checkers refuse."""
+        device: Any = self.device
+        if isinstance(device, str):
+            object.__setattr__(self, "device", torch.device(device))
 
     def of(self, *names: str) -> "Stream":
         """A sub-stream under some names, independent of this stream and of those under other names.
