@@ -1,9 +1,11 @@
+import dataclasses
 import warnings
 
 import pytest
 
 from dislab import cli
-from dislab.cli import COMMANDS
+from dislab.base import Dataset
+from dislab.cli import COMMANDS, messages
 from dislab.cli.messages import explain, warnings_in_one_line
 from dislab.factors import ContinuousFactorWarning
 from dislab.plugins import available
@@ -261,6 +263,25 @@ START = "no class is named; begin with the configuration of a method and put oth
 def test_messages_say_where_what_and_what_is_allowed(message: str, explanation: str) -> None:
     top_level = ["name", "trainer.max_steps", "model"]
     assert explain(message, top_level).startswith(explanation)
+
+
+def test_a_part_that_lacks_methods_is_named_with_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Bare(Dataset):
+        def prepare(self) -> None: ...
+
+    entry = dataclasses.replace(available("datasets")[0], name="Bare")
+    monkeypatch.setattr(messages, "available", lambda group: [entry])
+    monkeypatch.setattr(messages, "load", lambda group, name: Bare)
+    message = """Parser key "data":
+  Does not validate against any of the Union subtypes
+  Errors:
+    - Problem with given class_path 'dislab.datamodules.SingleData':
+        Parser key "dataset":
+          - Expected an instantiatable class, but Bare is abstract
+  Given value: NestedArg(key='dataset', val='Bare')"""
+    assert explain(message).startswith(
+        "data.dataset: Bare lacks factors and gather and image_shape"
+    )
 
 
 @pytest.mark.parametrize(

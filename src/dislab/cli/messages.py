@@ -332,12 +332,22 @@ def _missing_class(message: str, setting: str, file: str) -> str | None:
         return None
     if value[1].startswith("[") and _OF_CLASS in message:
         return None  # a part in a list has the fault
+    name = ((abstract and abstract[1]) or value[1]).rpartition(".")[2]
+    if lacking := _lacking(name, setting):
+        return f"{name} lacks {' and '.join(lacking)}; define it as its base class does"
     if _SETTINGS_ALONE.match(value[1]):
         return _no_class(setting, file)
     if abstract is None:
         return _no_specification(value[1], setting)
-    name = (abstract[1] or value[1]).rpartition(".")[2]
     return f"{name} is a base class; name a class that derives from it{_listing(setting)}"
+
+
+def _lacking(name: str, setting: str) -> list[str]:
+    """The methods that a part which can be named at a place leaves undefined."""
+    group = group_of(setting)
+    if group is None or name not in {plugin.name for plugin in available(group)}:
+        return []
+    return sorted(getattr(load(group, name), "__abstractmethods__", ()))
 
 
 def _no_class(setting: str, file: str = "") -> str:
