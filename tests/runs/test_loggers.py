@@ -74,7 +74,7 @@ def test_mlflow_gets_losses_scores_pictures_and_settings_and_goes_on_after_a_res
     assert run["params"]["model/init_args/latent_dim"] == "3"
     assert run["params"]["trainer/max_steps"] == "4"
     assert run["steps"] == [1, 3, 5]
-    scores = json.loads(Path(RUN, "scores.json").read_text())["test"]["scores"]
+    scores = json.loads(Path(RUN, "scores_until_step_4.json").read_text())["test"]["scores"]
     assert run["metrics"]["scores/mig"] == pytest.approx(scores["mig"])
     assert "curves/mig" in run["metrics"]
     assert "images/traversals.png" in run["pictures"]
