@@ -465,7 +465,8 @@ def test_a_search_from_the_command_line(
     assert "all runs" not in out
     assert main(["study", "run", "mine.yaml", "--workers", "2"]) == 0
     assert "search: 2 of 2 trials; best elbo -" in capsys.readouterr().out
-    assert main(["study", "summary", "studies/mine", "--out", "summary"]) == 0
+    assert main(["study", "summary", "studies/mine"]) == 0
+    assert Path("studies/mine/summary/summary.md").is_file()
     assert main(["report", "studies/mine"]) == 0
     page = Path("studies/mine/report.html").read_text()
     assert "standard deviation over all runs; the best run" in page, "no row for each trial"

@@ -456,7 +456,10 @@ def _print_best(
 def _summary(parser: Parser, args: list[str]) -> int:
     _add_study(parser)
     parser.add_argument(
-        "--out", type=Path, required=True, metavar="FOLDER", help="where the files go"
+        "--out",
+        type=Path,
+        metavar="FOLDER",
+        help="where the files go; unless set, summary/ in the folder of the study",
     )
     parser.add_argument(
         "--target",
@@ -473,7 +476,8 @@ def _summary(parser: Parser, args: list[str]) -> int:
     from dislab.study.summary_folder import PAGE, write_summary
 
     results = study.summary(options.target)
-    files = write_summary(results, options.out, options.pictures, list(_about(study)))
+    out = options.out or study.path / "summary"
+    files = write_summary(results, out, options.pictures, list(_about(study)))
     if "codes" not in study.schedule.stages:
         print_warning(
             "without UDR and alignment, as the study keeps no codes; add `codes: {images: 5000}` "
@@ -484,7 +488,7 @@ def _summary(parser: Parser, args: list[str]) -> int:
         left = unfinished(results.runs)
         print(textwrap.fill(f"{left}. {said}" if left else said, WIDTH))
     _print_best(study, results.runs, results.measures, results.target)
-    print(f"\n{options.out / PAGE} and {len(files) - 1} other files")
+    print(f"\n{out / PAGE} and {len(files) - 1} other files")
     return 0
 
 
@@ -636,7 +640,7 @@ def _print_results(study: Study) -> None:
         print(f"\n{textwrap.fill(conclusion(table, axes, measures, target), WIDTH)}")
     print("\nNext:")
     for line in (
-        f"dislab study summary {study.path} --out {study.path / 'summary'}  # tables and pictures",
+        f"dislab study summary {study.path}  # tables and pictures",
         f"dislab report {study.path}  # one interactive page",
         f"dislab study table {study.path} --out table.csv  # all numbers",
     ):
