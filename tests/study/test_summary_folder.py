@@ -257,7 +257,6 @@ def files_in(folder: Path) -> dict[str, bytes]:
             r"no measure of mine \(did you mean score.mig",
         ),
         (["--out", "base.yaml"], "--out is base.yaml, which is a file; name a folder"),
-        ([], "--out must be given; write dislab study summary STUDY --out FOLDER"),
     ],
 )
 def test_mistakes_write_nothing(
