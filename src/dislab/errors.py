@@ -109,8 +109,8 @@ def suggestion(
     >>> suggestion("trian", ["fit", "transfer"], {"train": "fit"})
     ' (did you mean fit?)'
     """
-    known = {candidate: candidate for candidate in names}
-    by_lower = {candidate.lower(): meant for candidate, meant in {**others, **known}.items()}
+    themselves = {candidate: candidate for candidate in names}
+    by_lower = {candidate.lower(): meant for candidate, meant in {**others, **themselves}.items()}
     matches = get_close_matches(name.lower(), list(by_lower), n=1)
     if not matches and len(name) > 2:
         matches = [lower for lower in by_lower if lower.startswith(f"{name.lower()}_")][:3]

@@ -223,14 +223,18 @@ def test_scores_of_a_run_that_trains_on_are_no_longer_its_scores(
     scores = (run / "scores.json").read_bytes()
     assert dislab("fit", f"--resume={run}") == 0  # all its steps are done
     assert not list(run.glob("*_until_step_*"))
+    other = run / "other_data" / "blob"
+    other.mkdir(parents=True)
+    (other / "scores.json").write_bytes(scores)
     caplog.clear()
     longer = ("--trainer.max_steps=9", "--then_test=false")
     assert dislab("fit", f"--resume={run}", *longer) == 0
     told = caplog.text
     assert "trainer.max_steps 6 → 9" in told
     assert "config_until_step_6.yaml has the old ones" in told
-    assert "scores up to here are now in scores_until_step_6.json" in told
+    assert "Scores up to step 6 were moved to scores_until_step_6.json" in told
     assert json.loads((run / "scores_until_step_6.json").read_text()) == json.loads(scores)
+    assert [path.name for path in other.glob("*.json")] == ["scores_until_step_6.json"]
     assert not (run / "scores.json").exists()
     assert compare([run])["state"].tolist() == ["not scored"]
 

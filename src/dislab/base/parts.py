@@ -216,8 +216,8 @@ def make_part(base: type, build: Callable[..., Kind], **leading: object) -> Kind
             not call the constructor of its base, holds layers that PyTorch does not see, or a
             method of the contract, such as `forward`, takes other arguments.
     """
-    settings = _settings(build)
-    cls = settings.func
+    maker = _maker(build)
+    cls = maker.func
     name = getattr(cls, "__name__", type(cls).__name__)
     if inspect.isclass(cls):
         check_derived(cls, base)
@@ -226,7 +226,7 @@ def make_part(base: type, build: Callable[..., Kind], **leading: object) -> Kind
     first = " and ".join(leading)
     if getattr(cls, "__init__", None) is nn.Module.__init__:
         raise InputError(f"{name} has no constructor; give it an __init__ that takes {first}")
-    if fault := _misfit(settings, *leading.values()):
+    if fault := _misfit(maker, *leading.values()):
         raise InputError(
             f"{name}{'.__init__' * inspect.isclass(cls)} must take {first} before settings of its "
             "own, which have defaults or "
@@ -235,7 +235,7 @@ def make_part(base: type, build: Callable[..., Kind], **leading: object) -> Kind
     try:
         part = build(*leading.values())
     except InputError as error:
-        parameters = list(inspect.signature(settings).parameters)[: len(leading)]
+        parameters = list(inspect.signature(maker).parameters)[: len(leading)]
         misread = [word for word in parameters if word not in leading]
         if any(str(error).startswith(f"{name}.{word} is ") for word in misread):
             raise InputError(
@@ -311,14 +311,14 @@ def check_derived(cls: type, base: type) -> None:
         raise InputError(f"{cls.__name__} {reason}; give a class that derives from it")
 
 
-def _settings(build: Callable[..., Kind]) -> "partial[Kind]":
-    """What makes a part, with its settings; the class where jsonargparse calls it by a function."""
+def _maker(build: Callable[..., Kind]) -> "partial[Kind]":
+    """What makes a part, with its settings: the class that jsonargparse wraps, if it does."""
     if not isinstance(build, partial):
         return partial(build)
     for k, argument in enumerate(build.args):
         if inspect.isclass(argument):
-            made = cast("Callable[..., Kind]", argument)
-            return partial(made, *build.args[k + 1 :], **build.keywords)
+            cls = cast("Callable[..., Kind]", argument)
+            return partial(cls, *build.args[k + 1 :], **build.keywords)
     return build
 
 

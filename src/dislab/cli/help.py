@@ -365,10 +365,10 @@ def _instead(usual: str, name: str) -> Iterator[str]:
                 if part_key == key:
                     holders[part].append(configuration_name)
     for group, plugin in _parts():
-        found = holders.get(plugin.name, []) if group == "regularizers" else []
+        holding = holders.get(plugin.name, []) if group == "regularizers" else []
         settings = [setting for setting, has_default in plugin.settings.items() if has_default]
-        if found and name not in plugin.settings and settings:
-            where = ", ".join(sorted(found, key=len)[:3]) + ", …" * (len(found) > 3)
+        if holding and name not in plugin.settings and settings:
+            where = ", ".join(sorted(holding, key=len)[:3]) + ", …" * (len(holding) > 3)
             yield (
                 f"{plugin.name}, which is {key} in {where}, has no {name}; it has "
                 f"{', '.join(settings)}."
@@ -401,7 +401,7 @@ def _unknown(name: str, commands: Collection[str]) -> InputError:
 
     settings = {setting for _, plugin in _parts() for setting in plugin.settings}
     names = [*commands, *GROUPS, *SECTIONS, *_names(), *settings, *ELSEWHERE]
-    hint = MEANT.get(name.lower(), "") and suggestion(name, [], MEANT)
+    hint = suggestion(name, [], MEANT) if name.lower() in MEANT else ""
     hint = hint or remedy(name) or _holding(name) or suggestion(name, names, MEANT)
     return InputError(
         f"no command, part, setting or configuration is named {name!r}{hint}; `dislab --help` "

@@ -34,6 +34,7 @@ from dislab.callbacks._trainer import run_folder
 from dislab.cli.messages import print_warning
 from dislab.errors import InputError
 from dislab.runs import CONFIG, SCORES
+from dislab.runs.records import OTHER_DATA
 from dislab.storage import atomic, locked
 from dislab.study.comparison import flat_settings
 from dislab.study.identity import path_is_data
@@ -238,11 +239,15 @@ class KeepConfig(Callback):
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Updates the file of a resumed run, and sets its scores aside."""
         self.renew(trainer)
-        scores = run_folder(trainer) / SCORES
-        if self._step and trainer.is_global_zero and scores.is_file():
-            with locked(scores):
-                kept = scores.replace(scores.with_stem(f"{scores.stem}_until_step_{self._step}"))
-            rank_zero_info(f"Its scores up to here are now in {kept.name}")
+        if not self._step or not trainer.is_global_zero:
+            return
+        folder = run_folder(trainer)
+        for scores in (folder / SCORES, *folder.glob(f"{OTHER_DATA}/*/{SCORES}")):
+            if scores.is_file():
+                kept = scores.with_stem(f"{scores.stem}_until_step_{self._step}")
+                with locked(scores):
+                    scores.replace(kept)
+                rank_zero_info(f"Scores up to step {self._step} were moved to {kept.name}")
 
     def renew(self, trainer: Trainer) -> None:
         """Replaces the file if a setting has changed; every process must call this."""
