@@ -69,11 +69,17 @@ UNBROKEN = re.compile(r"(?<=±) (?=\d)|(?<=\d,) (?=[−+-]?[\d.]+\])|(?<=\d to) 
 PICTURE = re.compile(r'<img alt="[^"]*" src="([^"]+)" />')
 
 
+RANK = {"api": 0.5, "results": 0.5, "changelog.md": 0.2, "measurements.md": 0.5}
+"""Weights in the search of pages that repeat the words of others."""
+
+
 def on_page_content(html: str, page: "Page", **_: Any) -> str:
     """The page with tables of sentences whose cells a phone stacks, each below its heading.
 
-    On the pages of results no line breaks within an interval, and a picture leads to its full size.
+    The search puts guides before lists and tables. On the pages of results no line breaks within
+    an interval, and a picture leads to its full size.
     """
+    page.meta["search"] = {"boost": RANK.get(page.file.src_uri.partition("/")[0], 1)}
     if page.file.src_uri.startswith("results/"):
         html = UNBROKEN.sub("\N{NO-BREAK SPACE}", html)
         html = PICTURE.sub(r'<a href="\1">\g<0></a>', html)

@@ -240,6 +240,7 @@ SOUGHT = [
     "fine-tune",
     "GPU",
     "installation",
+    "learning rate",
     "Isaac3D",
     "MIG of perfect codes",
     "MLflow",
@@ -249,6 +250,7 @@ SOUGHT = [
     "out of memory",
     "own images",
     "resume",
+    "save and load a model",
     "Slurm",
     "wandb",
 ]
@@ -547,8 +549,9 @@ def test_a_phone_stacks_tables_of_sentences_with_the_headings_of_their_columns()
     ]
     head, *body = (f"<tr>\n{row}</tr>\n" for row in cells)
     table = f"<table>\n<thead>\n{head}</thead>\n<tbody>\n{''.join(body)}</tbody>\n</table>"
-    page = SimpleNamespace(file=SimpleNamespace(src_uri="results/x.md"))
+    page = SimpleNamespace(file=SimpleNamespace(src_uri="results/x.md"), meta={})
     made = hook(f"<p>x</p>{table}", page=page)
+    assert page.meta == {"search": {"boost": 0.5}}  # below the guides
     assert made.startswith('<p>x</p><div class="stacked"><table>')
     assert made.count('<td data-label="claim of the paper">') == 2
     assert '<td data-label="comes out">no</td>' in made
