@@ -186,16 +186,21 @@ def study_hint(path: str | Path, names: Iterable[str] = ()) -> str:
     """` (did you mean …?)` with the study whose name is most like that of a missing path.
 
     Args:
-        path: The path or name, whose folder and `studies` have the studies to choose from.
+        path: The path or name, whose folder and `studies` have the studies to choose from. Of a
+            path the hint is a path too.
         names: Names of other studies.
     """
     path = Path(path)
-    studies = list(names)
+    is_path = path.parent != Path()
+    before = "studies/" if path.parts[:1] == ("studies",) else ""
+    studies = {name: before + name for name in names}
     with suppress(OSError, ValueError):  # no folder can have such a name
         for folder in (Path("studies"), path.parent):
-            studies += sorted(plan.parent.name for plan in folder.glob(f"*/{PLAN}"))
+            for plan in sorted(folder.glob(f"*/{PLAN}")):
+                name = plan.parent.name
+                studies[name] = str(plan.parent) if is_path else name
     name = path.stem if is_yaml(path) else path.name
-    return suggestion(name, (study for study in studies if study != name))
+    return suggestion(name, (), {study: meant for study, meant in studies.items() if study != name})
 
 
 def parse_mapping(text: str, origin: str, example: str) -> dict[str, Any]:

@@ -137,6 +137,7 @@ def test_a_study_is_known_by_its_name(
     [
         ([], "RUN|STUDY must be given; write dislab report RUN|STUDY …; see dislab report --help"),
         (["nowhere"], "nowhere is no run and no study: it does not exist; runs are in"),
+        (["studies/nothere"], "studies/nothere is no run and no study: it does not exist; runs"),
         (
             ["small.yaml", "run"],
             "small.yaml is a study, which has a page of its own; give it alone",

@@ -497,7 +497,7 @@ axes:
     [
         (
             "studies/quik",
-            "no study is named 'studies/quik' (did you mean quick?); `dislab configs list studies`",
+            "no study is named 'studies/quik' (did you mean studies/quick?); ",
         ),
         (
             "nowhere.yaml",
@@ -543,9 +543,23 @@ def test_a_misspelt_study_of_the_user_gets_a_hint(
     assert main([*command, named]) == 2
     said = capsys.readouterr().err
     assert f"{named}" in said
-    assert "(did you mean shapes?)" in said
-    with pytest.raises(InputError, match=r"\(did you mean shapes\?\)"):
+    meant = named.replace("shaeps", "shapes")
+    assert f"(did you mean {meant}?)" in said
+    with pytest.raises(InputError, match=rf"\(did you mean {meant}\?\)"):
         Study(named)
+
+
+def test_the_end_of_a_study_shows_how_to_see_scores_without_room(
+    folder: StudyFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan = planned(tmp_path, "base: [base.yaml]\naxes: {model.b: [1, 2]}\n")
+    scored(folder, plan, {name: [0.0, 0.25] for name in ("mig", "sap", "irs", "mine", "yours")})
+    assert main(["study", "run", str(folder.path)]) == 0
+    _, _, steps = capsys.readouterr().out.partition("Next:\n")
+    command = f"dislab study table {folder.path} --means --show mine yours"
+    assert steps.splitlines()[0] == f"  {command}  # other scores"
+    assert main(command.split()[1:]) == 0
+    assert capsys.readouterr().out.split()[:4] == ["model.b", "runs", "Mine", "Yours"]
 
 
 def test_a_misspelt_folder_or_study_in_a_folder_gets_a_hint(
@@ -555,7 +569,7 @@ def test_a_misspelt_folder_or_study_in_a_folder_gets_a_hint(
     scored(folder, plan, {"mig": [0.0, 0.25]})
     misspelt = f"{folder.path}s"
     assert main(["study", "status", str(tmp_path / "mine.yaml"), "--folder", misspelt]) == 2
-    assert f"(did you mean {folder.path.name}?)" in capsys.readouterr().err
+    assert f"(did you mean {folder.path}?)" in capsys.readouterr().err
     assert main(["study", "work", str(folder.path), "--study", "mein"]) == 2
     assert "study mein (did you mean mine?), only of mine; " in capsys.readouterr().err
 

@@ -182,7 +182,8 @@ def find_study(name: str) -> Path:
         return path
     if Path("studies", name, PLAN).is_file():
         return Path("studies", name)
-    raise InputError(f"no file and no study is named {name!r}{_study_hint(name)}; {_OF_STUDIES}")
+    hint = _study_hint(name) or configuration_hint(name)
+    raise InputError(f"no file and no study is named {name!r}{hint}; {_OF_STUDIES}")
 
 
 def _study_hint(name: str) -> str:
@@ -192,7 +193,7 @@ def _study_hint(name: str) -> str:
     if Path(f"{name}.yaml").is_file():
         return f" (did you mean {name}.yaml?)"
     file = configuration_hint(name) if is_yaml(name) else ""
-    return remedy(f"studies/{short}") or file or study_hint(name, names) or configuration_hint(name)
+    return remedy(f"studies/{short}") or file or study_hint(name, names)
 
 
 def no_run_or_study(path: Path) -> InputError:

@@ -628,23 +628,26 @@ def _show_end(study: Study) -> int:
 def _print_results(study: Study) -> None:
     """Prints the means of the main scores, the verdict, and the commands for more."""
     from dislab.study.headline import conclusion, headline_table, measures_to_show, rows_of
-    from dislab.study.summary import chosen_target
+    from dislab.study.summary import chosen_target, headline_measures, is_bound
 
     table, axes = study.titled(study.table()), study.schedule.axes
+    more = []
     measures = measures_to_show(table, study.primary_scores())
     if measures and study.schedule.search is None:  # no trial has another one to be compared with
         target = chosen_target(None, study.schedule.name, measures)
         means = headline_table(table, axes, measures, target)
+        shown = headline_measures(measures, target)
+        more = [name for name in measures if not (name in shown or is_bound(name))]
         print()
         _print_means(study, table, means, measures, target, rows_of(table, axes))
         print(f"\n{textwrap.fill(conclusion(table, axes, measures, target), WIDTH)}")
     print("\nNext:")
-    for line in (
-        f"dislab study summary {study.path}  # tables and pictures",
-        f"dislab report {study.path}  # one interactive page",
-        f"dislab study table {study.path} --out table.csv  # all numbers",
-    ):
-        print(f"  {line}")
+    if more:
+        names = " ".join(name.removeprefix("score.") for name in more[:3])
+        print(f"  dislab study table {study.path} --means --show {names}  # other scores")
+    print(f"  dislab study summary {study.path}  # tables and pictures")
+    print(f"  dislab report {study.path}  # one interactive page")
+    print(f"  dislab study table {study.path} --out table.csv  # all numbers")
 
 
 def _warn_of_versions(schedule: Schedule) -> None:

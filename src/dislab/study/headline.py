@@ -478,7 +478,7 @@ def _lines(table: pd.DataFrame) -> list[str]:
 
 
 def latex_means(table: pd.DataFrame, runs: pd.DataFrame) -> str:
-    """The result of `headline_table` as a LaTeX `tabular` for booktabs, marked means in bold.
+    """The result of `headline_table` as a LaTeX `tabular` with its notes, marked means in bold.
 
     Args:
         table: Result of `headline_table`.
@@ -487,9 +487,9 @@ def latex_means(table: pd.DataFrame, runs: pd.DataFrame) -> str:
     marked = table.map(
         lambda cell: f"{_BOLD}{cell[:-1]}{_END}" if cell[-1:] == "*" else cell.strip()
     )
-    words = legend(table, runs).replace("* marks", "bold:", 1)
-    note = f"% {words}\n" if words else ""
-    return note + latex(marked).replace(_BOLD, r"\textbf{").replace(_END, "}")
+    words = legend(table, runs).replace("* marks", "bold marks", 1)
+    notes = f"{words[0].upper()}{words[1:]}." if words else ""
+    return latex(marked, notes=notes).replace(_BOLD, r"\textbf{").replace(_END, "}")
 
 
 def _spread(scores: "pd.Series[float]") -> str:

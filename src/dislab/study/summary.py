@@ -73,10 +73,6 @@ _OF_NEED: Final = (
     f"difference of the row, in 80 % of all studies, by a paired t test at level {LEVEL}; p (Holm) "
     "can be below it with them. From few seeds the number is rough."
 )
-_MORE_SEEDS: Final = (
-    f" *{NEED[0].upper()}{NEED[1:]}* is another number: it finds even so small a difference in "
-    "80 % of all studies."
-)
 _LEAST_ORDERS: Final = 2_000
 _MOST_ORDERS: Final = 50_000
 _ORDERS_PER_ROW: Final = 25
@@ -604,10 +600,7 @@ def _of_few_seeds(differences: pd.DataFrame) -> str:
     """Sentence on comparisons whose corrected p cannot be below the level; else empty."""
     tests = int(differences["p"].notna().sum())
     few = of_few_seeds(int(differences["seeds"].max()), tests) if tests else ""
-    if not few:
-        return ""
-    is_known = differences["seeds_needed"].notna().any()
-    return f" {few}.{_MORE_SEEDS * bool(is_known)}"
+    return f" {few}." if few else ""
 
 
 def of_few_seeds(seeds: int, tests: int, *, is_planned: bool = False) -> str:
@@ -702,7 +695,10 @@ def _shares(runs: pd.DataFrame, axes: list[str], measures: Mapping[str, Best]) -
         names.append(label(axes[1]) if len(axes) == 2 else "other axes")
     for name, column in zip(names, ("method", "setting"), strict=False):
         excerpt[name] = shares[column]
-        excerpt[f"{name} by chance below"] = shares[f"{column}_chance_high"]
+        excerpt[f"{name} by chance below"] = [
+            f"{level:.3f}{' (not reached)' if share <= level else ''}" if level == level else "–"
+            for share, level in zip(shares[column], shares[f"{column}_chance_high"], strict=True)
+        ]
     excerpt = excerpt.assign(seed=shares["seed"], runs=shares["runs"])
     if shares["note"].any():
         excerpt["note"] = shares["note"]

@@ -44,6 +44,16 @@ def test_latex_escapes_names() -> None:
     assert r"r2 & 50 \% \& more & -- & 4 \\" in text
 
 
+def test_latex_has_numbers_at_the_right_with_minus_signs_and_notes_in_the_paper() -> None:
+    table = pd.DataFrame(
+        {"run": ["a-1", "b"], "elbo": [-2.5, math.nan], "mean": ["-1 [-2, 0]", ""]}
+    )
+    lines = latex(table, 1, notes="100 % of 2.").splitlines()
+    assert lines[:2] == [r"% needs \usepackage{booktabs}", r"\begin{tabular}{lrr}"]
+    assert lines[5] == r"a-1 & $-$2.5 & $-$1 [$-$2, 0] \\"
+    assert lines[-2:] == [r"\par\smallskip", r"{\footnotesize 100 \% of 2.\par}"]
+
+
 def test_large_means_have_fewer_digits() -> None:
     row = {"score": "score.elbo", "mean": -885.2143, "sd": 1.1554, "low": -886.43, "high": -884.0}
     (cell,) = summary_table(pd.DataFrame([{**row, "runs": 6}]))["score.elbo"]
@@ -57,6 +67,8 @@ def test_a_summary_gets_one_column_a_score_with_interval_and_runs() -> None:
             [1, None, "score.dci", 0.25, 0.1, 0.2, 0.3, 4, 4, 1],
             [2, None, "score.mig", 0.75, math.nan, math.nan, math.nan, 1, 1, 0],
             [2, None, "score.dci", math.nan, math.nan, math.nan, math.nan, 0, 0, 1],
+            [3, None, "score.mig", math.nan, math.nan, math.nan, math.nan, 0, 0, 3],
+            [3, None, "score.dci", math.nan, math.nan, math.nan, math.nan, 0, 0, 3],
         ],
         columns=[
             "beta",
@@ -74,9 +86,9 @@ def test_a_summary_gets_one_column_a_score_with_interval_and_runs() -> None:
     found = summary_table(summary, 2)
     assert list(found.columns) == ["beta", "overlay", "score.mig", "score.dci", "runs"]
     assert found.loc[0, "score.mig"] == "0.50 ± 0.10 [0.40, 0.60]"
-    assert found["score.dci"].tolist() == ["0.25 ± 0.10 [0.20, 0.30]", "–"]
+    assert found["score.dci"].tolist() == ["0.25 ± 0.10 [0.20, 0.30]", "–", "–"]
     assert found.loc[1, "score.mig"] == "0.75"
-    assert found["runs"].tolist() == ["4–5", "0–1"]
+    assert found["runs"].tolist() == ["4–5", "0–1", "0 of 3"]
     assert r"0.50 $\pm$ 0.10 [0.40, 0.60]" in latex(found)
     assert "| 1 | – | 0.50 ± 0.10 [0.40, 0.60] |" in markdown(found)
 

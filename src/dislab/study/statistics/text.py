@@ -1,6 +1,7 @@
 """Tables as Markdown and LaTeX."""
 
 import math
+import re
 from typing import Any, Final
 
 import numpy as np
@@ -14,16 +15,22 @@ _NUMBERS: Final = ("score", "mean", "sd", "low", "high", "runs", "seeds", "missi
 _LARGE: Final = 100
 """Mean from which a cell has fewer digits, as of losses in nats."""
 _LATEX: Final = str.maketrans(
-    {"±": r"$\pm$", "–": "--", "−": "$-$", "β": r"$\beta$", "ρ": r"$\rho$"}
+    {"±": r"$\pm$", "–": "--", "−": "$-$", "×": r"$\times$", "²": "$^2$"}
+    | {"≤": r"$\leq$", "≥": r"$\geq$", "β": r"$\beta$", "γ": r"$\gamma$", "λ": r"$\lambda$"}
+    | {"ρ": r"$\rho$", "σ": r"$\sigma$"}
 )
+_NUMBER: Final = re.compile(r"\W?\d|–?$")
+"""How a cell of a column of numbers begins, or one without."""
+_SPECIAL: Final = str.maketrans({letter: f"\\{letter}" for letter in "&%$#_{}"})
 
 
 def summary_table(summary: pd.DataFrame, digits: int = 3) -> pd.DataFrame:
     """The rows of `summary` as text, with one column per score: `0.53 ± 0.04 [0.50, 0.56]`.
 
     A cell has mean ± standard deviation over runs, and the interval of the mean; the last column,
-    `runs`, has the number of runs with a score, as a range if scores differ in it. If chance levels
-    are known, a last row `chance` has their mean over all runs.
+    `runs`, has the number of runs with a score, as a range if scores differ in it, and `0 of 3`
+    where none of three has any. If chance levels are known, a last row `chance` has their mean over
+    all runs.
 
     Args:
         summary: Result of `summary`.
@@ -35,15 +42,17 @@ def summary_table(summary: pd.DataFrame, digits: int = 3) -> pd.DataFrame:
     check_count("digits", digits, 0, 15)
     keys = [name for name in summary.columns if name not in _NUMBERS]
     rows: dict[tuple[str, ...], dict[str, Any]] = {}
-    counts: dict[tuple[str, ...], list[int]] = {}
+    counts: dict[tuple[str, ...], list[tuple[int, int]]] = {}
     for record in summary.to_dict("records"):
         key = tuple(repr(record[name]) for name in keys)
         row = rows.setdefault(key, {name: record[name] for name in keys})
         row[record["score"]] = _cell(record, digits)
-        counts.setdefault(key, []).append(record["runs"])
+        counts.setdefault(key, []).append((record["runs"], record.get("missing", 0)))
     for key, row in rows.items():
-        least, most = min(counts[key]), max(counts[key])
+        (least, _), (most, missing) = min(counts[key]), max(counts[key])
         row["runs"] = str(most) if least == most else f"{least}–{most}"
+        if missing and not most:
+            row["runs"] = f"0 of {missing}"
     lines = list(rows.values())
     if "chance" in summary and summary["chance"].notna().any():
         lines.append(_chance(summary, keys, digits))
@@ -92,13 +101,25 @@ def markdown(table: pd.DataFrame, digits: int = 3) -> str:
     return "\n".join(f"| {line} |" for line in lines) + "\n"
 
 
-def latex(table: pd.DataFrame, digits: int = 3) -> str:
-    """The table as a LaTeX `tabular`, which needs the package booktabs.
+def latex(table: pd.DataFrame, digits: int = 3, notes: str = "") -> str:
+    """The table as a LaTeX `tabular`, which needs the package booktabs; numbers stand at the right.
 
-    Special characters are escaped; arguments, index and errors are as for `markdown`.
+    Special characters are escaped; other arguments, index and errors are as for `markdown`.
+
+    Args:
+        table: Any table.
+        digits: Digits after the point of numbers that are not whole.
+        notes: Sentences for a paragraph below the table.
     """
     check_count("digits", digits, 0, 15)
-    return texts(table, digits).to_latex(index=False, escape=True).translate(_LATEX)
+    cells = texts(table, digits)
+    sides = "".join("r" if all(map(_NUMBER.match, column)) else "l" for _, column in cells.items())
+    made = cells.to_latex(index=False, escape=True, column_format=sides)
+    made = re.sub(r"(?<![\w.^])-(?=\d)", "−", made).translate(_LATEX)
+    if notes:
+        below = notes.translate(_SPECIAL).translate(_LATEX)
+        made += f"\\par\\smallskip\n{{\\footnotesize {below}\\par}}\n"
+    return "% needs \\usepackage{booktabs}\n" + made
 
 
 def texts(table: pd.DataFrame, digits: int) -> pd.DataFrame:
