@@ -66,6 +66,11 @@ UNBROKEN = re.compile(r"(?<=±) (?=\d)|(?<=\d,) (?=[−+-]?[\d.]+\])|(?<=\d to) 
 """Spaces within an interval, or before a deviation or the end of a range."""
 
 
+NAME = re.compile(r"(?<=<td><code>)[\w.<>&;/-]+(?=</code>)")
+WORDS = re.compile(r"(?<=[._/-])(?=\w)|(?<=[a-z0-9])(?=[A-Z])")
+"""Names that fill a cell from its beginning, and where a phone may break them."""
+
+
 PICTURE = re.compile(r'<img alt="[^"]*" src="([^"]+)" />')
 
 
@@ -83,6 +88,7 @@ def on_page_content(html: str, page: "Page", **_: Any) -> str:
     if page.file.src_uri.startswith("results/"):
         html = UNBROKEN.sub("\N{NO-BREAK SPACE}", html)
         html = PICTURE.sub(r'<a href="\1">\g<0></a>', html)
+    html = NAME.sub(lambda name: WORDS.sub("<wbr>", name[0]), html)
     return STACKED.sub(lambda table: f'<div class="stacked">{_labelled(table[0])}</div>', html)
 
 

@@ -557,6 +557,9 @@ def test_a_phone_stacks_tables_of_sentences_with_the_headings_of_their_columns()
     assert '<td data-label="comes out">no</td>' in made
     numbers = table.replace("claim of the paper", "method")
     assert hook(numbers, page=page) == numbers
+    names = "<td><code>a.BottleneckGenerator</code></td><td><code>a.b</code></td>"
+    broken = "<td><code>a.<wbr>Bottleneck<wbr>Generator</code></td><td><code>a.<wbr>b</code></td>"
+    assert hook(names, page=page) == broken
     numbers = "0.1 ± 0.2, 3 [−0.4, 0.5] (0.1 to 2)"
     assert hook(numbers, page=page).split(" ") == [
         *("0.1", "±\xa00.2,", "3", "[−0.4,\xa00.5]", "(0.1", "to\xa02)")
