@@ -66,7 +66,7 @@ UNBROKEN = re.compile(r"(?<=±) (?=\d)|(?<=\d,) (?=[−+-]?[\d.]+\])|(?<=\d to) 
 """Spaces within an interval, or before a deviation or the end of a range."""
 
 
-NAME = re.compile(r"(?<=<td><code>)[\w.<>&;/-]+(?=</code>)")
+NAME = re.compile(r"(?<=<td><code>)[\w.&;/-]+(?=</code>)")
 WORDS = re.compile(r"(?<=[._/-])(?=\w)|(?<=[a-z0-9])(?=[A-Z])")
 """Names that fill a cell from its beginning, and where a phone may break them."""
 
