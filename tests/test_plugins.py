@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from dislab import plugins
+from dislab.cli import main
 from dislab.errors import InputError
 from dislab.plugins import Plugin, PluginWarning
 
@@ -152,7 +153,7 @@ def test_a_broken_plugin_is_left_out_with_a_warning(site: Path, content: str, re
 
 @pytest.mark.parametrize("value", ["fake_wrong:Blur", "fake_wrong:Blurred"])
 def test_the_warning_of_a_wrong_entry_point_says_that_the_class_is_found(
-    site: Path, value: str
+    site: Path, value: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (site / "fake_wrong.py").write_text(
         "from dislab.base import Metric\nclass Blurring(Metric): ...\nclass Blur: ...\n"
@@ -165,6 +166,8 @@ def test_the_warning_of_a_wrong_entry_point_says_that_the_class_is_found(
         "dislab.metrics: Blurring of fake-wrong 1.0 has an entry point that is wrong, and is taken "
         "from the class of its name: "
     )
+    assert main(["plugins", "Blurring"]) == 0
+    assert "fake-wrong 1.0  has a wrong entry point: " in capsys.readouterr().out
 
 
 def test_an_interrupt_at_import_ends_the_command(site: Path) -> None:
@@ -288,6 +291,21 @@ def test_a_declared_folder_that_is_none_is_left_out_with_a_warning(site: Path, v
     with pytest.warns(PluginWarning, match="is no folder of an installed package"):
         listed = plugins.configurations()
     assert {file.distribution for files in listed.values() for file in files} == {"dislab"}
+
+
+def test_a_misspelt_group_is_told_with_its_distribution(
+    site: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert plugins.misspelt_groups() == []
+    distribution(site, "fake-blur", "1.2", "encoder", {"ABlur": "fake_blur:ABlur"})
+    distribution(site, "fake-stage", "1.0", "stages", {"blurred": "fake_blur:Blurred"})
+    assert main(["plugins", "encoders"]) == 0
+    said = capsys.readouterr().err
+    assert said.startswith(
+        "dislab: warning: fake-blur 1.2 has entry points in dislab.encoder, which is no group of "
+        "dislab (did you mean encoders?); the groups are encoders, decoders, "
+    )
+    assert len(said.splitlines()) == 1
 
 
 def test_groups_are_listed() -> None:

@@ -399,7 +399,7 @@ def load_all(groups: Iterable[str] = GROUPS) -> dict[str, dict[str, type]]:
     errors = faults(plugin for plugins in by_group.values() for plugin in plugins)
     failures: dict[tuple[str, str, bool], list[Plugin]] = {}
     for plugin, error in errors.items():
-        key = (plugin.distribution, error, _is_elsewhere(plugin))
+        key = (plugin.distribution, error, is_elsewhere(plugin))
         failures.setdefault(key, []).append(plugin)
     for (distribution, error, _), (first, *others) in failures.items():
         more = f"{len(others)} more part{'s' if len(others) > 1 else ''} of {distribution}"
@@ -408,7 +408,7 @@ def load_all(groups: Iterable[str] = GROUPS) -> dict[str, dict[str, type]]:
             if others
             else ""
         )
-        if _is_elsewhere(first):  # settings find it by its name, as any imported class
+        if is_elsewhere(first):  # settings find it by its name, as any imported class
             fault = "has an entry point that is wrong, and is taken from the class of its name"
         else:
             fault = "was left out"
@@ -463,6 +463,20 @@ def faults(plugins: Iterable[Plugin]) -> dict[Plugin, str]:
     return reasons
 
 
+def misspelt_groups() -> list[str]:
+    """A sentence for each group `dislab.…` of an installed distribution that dislab does not read.
+
+    >>> misspelt_groups()
+    []
+    """
+    names = (*GROUPS, COMMANDS, STAGES, LAUNCHERS, SAMPLERS, CONFIGURATIONS)
+    return [
+        f"{distribution} {version} has entry points in dislab.{group}, which is no group of dislab"
+        f"{suggestion(group, names)}; the groups are {', '.join(names)}"
+        for group, distribution, version in _Installed().others(names)
+    ]
+
+
 def _supported(group: str) -> str:
     if group not in GROUPS:
         hint = suggestion(group, GROUPS)
@@ -477,15 +491,26 @@ class _Installed:
 
     def __init__(self) -> None:
         try:
-            self._select = _selection()
+            self._points = _points()
         except (TypeError, ValueError, AttributeError):  # a malformed declaration anywhere
-            self._select = EntryPoints(_readable()).select
+            self._points = EntryPoints(_readable())
         self._origins: dict[int, tuple[str, str]] = {}
 
     def plugins(self, group: str) -> Iterator[Plugin]:
         """The declarations of a group, in the order of the distributions on the path."""
-        for entry in self._select(group=f"dislab.{group}"):
+        for entry in self._points.select(group=f"dislab.{group}"):
             yield Plugin(group, entry.name, entry.value, *self._origin(entry.dist))
+
+    def others(self, names: Iterable[str]) -> list[tuple[str, str, str]]:
+        """Groups `dislab.…` without those names, each with its distribution and version."""
+        groups = [name for name in self._points.groups if name.startswith("dislab.")]
+        return sorted(
+            {
+                (group, *self._origin(entry.dist))
+                for group in {name.removeprefix("dislab.") for name in groups}.difference(names)
+                for entry in self._points.select(group=f"dislab.{group}")
+            }
+        )
 
     def _origin(self, distribution: Distribution | None) -> tuple[str, str]:
         """Name and version, cached because a distribution reads them from files each time."""
@@ -497,18 +522,16 @@ class _Installed:
         return self._origins[key]
 
 
-_Select = Callable[..., Iterable[EntryPoint]]
-
-_last: tuple[object, _Select] | None = None
-"""What selects from the entry points found last, with what they were found in."""
+_last: tuple[object, Any] | None = None
+"""The entry points found last, with what they were found in."""
 
 
-def _selection() -> _Select:
-    """Selects from all entry points, read again only when a folder of the import path changes."""
+def _points() -> Any:  # EntryPoints, from Python 3.12 on
+    """All entry points, read again only when a folder of the import path changes."""
     global _last
     places = [*sys.meta_path], [(folder, _state(folder)) for folder in sys.path]
     if _last is None or _last[0] != places:
-        _last = places, entry_points().select
+        _last = places, entry_points()
     return _last[1]
 
 
@@ -564,7 +587,7 @@ def _load(plugin: Plugin) -> type:
     return loaded
 
 
-def _is_elsewhere(plugin: Plugin) -> bool:
+def is_elsewhere(plugin: Plugin) -> bool:
     """Whether an imported module of the plugin's package has a part of its name."""
     package = plugin.value.partition(":")[0].partition(".")[0]
     modules = [

@@ -7,9 +7,18 @@ from itertools import groupby
 
 from dislab.cli import skeleton
 from dislab.cli.arguments import Parser
-from dislab.cli.messages import foreign_base
+from dislab.cli.messages import foreign_base, print_warning
 from dislab.errors import InputError
-from dislab.plugins import GROUPS, Plugin, available, faults, hint_for, load
+from dislab.plugins import (
+    GROUPS,
+    Plugin,
+    available,
+    faults,
+    hint_for,
+    is_elsewhere,
+    load,
+    misspelt_groups,
+)
 from dislab.storage import text_table
 
 
@@ -35,6 +44,8 @@ def run(args: list[str]) -> int:
     )
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     options = parser.parse_args(args)
+    for group in misspelt_groups():
+        print_warning(group)
     plugins = _with_words(options.words)
     errors = _errors(plugins)
     if options.json:
@@ -97,7 +108,10 @@ def _errors(plugins: list[Plugin]) -> dict[Plugin, str]:
 
 def _table(plugins: list[Plugin], errors: dict[Plugin, str]) -> str:
     def note(plugin: Plugin) -> str:
-        return f"cannot be used: {errors[plugin]}" if plugin in errors else plugin.summary
+        if plugin not in errors:
+            return plugin.summary
+        fault = "has a wrong entry point" if is_elsewhere(plugin) else "cannot be used"
+        return f"{fault}: {errors[plugin]}"
 
     rows = iter(
         text_table(
