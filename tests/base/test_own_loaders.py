@@ -273,10 +273,19 @@ def test_a_plain_loop_checks_its_first_batch(
         _plain_loss(batch, cls=cls)
 
 
-def test_a_plain_loop_checks_no_other_batch() -> None:
+@pytest.mark.parametrize(
+    ("batch", "message"),
+    [
+        (IMAGES.mul(255), "from 0 to 255: divide them"),
+        (ImageBatch(BYTES, LABELS[:, None]), "divide bytes by 255"),
+        (IMAGES.sub(0.5), r"\[0, 1\]"),
+    ],
+)
+def test_a_plain_loop_checks_the_pixels_of_every_batch(batch: Any, message: str) -> None:
     model: Any = vae()
-    for images in (IMAGES, IMAGES.mul(255)):
-        model.losses(images, model.draw(12, Stream(0)), 0)
+    model.losses(IMAGES, model.draw(12, Stream(0)), 0)
+    with pytest.raises(InputError, match=message):
+        model.losses(batch, model.draw(12, Stream(0)), 1)
 
 
 @pytest.mark.parametrize(

@@ -158,6 +158,15 @@ def _check_batch(method: nn.Module, accepted: tuple[type, ...], data: object, ba
         _check_labels(source, fields["labels"])
 
 
+def check_later_batch(batch: Any) -> None:
+    """Checks the pixels of a batch, unless that would wait for another device than the CPU."""
+    fields = fields_of(batch)
+    for name in _IMAGES:
+        image = fields.get(name)
+        if isinstance(image, Tensor) and (image.is_cpu or not image.is_floating_point()):
+            _check_images("the data loader", name, image, None)
+
+
 def _check_images(source: str, name: str, image: Tensor, shape: ImageShape | None) -> None:
     if image.ndim != 4 or (shape is not None and tuple(image.shape[1:]) != tuple(shape)):
         size = "channel, height, width" if shape is None else ", ".join(map(str, shape))

@@ -95,7 +95,7 @@ def _without_gradients(method: Callable[..., Any]) -> Callable[..., Any]:
 def _taking_batches(method: Callable[..., Any]) -> Callable[..., Any]:
     """A loss that, without a trainer, also accepts batches of any loader, and a step as an int.
 
-    The first batch is checked as a trainer checks its own.
+    The first batch is checked as a trainer checks its own, later ones for their pixels.
     """
 
     @functools.wraps(method)

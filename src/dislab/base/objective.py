@@ -20,6 +20,7 @@ from torch.optim import Optimizer
 from dislab.base._batches import (
     check_batch_size,
     check_batches,
+    check_later_batch,
     check_values,
     count_of,
     first_batch,
@@ -120,8 +121,8 @@ class Objective(pl.LightningModule, Representation, Part):
     def losses(self, batch: Any, draws: Draws, step: Int[Tensor, ""]) -> Terms:
         """The loss of one batch, a pure function of parameters, batch, draws and step.
 
-        Without a trainer the first batch is checked, and batches of any loader and a step as an int
-        are converted before the method is called.
+        Without a trainer the first batch is checked, and the pixels of all others that are on the
+        CPU; batches of any loader and a step as an int are converted before the method is called.
 
         Args:
             batch: A batch of the data module.
@@ -129,7 +130,7 @@ class Objective(pl.LightningModule, Representation, Part):
             step: Optimiser steps done so far.
 
         Raises:
-            InputError: The first batch has the wrong type or shape, or pixels out of [0, 1].
+            InputError: The batch has the wrong type or shape, or pixels out of [0, 1].
         """
 
     @abstractmethod
@@ -167,7 +168,8 @@ class Objective(pl.LightningModule, Representation, Part):
 
         Args:
             stage: Whose batch it is: a split, `predict`, or `plain` for a loop without a trainer.
-            batch: The batch; only the first one of a stage is checked.
+            batch: The batch; of all but the first one of a stage nothing is checked, or in a
+                `plain` loop the pixels.
             data: The data module that it comes from, if any.
             accepted: Batch types; those of the method unless given.
 
@@ -175,6 +177,8 @@ class Objective(pl.LightningModule, Representation, Part):
             InputError: The batch or a part breaks its contract; the message names it.
         """
         if stage in self._tried:
+            if stage == "plain":
+                check_later_batch(batch)
             return nullcontext()
         self._tried.add(stage)
         return first_batch(self, accepted or self.batch_types, data, batch)
