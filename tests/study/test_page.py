@@ -233,6 +233,23 @@ def test_values_of_a_setting_are_spelt_alike_in_every_table(make: Make, tmp_path
     assert not {"0.250", "2.000"} & set(cells)
 
 
+def test_a_method_without_scores_and_strength_leaves_no_nan_and_no_empty_table(
+    make: Make, folder: StudyFolder, tmp_path: Path
+) -> None:
+    strong = "one: {optimizer: 1, axes: {strength: {1: {model.b: 1}, 4: {model.b: 4}}}}"
+    text = f"base: [base.yaml]\naxes: {{method: {{{strong}, two: {{optimizer: 2}}}}}}\nseeds: 3\n"
+    study = make(text, mig=[0.1, 0.2, 0.4, 0.2, 0.1, 0.5, None, None, None])
+    for run in study.schedule.runs[6:]:
+        digest = run.group.stages["train"].digest
+        folder.write_done(run, "train", Done(digest, "diverged", {}, 1.0, {}, "NaN"))
+    page = study_page_of(study, tmp_path)
+    assert ">nan<" not in page
+    assert "Not computed: no two values of method have scores of one seed." in page
+    shares = page.partition('id="variance_shares"')[2].partition("</table>")[0]
+    assert ">strength by chance below</th>" in shares
+    assert ">method by chance below</th>" not in shares
+
+
 @pytest.mark.parametrize("seeds", [2, 12])
 def test_correlations_without_support_have_no_picture(
     make: Make, tmp_path: Path, seeds: int

@@ -306,7 +306,8 @@ def test_a_target_that_no_run_will_have_is_refused_before_training(
     Path("base.yaml").write_text(TINY)
     text = f"base: base.yaml\n{AXES}stages: {{train: {{}}, score: {SCORE}}}\n"
     for verb in ("plan", "run"):
-        Path("mine.yaml").write_text(f"{text}search: {{trials: 2, maximize: mgi}}\n")
+        search = "{sampler: optuna, trials: 2, maximize: mgi}"  # without its plug-in
+        Path("mine.yaml").write_text(f"{text}search: {search}\n")
         assert main(["study", verb, "mine.yaml"]) == 2
         said = capsys.readouterr().err
         assert "no result 'mgi' (did you mean mig?); its results are mig, " in said

@@ -12,7 +12,7 @@ from typing import Any, Final
 import jinja2
 
 from dislab.errors import InputError
-from dislab.storage import atomic
+from dislab.storage import atomic, minus_signs
 
 EXPLORER_SCRIPTS: Final = ("elements.js", "decoder.js", "explorer.js")
 """Scripts of the latent explorer; they read the data `explorers`."""
@@ -80,8 +80,7 @@ def write_document(text: str, path: Path, is_whole: bool) -> None:
 
 def _typeset(text: str) -> str:
     """The text with typographic minus signs, and intervals that no line breaks."""
-    text = re.sub(r"(?<![\w.)/:-])-(?=\.?\d)", "−", text)
-    return re.sub(r"(\[[−\d.]+,) ([−\d.]+\])", "\\1\u00a0\\2", text)
+    return re.sub(r"(\[[−\d.]+,) ([−\d.]+\])", "\\1\u00a0\\2", minus_signs(text))
 
 
 def is_page(path: Path) -> bool:

@@ -339,6 +339,15 @@ def markdown_text(text: object) -> str:
     return line
 
 
+def minus_signs(text: str) -> str:
+    """A text for readers, whose negative numbers have minus signs in place of hyphens.
+
+    >>> minus_signs("a-1: -0.5 [-1, 1e-04]")
+    'a-1: −0.5 [−1, 1e-04]'
+    """
+    return re.sub(r"(?<![\w.)/:-])-(?=\.?\d)", "−", text)
+
+
 def duration(seconds: float) -> str:
     """A time in seconds, in its two largest units.
 

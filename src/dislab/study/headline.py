@@ -15,7 +15,7 @@ import pandas as pd
 from dislab.codes.latent_order import NONE_ACTIVE
 from dislab.errors import InputError
 from dislab.metrics.score_table import FACTOR_VAE, is_count, score_text
-from dislab.storage import WIDTH, text_table
+from dislab.storage import WIDTH, minus_signs, text_table
 from dislab.study.identity import OF_THE_HOST
 from dislab.study.stages.score import CHANCE
 from dislab.study.statistics import comparisons, latex, rank_correlations, seeds_needed
@@ -115,7 +115,7 @@ def headline_table(
     parts = {"all": ended}
     if by:
         grouped = ended.iloc[_order(ended, by)].groupby(by, sort=False, dropna=False)
-        parts = {", ".join(map(_setting_text, values)): part for values, part in grouped}
+        parts = {", ".join(map(setting_text, values)): part for values, part in grouped}
     groups = {row: part[part.index.isin(scored.index)] for row, part in parts.items()}
     rows = pd.concat([pd.Series(name, part.index) for name, part in groups.items()])
     rowed = scored.assign(**{_ROW: rows})
@@ -324,7 +324,8 @@ def _lost(runs: pd.DataFrame, axes: Sequence[str]) -> str:
     return " ".join(sentences)
 
 
-def _setting_text(setting: Any) -> str:
+def setting_text(setting: Any) -> str:
+    """A setting as tables show it: a dash if a run has none."""
     return _UNKNOWN if pd.api.types.is_scalar(setting) and pd.isna(setting) else str(setting)
 
 
@@ -446,7 +447,7 @@ def _narrow(runs: pd.DataFrame, columns: Sequence[str], scores: Sequence[str]) -
     heads = labels([*columns, *scores])
     table = pd.DataFrame(index=runs.index.map(str))
     for name in columns:
-        table[heads[name]] = [_cut(_setting_text(cell)) for cell in runs[name]]
+        table[heads[name]] = [_cut(setting_text(cell)) for cell in runs[name]]
     for name in scores:
         table[heads[name]] = [
             "–" if pd.isna(score) else score_text(name, score) for score in runs[name]
@@ -474,7 +475,8 @@ def _fits(table: pd.DataFrame) -> bool:
 
 def _lines(table: pd.DataFrame) -> list[str]:
     frame = table.reset_index()
-    return text_table([list(map(str, frame.columns)), *frame.to_numpy().tolist()])
+    lines = text_table([list(map(str, frame.columns)), *frame.to_numpy().tolist()])
+    return [minus_signs(line) for line in lines]
 
 
 def latex_means(table: pd.DataFrame, runs: pd.DataFrame) -> str:
@@ -569,7 +571,7 @@ def run_values(runs: pd.DataFrame, run: Any, axes: Sequence[str]) -> list[str]:
         axes: Names of the columns that are axes.
     """
     row, names = runs.loc[run], labels(axes)
-    values = {names[axis]: _setting_text(row[axis]) for axis in _varying(runs, axes)}
+    values = {names[axis]: setting_text(row[axis]) for axis in _varying(runs, axes)}
     known = [f"{name} {value}" for name, value in values.items() if value != _UNKNOWN]
     return [*known, f"seed {row['seed']}"]
 

@@ -37,6 +37,7 @@ from dislab.study.headline import (
     legend,
     named_run,
     run_values,
+    setting_text,
 )
 from dislab.study.results import STUDY
 from dislab.study.schedule import read_schedule, study_file_of
@@ -600,7 +601,7 @@ def _table(frame: pd.DataFrame, summary: StudySummary) -> Table:
     settings |= dict.fromkeys(("first", "second"), set().union(*values.values()))  # compared
     for index, (name, column) in enumerate(frame.items()):
         if set(column.map(repr)) <= settings.get(str(name), set()):
-            plain.isetitem(index, list(map(str, column)))
+            plain.isetitem(index, list(map(setting_text, column)))
     cells = texts(plain, 3)
     rows = [list(map(str, row)) for row in cells.to_numpy()]
     return Table(list(map(str, cells.columns)), rows, is_matrix=frame.index.name is not None)

@@ -65,8 +65,6 @@ def make_schedule(
     overlay = _options(stages, file.stages)
     resolver = cache(resolver)
     groups, spaces = list[ScheduledGroup](), list[ScheduledGroup]()
-    if file.search is not None:
-        load_sampler(file.search.sampler)
     for group, read in _groups(file, overlay, versions):
         is_space = bool(ranges_of(group.axes))
         if read not in before or is_space:
@@ -79,6 +77,8 @@ def make_schedule(
                 group.axes, resolved.config, resolved.training, settings, read
             )
         (spaces if is_space else groups).append(before[read])
+    if file.search is not None:  # its absence would hide other mistakes
+        load_sampler(file.search.sampler)
     for space in spaces:
         groups += filter(None, (still_in(group, space) for group in [*before.values()]))
     return Schedule(

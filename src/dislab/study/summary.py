@@ -551,6 +551,8 @@ def _compared(
     part = differences[differences["score"] == target].reset_index(drop=True)
     part = part.assign(p_holm=holm(part["p"].to_numpy()), seeds_needed=alone["seeds_needed"])
     part = part[part["difference"].notna()]
+    if part.empty:
+        raise InputError(f"no two values of {label(axis)} have scores of one seed")
     excerpt = part[outer].copy()
     excerpt[f"difference of {label(target)}"] = [
         f"{first} − {second}" for first, second in zip(part["first"], part["second"], strict=True)
@@ -686,6 +688,8 @@ def _orders(runs: pd.DataFrame, axes: list[str], measures: Mapping[str, Best]) -
 
 
 def _shares(runs: pd.DataFrame, axes: list[str], measures: Mapping[str, Best]) -> NamedTable:
+    finished = runs[runs["state"] == "finished"]
+    axes = [axis for axis in axes if finished[axis].map(repr).nunique() > 1]
     if not axes:
         raise InputError("no axis has two values, so that nothing but the seed can matter")
     shares = variance_shares(runs, axes[0], list(measures), settings=axes)

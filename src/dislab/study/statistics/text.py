@@ -9,7 +9,7 @@ import pandas as pd
 
 from dislab.functional.checks import check_count
 from dislab.metrics.score_table import count_text, is_count
-from dislab.storage import markdown_text
+from dislab.storage import markdown_text, minus_signs
 
 _NUMBERS: Final = ("score", "mean", "sd", "low", "high", "runs", "seeds", "missing", "chance")
 _LARGE: Final = 100
@@ -97,7 +97,7 @@ def markdown(table: pd.DataFrame, digits: int = 3) -> str:
     check_count("digits", digits, 0, 15)
     cells = texts(table, digits)
     rows = [list(cells.columns), ["---"] * cells.shape[1], *cells.to_numpy().tolist()]
-    lines = [" | ".join(markdown_text(cell) for cell in row) for row in rows]
+    lines = [" | ".join(minus_signs(markdown_text(cell)) for cell in row) for row in rows]
     return "\n".join(f"| {line} |" for line in lines) + "\n"
 
 
@@ -115,7 +115,7 @@ def latex(table: pd.DataFrame, digits: int = 3, notes: str = "") -> str:
     cells = texts(table, digits)
     sides = "".join("r" if all(map(_NUMBER.match, column)) else "l" for _, column in cells.items())
     made = cells.to_latex(index=False, escape=True, column_format=sides)
-    made = re.sub(r"(?<![\w.^])-(?=\d)", "−", made).translate(_LATEX)
+    made = minus_signs(made).translate(_LATEX)
     if notes:
         below = notes.translate(_SPECIAL).translate(_LATEX)
         made += f"\\par\\smallskip\n{{\\footnotesize {below}\\par}}\n"
