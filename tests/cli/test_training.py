@@ -465,6 +465,23 @@ def test_a_wrong_section_is_one_line(
     assert not Path("runs").exists()
 
 
+def test_an_option_before_a_file_that_sets_it_is_a_warning(
+    dislab: Dislab, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("more.yaml").write_text("model: {regularizers: {kl: {beta: 3}}}\n")
+    beta = "--model.regularizers.kl.beta"
+    for option in (f"{beta}=4", "--model.init_args.regularizers.kl.init_args.beta=4"):
+        command = ["fit", "--config=small.yaml", option, "--config=more.yaml", "--print_config"]
+        assert dislab(*command) == 0
+        said = capsys.readouterr()
+        assert "beta: 3.0" in said.out
+        assert said.err.startswith(f"dislab: warning: {option[:-2]} stands before --config more.")
+        assert len(said.err.splitlines()) == 1
+    order = ["--config=small.yaml", "--trainer.max_steps=2", "--config=more.yaml", f"{beta}=4"]
+    assert dislab("fit", *order, "--print_config") == 0
+    assert capsys.readouterr().err == ""
+
+
 def test_every_section_is_checked(dislab: Dislab, capsys: pytest.CaptureFixture[str]) -> None:
     assert dislab("fit", "--config=small.yaml", "--print_config") == 0
     printed = yaml.safe_load(capsys.readouterr().out)

@@ -9,7 +9,7 @@ import shlex
 import shutil
 import tempfile
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import takewhile
 from pathlib import Path
@@ -24,6 +24,7 @@ from dislab.cli.data import (
     parted,
     parts_of,
 )
+from dislab.cli.messages import print_warning
 from dislab.errors import InputError, one_line, suggestion
 from dislab.plugins import (
     configuration,
@@ -138,21 +139,49 @@ def run(args: list[str]) -> int:
 def resolved(args: Sequence[str]) -> list[str]:
     """The arguments with names of configurations after `--config` replaced by their paths.
 
-    Existing files stay unchanged.
+    Existing files stay unchanged. A warning names an option that a later file sets again.
 
     Raises:
         InputError: Nothing has the name, or a folder has it.
     """
     arguments: list[str] = []
+    options: list[str] = []
     for before, arg in zip(["", *args], args, strict=False):
         flag, equals, value = arg.partition("=")
-        if before in _FLAGS:
-            arguments.append(_file_of(arg))
-        elif equals and flag in _FLAGS:
-            arguments.append(f"{flag}={_file_of(value)}")
+        if before in _FLAGS or (equals and flag in _FLAGS):
+            path = _file_of(value if equals and flag in _FLAGS else arg)
+            arguments.append(path if before in _FLAGS else f"{flag}={path}")
+            _warn_of_order(options, path)
         else:
             arguments.append(arg)
+            options += [flag] * flag.startswith("--")
     return arguments
+
+
+def _warn_of_order(options: Sequence[str], path: str) -> None:
+    """Warns of options before a file that sets the same."""
+    settings: list[str] = []
+    if os.environ.get("LOCAL_RANK", "0") != "0":  # the first of the processes of a run warns
+        return
+    with suppress(InputError, OSError):  # which the parser reports
+        settings = [f"--{name}." for name in _dotted(read_mapping(Path(path), "model: {}"))]
+    for option in dict.fromkeys(options):
+        name = re.sub(r"\.init_args\b|\.class_path$", "", option) + "."
+        if any(name.startswith(each) or each.startswith(name) for each in settings):
+            print_warning(
+                f"{option} stands before --config {path}, which sets it, too, and counts; "
+                "put options behind the files"
+            )
+
+
+def _dotted(settings: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
+    """Names of settings as options of the command line have them."""
+    for key, value in settings.items():
+        name = prefix if key == "init_args" else f"{prefix}{key}."
+        if isinstance(value, Mapping) and value:
+            yield from _dotted(value, name)
+        elif key != "class_path":
+            yield name.rstrip(".")
 
 
 def _file_of(name: str) -> str:
