@@ -98,6 +98,7 @@ def test_codes_of_extreme_size_pass_unchanged(factor: float) -> None:
         ([CODES, CODES[:, :2]], [FACTORS, FACTORS], r"got \(3, 3\), \(3, 2\)"),
         ([CODES.to(torch.complex64)], [FACTORS], "codes are complex numbers; give real ones"),
         ([CODES], [FACTORS[:2]], "3 codes, but the factors of 2 images"),
+        ([CODES[:, :2].T], [FACTORS], r"one row per image: give codes\.T$"),
         ([CODES], [FACTORS.float()], "integers that number the values, not torch.float32"),
         ([CODES], [FACTORS.bool()], "not torch.bool"),
         ([CODES], [FACTORS[:, :1]], r"shape \(3, 1\) do not fit.*each of shape, scale"),

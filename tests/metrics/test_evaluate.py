@@ -375,6 +375,9 @@ def test_codes_of_a_run_have_their_factors_and_names() -> None:
         ({"confidence": 1.0}, "confidence is 1.0; it must lie between"),
         ({"codes": with_nan(draw()[0])}, "2 of 400 codes hold NaN or infinity, in latent 1;"),
         ({"codes": draw()[0][:9]}, "there are 9 codes, but the factors of 400 images"),
+        ({"codes": draw()[0].T}, r"give codes\.T$"),
+        ({"factors": draw()[1].T}, r"give factors\.T$"),
+        ({"codes": draw()[0].T, "factors": draw()[1].T}, r"give codes\.T and factors\.T$"),
         (
             {"codes": draw()[0][:, 0]},
             r"codes have shape \(images, latents\).*got \(400,\); codes\[:, None\] ",

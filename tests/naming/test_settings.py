@@ -301,6 +301,9 @@ def test_the_name_of_a_part_is_answered_with_its_class() -> None:
             "VAE.optimizer is an object of SGD; it must be a class that makes an Optimizer or null",
         ),
         (VAE, {"optimizer": "SGD"}, "import the class: from torch.optim.sgd import SGD"),
+        (SingleData, {"dataset": "DSprite"}, "must be a Dataset (did you mean DSprites?)"),
+        (VAE, {"encoder": "ConvEncoder"}, "an Encoder (did you mean ConvEncoder64?)"),
+        (VAE, {"regularizers": {"kl": "kl"}}, "a Regularizer (did you mean KL?)"),
         (
             SingleData,
             {"dataset": GaussianBlob},

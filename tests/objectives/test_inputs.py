@@ -88,7 +88,7 @@ def test_images_and_codes_of_another_shape(build: Any, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("shape", "remedy"),
     [
-        ((2, 8, 8, 3), "put the channels first: images.transpose"),
+        ((2, 8, 8, 3), r"first: images\.transpose.* in NumPy, images\.permute.* in torch$"),
         ((3, 8, 8), r"images\[None\] makes a batch"),
         ((2, 4, 8, 8), r"give images of 3×8×8, or make the model with image_shape=\(4, 8, 8\)$"),
         ((2, 3, 9, 9), r"give images of 3×8×8 \(resize=8 of a data module\), or make the model"),

@@ -258,6 +258,23 @@ def test_arguments_that_cannot_be() -> None:
         VAE((1, 8, 8), 16, 3, *parts, {"kl": anonymous})
 
 
+class Given(VAE):  # type: ignore[misc]  # own methods reach the same code
+    """Takes a network as an object."""
+
+    def __init__(self, net: torch.nn.Module) -> None:
+        super().__init__((1, 8, 8), 16, 3, MLPEncoder, MLPDecoder, {"kl": KL})
+        self.save_hyperparameters()
+        self.net = net
+
+
+def test_a_network_given_as_an_object_is_refused_without_a_warning(
+    recwarn: pytest.WarningsRecorder,
+) -> None:
+    with pytest.raises(InputError, match=r"^net: .* cannot be stored in a checkpoint"):
+        Given(torch.nn.Linear(2, 3))
+    assert [str(warning.message) for warning in recwarn] == []
+
+
 def test_other_batches_are_refused_before_training(
     tmp_path: Path, make_vae: Any, data: DataModule, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -170,8 +170,12 @@ def check_later_batch(batch: Any) -> None:
 def _check_images(source: str, name: str, image: Tensor, shape: ImageShape | None) -> None:
     if image.ndim != 4 or (shape is not None and tuple(image.shape[1:]) != tuple(shape)):
         size = "channel, height, width" if shape is None else ", ".join(map(str, shape))
+        given = tuple(image.shape[1:])
+        is_last = shape is not None and given == (*shape[1:], shape[0])
+        advice = f"; {shape_advice(shape, given)}" if shape is not None and is_last else ""
         raise InputError(
             f"{source} delivers {name} of shape {tuple(image.shape)}; it has shape (batch, {size})"
+            f"{advice}"
         )
     if not image.numel():
         return

@@ -1,6 +1,7 @@
 """Contract of the objectives, and the training loop that they share."""
 
 import inspect
+import warnings
 from abc import abstractmethod
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -212,7 +213,9 @@ class Objective(pl.LightningModule, Representation, Part):
             InputError: An argument is a function or another object that cannot be stored.
         """
         caller = frame or cast("FrameType", inspect.currentframe()).f_back
-        super().save_hyperparameters(*args, ignore=ignore, frame=caller, logger=logger)
+        with warnings.catch_warnings():  # objects are refused below
+            warnings.filterwarnings("ignore", "Attribute .* is an instance of `nn.Module`")
+            super().save_hyperparameters(*args, ignore=ignore, frame=caller, logger=logger)
         self.own_classes = classes_in(self.hparams.values())
         self.hparams.update(describe(dict(self.hparams)))
         warn_of_lost(type(self), self.hparams)

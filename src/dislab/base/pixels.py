@@ -35,7 +35,10 @@ def shape_advice(taken: Sequence[int], given: Sequence[int]) -> str:
     """
     channels, *sides = taken
     if tuple(given) == (*sides, channels):
-        return "put the channels first: images.transpose(0, 3, 1, 2) in NumPy"
+        return (
+            "put the channels first: images.transpose(0, 3, 1, 2) in NumPy, "
+            "images.permute(0, 3, 1, 2) in torch"
+        )
     by_resize = tuple(taken)[:1] == tuple(given)[:1] and taken[1] == taken[2] > 1
     resized = f" (resize={taken[1]} of a data module)" if by_resize else ""
     return f"give images of {by(taken)}{resized}, or make the model with image_shape={tuple(given)}"

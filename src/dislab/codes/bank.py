@@ -13,6 +13,7 @@ from dislab.codes.checks import (
     check_images,
     checked_codes,
     checked_factors,
+    rows_advice,
     varied_factors,
 )
 from dislab.codes.information import InformationGaps, bin_numbers, gaps_of_counts, joint_counts
@@ -344,7 +345,7 @@ def checked(
     if len(latent_codes) != len(positions):
         raise InputError(
             f"there are {len(latent_codes)} codes, but the factors of {len(positions)} images; "
-            "give one row of factors for each code"
+            f"{rows_advice(latent_codes.shape, positions.shape)}"
         )
     check_images(len(positions), least)
     varied = varied_factors(positions, space)

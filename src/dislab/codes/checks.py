@@ -89,6 +89,25 @@ def checked_factors(batches: Sequence[Tensor], space: FactorSpace) -> Int[Tensor
     return factors
 
 
+def rows_advice(codes: Sequence[int], factors: Sequence[int]) -> str:
+    """What to do about codes and factors of different numbers of images.
+
+    Args:
+        codes: Shape of the codes.
+        factors: Shape of the factors.
+
+    >>> rows_advice((10, 500), (500, 3))
+    'codes have one row per image: give codes.T'
+    """
+    if codes[1] == factors[0]:
+        return "codes have one row per image: give codes.T"
+    if codes[0] == factors[1]:
+        return "factors have one row per image: give factors.T"
+    if codes[1] == factors[1]:
+        return "both have one row per image: give codes.T and factors.T"
+    return "give one row of factors for each code"
+
+
 def check_images(count: int, least: int) -> None:
     """Refuses fewer images than the score needs."""
     if count < least:

@@ -248,7 +248,7 @@ def check_kind(name: str, value: Any, annotation: Any) -> None:
         raise InputError(f"{name} is {text}{hint}; choose one of {', '.join(choices)}")
     if is_number(value, Integral) and not -_LARGEST <= value <= _LARGEST:
         raise InputError(f"{name} is {text}, which is too large for any number here")
-    hint = _part_named(value) or _remedy(value, annotation)
+    hint = _part_named(value, annotation) or _remedy(value, annotation)
     raise InputError(f"{name} is {text}; it must be {_allowed(annotation)}{hint}")
 
 
@@ -311,7 +311,7 @@ def _remedy_inside(value: object, annotation: Any) -> str:
         elements = value.values() if isinstance(value, Mapping) else value
         if isinstance(value, Mapping) == is_mapping and isinstance(elements, Iterable):
             wrong = next((inner for inner in elements if not _fits(inner, wanted)), None)
-            return _part_named(wrong) or _remedy(wrong, wanted)
+            return _part_named(wrong, wanted) or _remedy(wrong, wanted)
         if is_mapping and (cls := _made_by(value, _result(wanted))):
             return f"; give a mapping such as {{{cls.lower()!r}: {cls}}}"
     return ""
@@ -348,14 +348,22 @@ def _fits_class(value: type, annotation: Any) -> bool:
     )
 
 
-def _part_named(value: object) -> str:
-    """A hint at the class of a part whose name stands in place of the class or an object of it."""
+def _part_named(value: object, annotation: Any) -> str:
+    """A hint at the class of a part whose name stands in place of the class or an object of it.
+
+    Of misspelt names only those of parts that the annotation allows are known.
+    """
     if not isinstance(value, str):
         return ""
-    parts = (part for group in plugins.PARTS for part in plugins.available(group))
-    module = next((part.value.partition(":")[0] for part in parts if part.name == value), "")
+    parts = [part for group in plugins.PARTS for part in plugins.available(group)]
+    part = next((part for part in parts if part.name == value), None)
+    if part is None:
+        kinds = [_result(kind) or kind for kind in _alternatives(annotation)]
+        groups = {f"{kind.__name__.lower()}s" for kind in kinds if isinstance(kind, type)}
+        return suggestion(value, [part.name for part in parts if part.group in groups])
+    module = part.value.partition(":")[0]
     package = ".".join(module.split(".")[:2]) if module.startswith("dislab.") else module
-    return f"; in Python import the class: from {package} import {value}" if package else ""
+    return f"; in Python import the class: from {package} import {value}"
 
 
 def is_number(value: object, kind: type) -> bool:

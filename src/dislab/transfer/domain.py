@@ -7,7 +7,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from dislab.codes.checks import checked_codes, checked_factors
+from dislab.codes.checks import checked_codes, checked_factors, rows_advice
 from dislab.errors import InputError
 from dislab.factors import UNLABELLED, Factor, FactorSpace, Indices
 
@@ -64,7 +64,7 @@ class Domain(NamedTuple):
         if len(factors) != stacked.shape[1]:
             raise InputError(
                 f"there are codes of {stacked.shape[1]} images, but factors of {len(factors)}; "
-                "give one row of factors for each image"
+                f"{rows_advice(stacked.shape[1:], factors.shape)}"
             )
         if self.values is not None and self.values.shape != tuple(factors.shape):
             raise InputError(
