@@ -98,12 +98,14 @@ def rows_advice(codes: Sequence[int], factors: Sequence[int]) -> str:
 
     >>> rows_advice((10, 500), (500, 3))
     'codes have one row per image: give codes.T'
+    >>> rows_advice((100, 5), (500, 5))
+    'give one row of factors for each code'
     """
-    if codes[1] == factors[0]:
+    if codes[1] == factors[0] > codes[0]:
         return "codes have one row per image: give codes.T"
-    if codes[0] == factors[1]:
+    if codes[0] == factors[1] > factors[0]:
         return "factors have one row per image: give factors.T"
-    if codes[1] == factors[1]:
+    if codes[1] == factors[1] > max(codes[0], factors[0]):
         return "both have one row per image: give codes.T and factors.T"
     return "give one row of factors for each code"
 
