@@ -491,7 +491,7 @@ class _Installed:
 
     def __init__(self) -> None:
         try:
-            self._points = _points()
+            self._points = _entry_points()
         except (TypeError, ValueError, AttributeError):  # a malformed declaration anywhere
             self._points = EntryPoints(_readable())
         self._origins: dict[int, tuple[str, str]] = {}
@@ -523,10 +523,10 @@ class _Installed:
 
 
 _last: tuple[object, Any] | None = None
-"""The entry points found last, with what they were found in."""
+"""The entry points read last, with the folders in which they were read."""
 
 
-def _points() -> Any:  # EntryPoints, from Python 3.12 on
+def _entry_points() -> Any:  # EntryPoints, from Python 3.12 on
     """All entry points, read again only when a folder of the import path changes."""
     global _last
     places = [*sys.meta_path], [(folder, _state(folder)) for folder in sys.path]

@@ -192,8 +192,8 @@ def study_hint(path: str | Path, names: Iterable[str] = ()) -> str:
     """
     path = Path(path)
     is_path = path.parent != Path()
-    before = "studies/" if path.parts[:1] == ("studies",) else ""
-    studies = {name: before + name for name in names}
+    prefix = "studies/" if path.parts[:1] == ("studies",) else ""
+    studies = {name: prefix + name for name in names}
     with suppress(OSError, ValueError):  # no folder can have such a name
         for folder in (Path("studies"), path.parent):
             for plan in sorted(folder.glob(f"*/{PLAN}")):

@@ -288,6 +288,17 @@ def test_a_plain_loop_checks_the_pixels_of_every_batch(batch: Any, message: str)
         model.losses(batch, model.draw(12, Stream(0)), 1)
 
 
+def test_a_later_batch_of_a_plain_loop_waits_for_no_other_process(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    model: Any = vae()
+    model.losses(IMAGES, model.draw(12, Stream(0)), 0)
+    monkeypatch.setattr("dislab.base._batches.gather_rows", None)  # as if no other one came
+    model.losses(IMAGES, model.draw(12, Stream(0)), 1)
+    with pytest.raises(TypeError):
+        _plain_loss(IMAGES)
+
+
 @pytest.mark.parametrize(
     ("draws", "fault"),
     [

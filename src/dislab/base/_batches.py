@@ -159,28 +159,37 @@ def _check_batch(method: nn.Module, accepted: tuple[type, ...], data: object, ba
 
 
 def check_later_batch(batch: Any) -> None:
-    """Checks the pixels of a batch, unless that would wait for another device than the CPU."""
+    """Checks the pixels of a batch, unless that would wait for another device than the CPU.
+
+    Each process checks its own rows: another one may have fewer batches.
+    """
     fields = fields_of(batch)
     for name in _IMAGES:
         image = fields.get(name)
         if isinstance(image, Tensor) and (image.is_cpu or not image.is_floating_point()):
-            _check_images("the data loader", name, image, None)
+            _check_pixels("the data loader", name, image, gather=lambda rows: rows)
 
 
 def _check_images(source: str, name: str, image: Tensor, shape: ImageShape | None) -> None:
     if image.ndim != 4 or (shape is not None and tuple(image.shape[1:]) != tuple(shape)):
         size = "channel, height, width" if shape is None else ", ".join(map(str, shape))
-        given = tuple(image.shape[1:])
-        is_last = shape is not None and given == (*shape[1:], shape[0])
-        advice = f"; {shape_advice(shape, given)}" if shape is not None and is_last else ""
+        given, advice = tuple(image.shape[1:]), ""
+        if shape is not None and given == (*shape[1:], shape[0]):
+            advice = f"; {shape_advice(shape, given)}"
         raise InputError(
             f"{source} delivers {name} of shape {tuple(image.shape)}; it has shape (batch, {size})"
             f"{advice}"
         )
+    _check_pixels(source, name, image, gather_rows)
+
+
+def _check_pixels(
+    source: str, name: str, image: Tensor, gather: Callable[[Tensor], Tensor]
+) -> None:
     if not image.numel():
         return
     numbers = torch.zeros(1) if image.is_complex() else image.detach().float()
-    ends = gather_rows(torch.stack(torch.aminmax(numbers))[None])
+    ends = gather(torch.stack(torch.aminmax(numbers))[None])
     try:
         low, high = float(ends[:, 0].min()), float(ends[:, 1].max())
     except RuntimeError:  # within torch's transformations, such as vmap, tensors have no values

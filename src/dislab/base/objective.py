@@ -169,8 +169,8 @@ class Objective(pl.LightningModule, Representation, Part):
 
         Args:
             stage: Whose batch it is: a split, `predict`, or `plain` for a loop without a trainer.
-            batch: The batch; of all but the first one of a stage nothing is checked, or in a
-                `plain` loop the pixels.
+            batch: The batch. Of a later batch in a `plain` loop the pixels are checked, and
+                nothing of one in another stage.
             data: The data module that it comes from, if any.
             accepted: Batch types; those of the method unless given.
 

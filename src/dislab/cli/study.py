@@ -54,6 +54,8 @@ VERBS: Final = {
     "table": "show one row a run, or write it as CSV, Markdown, LaTeX or Parquet",
     "summary": "write all tables and pictures of the results into a folder",
 }
+_MORE: Final = 3
+"""Number of further scores that the end of a study names."""
 _LEGEND: Final = "mean ± standard deviation over all runs of a row"
 _EXAMPLES: Final = {
     "plan": "quick",
@@ -643,7 +645,7 @@ def _print_results(study: Study) -> None:
         print(f"\n{textwrap.fill(conclusion(table, axes, measures, target), WIDTH)}")
     print("\nNext:")
     if more:
-        names = " ".join(name.removeprefix("score.") for name in more[:3])
+        names = " ".join(name.removeprefix("score.") for name in more[:_MORE])
         print(f"  dislab study table {study.path} --means --show {names}  # other scores")
     print(f"  dislab study summary {study.path}  # tables and pictures")
     print(f"  dislab report {study.path}  # one interactive page")

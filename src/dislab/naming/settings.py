@@ -351,7 +351,7 @@ def _fits_class(value: type, annotation: Any) -> bool:
 def _part_named(value: object, annotation: Any) -> str:
     """A hint at the class of a part whose name stands in place of the class or an object of it.
 
-    Of misspelt names only those of parts that the annotation allows are known.
+    A misspelt name is compared with those of the parts that the annotation allows.
     """
     if not isinstance(value, str):
         return ""

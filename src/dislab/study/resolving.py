@@ -77,7 +77,7 @@ def make_schedule(
                 group.axes, resolved.config, resolved.training, settings, read
             )
         (spaces if is_space else groups).append(before[read])
-    if file.search is not None:  # its absence would hide other mistakes
+    if file.search is not None:  # last, as a missing plugin would hide wrong settings
         load_sampler(file.search.sampler)
     for space in spaces:
         groups += filter(None, (still_in(group, space) for group in [*before.values()]))

@@ -700,7 +700,7 @@ def _shares(runs: pd.DataFrame, axes: list[str], measures: Mapping[str, Best]) -
     for name, column in zip(names, ("method", "setting"), strict=False):
         excerpt[name] = shares[column]
         excerpt[f"{name} by chance below"] = [
-            f"{level:.3f}{' (not reached)' if share <= level else ''}" if level == level else "–"
+            "–" if pd.isna(level) else f"{level:.3f}{' (not reached)' * (share <= level)}"
             for share, level in zip(shares[column], shares[f"{column}_chance_high"], strict=True)
         ]
     excerpt = excerpt.assign(seed=shares["seed"], runs=shares["runs"])

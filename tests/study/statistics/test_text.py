@@ -44,14 +44,17 @@ def test_latex_escapes_names() -> None:
     assert r"r2 & 50 \% \& more & -- & 4 \\" in text
 
 
+NOTES = r"{\footnotesize 100 \% of \textbackslash{}a\textasciicircum{}2.\par}"
+
+
 def test_latex_has_numbers_at_the_right_with_minus_signs_and_notes_in_the_paper() -> None:
     table = pd.DataFrame(
         {"run": ["a-1", "b"], "elbo": [-2.5, math.nan], "mean": ["-1 [-2, 0]", ""]}
     )
-    lines = latex(table, 1, notes="100 % of 2.").splitlines()
+    lines = latex(table, 1, notes=r"100 % of \a^2.").splitlines()
     assert lines[:2] == [r"% needs \usepackage{booktabs}", r"\begin{tabular}{lrr}"]
     assert lines[5] == r"a-1 & $-$2.5 & $-$1 [$-$2, 0] \\"
-    assert lines[-2:] == [r"\par\smallskip", r"{\footnotesize 100 \% of 2.\par}"]
+    assert lines[-2:] == [r"\par\smallskip", NOTES]
 
 
 def test_large_means_have_fewer_digits() -> None:

@@ -21,7 +21,10 @@ _LATEX: Final = str.maketrans(
 )
 _NUMBER: Final = re.compile(r"\W?\d|–?$")
 """How a cell of a column of numbers begins, or one without."""
-_SPECIAL: Final = str.maketrans({letter: f"\\{letter}" for letter in "&%$#_{}"})
+_SPECIAL: Final = str.maketrans(
+    {letter: f"\\{letter}" for letter in "&%$#_{}"}
+    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+)
 
 
 def summary_table(summary: pd.DataFrame, digits: int = 3) -> pd.DataFrame:
