@@ -174,7 +174,7 @@ def _warn_of_order(options: Sequence[str], path: str) -> None:
             )
 
 
-def _dotted(settings: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
+def _dotted(settings: Mapping[Any, Any], prefix: str = "") -> Iterator[str]:
     """Names of settings as options of the command line have them."""
     for key, value in settings.items():
         name = prefix if key == "init_args" else f"{prefix}{key}."
