@@ -178,9 +178,12 @@ def test_bad_tables(table: np.ndarray, message: str) -> None:
 
 
 def test_names_are_unique() -> None:
-    with pytest.raises(InputError, match="names of their own"):
+    with pytest.raises(InputError, match="two factors are named 'scale'; give each factor a diff"):
         FactorSpace((SCALE, SCALE))
-    with pytest.raises(InputError, match="names of their own"):
+
+
+def test_a_space_has_a_factor() -> None:
+    with pytest.raises(InputError, match="factors is empty; give at least one factor"):
         FactorSpace(())
 
 

@@ -156,7 +156,10 @@ def test_every_command_reads_the_same_checkpoint(
 @pytest.mark.parametrize(
     ("choice", "message"),
     [
-        ("bst", "--checkpoint bst is no file; the run has chosen.ckpt, last.ckpt"),
+        (
+            "bst",
+            "--checkpoint bst is no file (did you mean best?); the run has chosen.ckpt",
+        ),
         ("other/version_0/checkpoints/last.ckpt", "belongs to another run"),
     ],
 )

@@ -190,8 +190,8 @@ NAN[[4, 9], 0] = np.nan
         (with_arrays(factors=draw()["factors"] - 1), [], "factor factor_0 holds -1, but"),
         (with_arrays(factors=NAN), [], "factor factor_0 holds NaN or infinity in 2 of 300 images"),
         (with_arrays(factors=draw()["factors"] * 0), [], "none of factor_0, factor_1 takes more"),
-        (with_arrays(names=np.array(["a"])), [], "1 names for 2 factors: a"),
-        (with_arrays(names=np.array("a")), [], "1 names for 2 factors: a"),
+        (with_arrays(names=np.array(["a"])), [], "1 name for 2 factors: a"),
+        (with_arrays(names=np.array("a")), [], "1 name for 2 factors: a"),
         (
             with_arrays(),
             ["--metrics", "mig.bin=3"],

@@ -309,7 +309,7 @@ def test_positions_of_equal_images_are_scored_without_the_instance() -> None:
     right = evaluate(codes, positions[:, columns], ["MIG"])
     assert evaluate(codes, positions, ["MIG"], space=space) == right
     assert evaluate(codes, positions[:, columns], ["MIG"], space=space.without_nuisance()) == right
-    remedy = "space=dataset.factors instead of names; its last factor may be instance, which"
+    remedy = "space=dataset.factors instead of names; the last column may be instance, which"
     with pytest.raises(InputError, match=f"2 names for 3 factors: x, y; .*{remedy}"):
         evaluate(codes, positions, ["MIG"], names=["x", "y"])
     with pytest.raises(InputError, match=r"of factor_0, .*, the space is space.without_nuisance"):
@@ -370,7 +370,7 @@ def test_codes_of_a_run_have_their_factors_and_names() -> None:
             "Identity is no dislab.base.Metric; give",
         ),
         ({"names": ["a", "b"]}, "2 names for 3 factors: a, b"),
-        ({"names": ["a", "a", "b"]}, "factors need names of their own"),
+        ({"names": ["a", "a", "b"]}, "two factors are named 'a'; give each"),
         ({"bootstrap": -1}, "bootstrap is -1"),
         ({"confidence": 1.0}, "confidence is 1.0; it must lie between"),
         ({"codes": with_nan(draw()[0])}, "2 of 400 codes hold NaN or infinity, in latent 1;"),

@@ -43,7 +43,7 @@ def test_an_ellipse_is_a_posterior() -> None:
     [
         (np.empty((0, 1)), np.empty((0, 1)), ["a"], "give one column of each"),
         (CODES, VALUES[:, :1], ["a"], r"shape \(4, 2\) .* shape \(4, 1\)"),
-        (CODES, VALUES, ["a"], "1 names for 2 panels: a"),
+        (CODES, VALUES, ["a"], "1 name for 2 panels: a"),
     ],
 )
 def test_panels_that_do_not_fit_are_refused(

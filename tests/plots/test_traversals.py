@@ -118,7 +118,7 @@ def test_an_animation_goes_there_and_back(tmp_path: Path) -> None:
         ({"factors": np.zeros(30, int)}, r"shape \(30,\); give .* one column for each factor"),
         ({"factors": [[1], [1, 2]]}, r"^factors: .* give an array of shape \(image, factor\)"),
         ({"factors": {"a": [1, 2]}}, r"factor a is int64 of shape \(2,\); give value numbers"),
-        ({"factors": FACTORS[:30], "names": ["a"]}, "1 names for 2 factors; give one for each"),
+        ({"factors": FACTORS[:30], "names": ["a"]}, "1 name for 2 factors: a; give one"),
         ({"factors": np.zeros((30, 1))}, "factor_0 is float64 .* not its values"),
         ({"images": BYTES[:, :, :4]}, r"images have shape \(30, 1, 4, 8\); VAE was made for"),
     ],

@@ -141,7 +141,7 @@ def test_mistakes(settings: Any, message: str) -> None:
         (np.full((5, 1), np.nan), np.zeros((5, 1), int), (), "codes must be finite"),
         (np.full((5, 1), "a"), np.zeros((5, 1), int), (), "codes must be finite real numbers"),
         (np.zeros((5, 1)), np.zeros((5, 1)), (), "factors must be whole numbers, not float64"),
-        (np.zeros((5, 1)), np.zeros((5, 1), int), ("a", "b"), "2 names for 1 factors"),
+        (np.zeros((5, 1)), np.zeros((5, 1), int), ("a", "b"), "2 names for 1 factor:"),
         (np.zeros((0, 1)), np.zeros((0, 1), int), (), "at least one"),
     ],
 )

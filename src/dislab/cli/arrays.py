@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from dislab.errors import InputError, one_line
-from dislab.factors import Factor, FactorSpace, PlainKind, are_measured
+from dislab.factors import Factor, FactorSpace, PlainKind, are_measured, check_factor_names
 from dislab.storage import atomic, foreign_format, json_text, sha256
 
 _NAMES: Final = ("names", "factor_names")
@@ -107,11 +107,10 @@ def space_of(path: Path, arrays: Mapping[str, Any]) -> FactorSpace:
         raise InputError(f"{path}: factors hold {positions.min()}; they number the values from 0")
     count = positions.shape[1]
     names = names_of(arrays) or [f"factor_{k}" for k in range(count)]
-    if len(names) != count:
-        raise InputError(
-            f"{path}: {len(names)} names for {count} factors: {', '.join(names)}; "
-            "give one for each factor"
-        )
+    try:
+        check_factor_names(names, count)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
     unknown = {key.removeprefix(_VALUES) for key in arrays if key.startswith(_VALUES)} - {*names}
     if unknown:
         raise InputError(

@@ -31,7 +31,9 @@ _NO_ATTRIBUTE: Final = re.compile(
     r"expects a function or a callable class: module '([\w.]+)' has no attribute '(\w+)'"
 )
 _DENIED: Final = re.compile(r"Importing '([^']+)' is not allowed")
-_UNKNOWN_OPTION: Final = re.compile(r"Option '([^']+)' is not accepted")
+_UNKNOWN_OPTION: Final = re.compile(  # of a part, whose message stands within that of its section
+    r"(?:Option '|(?<=\s)unrecognized arguments: --)([^'=\n]+)(?:' is not accepted|=)"
+)
 _UNKNOWN_KEY: Final = re.compile(r"Group '([^']+)' does not accept option '([^']+)'")
 _UNRECOGNIZED: Final = re.compile(r"unrecognized arguments: --(\S+)")
 _NO_OPTION: Final = re.compile(r"unrecognized arguments: ([^\s=-][^\s=]*)(?:[= ](\S+))?")
@@ -39,7 +41,7 @@ _NO_SETTINGS: Final = re.compile(r'Unable to load config "(.*)"$')
 _WRONG_TYPE: Final = re.compile(r"Expected an? (.+?)\. Got value: ([^\n]*?)(?=\. Got value: |\n|$)")
 _WHOLE: Final = re.compile(r"([+-]?\d+)\.0*")
 _EXPECTED: Final = re.compile(r"Expected an? (.+)")
-_GIVEN_VALUE: Final = re.compile(r"^ *Given value: (.*)$", re.MULTILINE)
+_GIVEN_VALUE: Final = re.compile(r"^ *Given value: (.*?)(?:\. Got value: .*)?$", re.MULTILINE)
 _NESTED: Final = re.compile(r"^NestedArg\(key='[\w.]+', val='?(.*?)'?\)$")
 _KEYS: Final = re.compile(r"^(Unexpected|Missing required) keys: \{([^}]*)\}")
 _NO_SUBCLASS: Final = re.compile(r"Not a valid subclass of \w+")
@@ -403,7 +405,8 @@ def unknown_class(name: str, setting: str) -> str:
         return fault
     if described := _described_elsewhere(name):
         return f"{described}; {listing}" if group else described
-    return f"no part is named {name}{hint_for(name, names)}; {listing}"
+    hint = hint_for(name, names) or (_method_hint(name) if "objectives" in groups else "")
+    return f"no part is named {name}{hint}; {listing}"
 
 
 def _described_elsewhere(name: str) -> str:
@@ -411,13 +414,25 @@ def _described_elsewhere(name: str) -> str:
     for group in GROUPS:
         if any(plugin.name == name for plugin in available(group)):
             return f"{name} is one of the {group}; `dislab help {name}` describes it"
-    wanted = re.sub(r"[^a-z0-9]", "", name.lower())
+    wanted = _letters(name)
     if wanted in configurations():
         return (
             f"{name} is not a class but a configuration, which `dislab configs show {wanted}` "
             f"shows; name it by --config {wanted}, and put changes behind it"
         )
     return ""
+
+
+def _method_hint(name: str) -> str:
+    """A hint at the configuration of a method whose name is misspelt."""
+    return suggestion(
+        _letters(name), (), {c: f"--config {c}" for c in configurations() if "/" not in c}
+    )
+
+
+def _letters(name: str) -> str:
+    """A name in the letters and digits that names of configurations have."""
+    return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
 def _broken(name: str) -> str:
@@ -464,7 +479,7 @@ def _unknown_option(name: str, class_path: str, setting: str) -> str:
     names = [parameter for parameter in parameters[count:] if parameter not in LINKED]
     if not names:  # a base class, which the parser takes where none is named
         return _no_class(setting)
-    elsewhere = ELSEWHERE.get(name, "")
+    elsewhere = ELSEWHERE.get(name.rpartition(".")[2], "")
     if elsewhere.startswith(f"{setting}.") and elsewhere != f"{setting}.{name}":
         return f"{attribute} has no setting {name!r}; use --{elsewhere}"
     there = {f"--{setting}.{parameter}" for parameter in names}
@@ -473,7 +488,7 @@ def _unknown_option(name: str, class_path: str, setting: str) -> str:
         for other, option in _others(setting).items()
         if option in there or option.rpartition(".")[0] != f"--{setting}"
     }
-    hint = suggestion(name, names, others)
+    hint = suggestion(name.partition(".")[0], names, others)
     return f"{attribute} has no setting {name!r}{hint}; it has {', '.join(names)}"
 
 

@@ -276,6 +276,32 @@ def warn_of_measured(
     )
 
 
+def check_factor_names(
+    names: Sequence[str], count: int, what: str = "factor", advice: str = "", distinct: bool = True
+) -> None:
+    """Refuses names that are not as many as the factors, or of which two are equal.
+
+    Args:
+        names: The names.
+        count: Number of factors.
+        what: What is named in place of factors.
+        advice: Ends the message of a wrong number.
+        distinct: Whether equal names are refused.
+
+    Raises:
+        InputError: As above.
+    """
+    if len(names) != count:
+        given = "1 name" if len(names) == 1 else f"{len(names)} names"
+        raise InputError(
+            f"{given} for {count} {what}{'s' * (count != 1)}: {', '.join(names)}; give one for "
+            f"each {what}{advice}"
+        )
+    for index, name in enumerate(names):
+        if distinct and name in names[:index]:
+            raise InputError(f"two {what}s are named {name!r}; give each {what} a different name")
+
+
 def counted(counts: Mapping[str, int], images: Mapping[str, int], kind: str, what: str) -> str:
     """The start of a message: kind and number of distinct values of some factors, and of images."""
     names = list(counts)[:NAMES_SHOWN]

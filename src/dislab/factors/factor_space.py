@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dislab.errors import InputError, suggestion
-from dislab.factors.factor import Factor
+from dislab.factors.factor import Factor, check_factor_names
 
 Selection = Mapping[
     str, int | float | str | Sequence[int | float | str] | Mapping[str, int | float]
@@ -63,9 +63,9 @@ class FactorSpace:
             exist, or if values are missing.
 
     Raises:
-        InputError: Two factors share a name; the table is empty, or has a wrong shape, a value
-            number out of range or a repeated row; or no table is given, and the grid has more
-            combinations than 64 bits can count.
+        InputError: There is no factor, or two share a name; the table is empty, or has a wrong
+            shape, a value number out of range or a repeated row; or no table is given, and the grid
+            has more combinations than 64 bits can count.
     """
 
     factors: tuple[Factor, ...]
@@ -73,8 +73,9 @@ class FactorSpace:
 
     def __post_init__(self) -> None:
         """Checks names and table."""
-        if not self.factors or len(set(self.names)) < len(self.factors):
-            raise InputError(f"factors need names of their own, not {self.names}")
+        if not self.factors:
+            raise InputError("factors is empty; give at least one factor")
+        check_factor_names(self.names, len(self.factors))
         if self.table is None:
             if not self._countable:
                 raise InputError(

@@ -21,6 +21,7 @@ from dislab.factors import (
     FactorWarning,
     PlainKind,
     are_measured,
+    check_factor_names,
     column_names,
     warn_of_measured,
 )
@@ -230,14 +231,10 @@ def _numbered(
 
 def _check_table(table: Tensor, names: Sequence[str], kinds: Mapping[str, str]) -> None:
     """Refuses names and kinds that do not fit the columns, and columns that hold no numbers."""
-    if len(names) != table.shape[1]:
-        hint = ", or, for positions of a data set, space=dataset.factors instead of names"
-        if len(names) + 1 == table.shape[1]:
-            hint += "; its last factor may be instance, which numbers images of equal values"
-        raise InputError(
-            f"{len(names)} names for {table.shape[1]} factors: {', '.join(names)}; "
-            f"give one for each factor{hint}"
-        )
+    advice = ", or, for positions of a data set, space=dataset.factors instead of names"
+    if len(names) + 1 == table.shape[1]:
+        advice += "; the last column may be instance, which numbers images of equal values"
+    check_factor_names(names, table.shape[1], advice=advice)
     if not len(table):
         raise InputError("factors has no rows; give the factors of at least one image")
     if table.is_complex():

@@ -16,7 +16,7 @@ from dislab.base.inference import evaluating, lacks
 from dislab.base.objective import Objective
 from dislab.codes.checks import ConstantFactorWarning
 from dislab.errors import InputError, warn
-from dislab.factors import column_names
+from dislab.factors import check_factor_names, column_names
 from dislab.functional.checks import check_count
 from dislab.naming.settings import checks_arguments
 from dislab.plots._arguments import array
@@ -273,10 +273,7 @@ def _table(factors: Any, names: Sequence[str], count: int) -> tuple[Tensor, list
             )
         columns = list(rows.T)
         names = names or column_names(table) or [f"factor_{at}" for at in range(len(columns))]
-    if len(names) != len(columns):
-        raise InputError(
-            f"{len(names)} names for {len(columns)} factors; give one for each, or none"
-        )
+    check_factor_names(names, len(columns), advice=", or none")
     numbers = [_numbers(name, column, count) for name, column in zip(names, columns, strict=True)]
     table = np.stack(numbers, axis=1) if numbers else np.zeros((count, 0), dtype=np.int64)
     return torch.from_numpy(table), list(names)

@@ -9,6 +9,7 @@ from matplotlib.collections import EllipseCollection
 from matplotlib.figure import Figure
 
 from dislab.errors import InputError
+from dislab.factors import check_factor_names
 from dislab.notebook_figure import NotebookFigure
 from dislab.plots._arguments import takes_tables
 from dislab.plots._panels import DPI, INK, LABEL_SIZE, panel
@@ -46,11 +47,7 @@ def codes_against_factors(
             f"codes of shape {codes.shape} cannot be drawn over values of shape {values.shape}; "
             "give one column of each for a panel"
         )
-    if len(names) != codes.shape[1]:
-        raise InputError(
-            f"{len(names)} names for {codes.shape[1]} panels: {', '.join(names)}; "
-            "give one for each panel"
-        )
+    check_factor_names(names, codes.shape[1], "panel", distinct=False)
     figure = NotebookFigure(
         figsize=(_SIDE * len(names), _SIDE), dpi=DPI, facecolor="white", layout="constrained"
     )

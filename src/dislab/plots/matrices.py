@@ -14,6 +14,7 @@ from matplotlib.patches import Rectangle
 
 from dislab.codes.latent_order import NAMED
 from dislab.errors import InputError
+from dislab.factors import check_factor_names
 from dislab.plots._arguments import takes_tables
 from dislab.plots._panels import (
     FAINT,
@@ -273,11 +274,7 @@ def _check_matrix(matrix: Float[np.ndarray, "latent factor"], names: Sequence[st
         raise InputError(
             f"an array of shape {matrix.shape} is no matrix with values: nothing to draw"
         )
-    if len(names) != matrix.shape[1]:
-        raise InputError(
-            f"{len(names)} names for {matrix.shape[1]} factors: {', '.join(names)}; "
-            "give one for each factor"
-        )
+    check_factor_names(names, matrix.shape[1], distinct=False)
 
 
 def _label(axes: Axes, latents: int, names: Sequence[str], title: str) -> None:

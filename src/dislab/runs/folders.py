@@ -10,7 +10,7 @@ from filelock import FileLock, Timeout
 from lightning.pytorch import Trainer
 from torch import Tensor
 
-from dislab.errors import BusyError, InputError
+from dislab.errors import BusyError, InputError, suggestion
 from dislab.runs.checkpoints import read_checkpoint
 from dislab.runs.loggers import IDENTITY
 from dislab.storage import acquire, atomic, is_component
@@ -163,7 +163,9 @@ def checkpoint_of(run: str | Path, choice: str | Path | None = None) -> Path:
         if (owner / CONFIG).is_file() and not owner.samefile(run):
             raise InputError(f"{path} belongs to another run than {run}; {_choices(run)}")
         return path
-    raise InputError(f"--checkpoint {choice} is no file; {_choices(run)}")
+    names = ["best", "last", *(path.name for path in _checkpoints(run).glob("*.ckpt"))]
+    hint = suggestion(str(choice), names)
+    raise InputError(f"--checkpoint {choice} is no file{hint}; {_choices(run)}")
 
 
 def best_checkpoint(run: str | Path) -> Best | None:

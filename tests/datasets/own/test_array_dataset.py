@@ -167,15 +167,15 @@ def test_the_checksum_is_that_of_the_pixels() -> None:
         ),
         (
             {"images": IMAGES, "factors": {"a": FACTORS, "a_0": FACTORS[:, 0]}},
-            r"factors need names of their own, not \['a_0', 'a_1', 'a_0'\]",
+            "two factors are named 'a_0'; give each factor a different name",
         ),
         (
             {"images": np.ma.masked_less(IMAGES, 3)},
             r"images are masked in \d+ places; leave these images out",
         ),
         ({"images": IMAGES, "factors": {"a": FACTORS[:, 0]}, "names": ["b"]}, "names are given tw"),
-        ({"images": IMAGES, "factors": FACTORS, "names": ["a", "a"]}, "2 factors need names"),
-        ({"images": IMAGES, "factors": FACTORS, "names": ["a"]}, "2 factors need names"),
+        ({"images": IMAGES, "factors": FACTORS, "names": ["a", "a"]}, "two factors are named 'a'"),
+        ({"images": IMAGES, "factors": FACTORS, "names": ["a"]}, "1 name for 2 factors: a"),
         ({"images": IMAGES, "names": ["a"]}, "describe factors; give these too"),
     ],
 )
@@ -220,5 +220,5 @@ def test_a_table_of_arrow_names_its_factors() -> None:
 
 def test_columns_with_one_name_are_refused() -> None:
     table = tables()["pandas"].set_axis(["x", "x"], axis=1)
-    with pytest.raises(InputError, match="2 factors need names of their own"):
+    with pytest.raises(InputError, match="two factors are named 'x'"):
         ArrayDataset(IMAGES, table)

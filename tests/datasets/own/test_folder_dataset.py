@@ -230,7 +230,7 @@ def test_one_of_equal_files_is_taken(table: str | None, tmp_path: Path) -> None:
             "name,x",
             r"no column 'file', .* line says name, x; if name does, choo",
         ),
-        (["a.png,1,2"], "file,x,x", "columns with names of their own, not file, x, x"),
+        (["a.png,1,2"], "file,x,x", "has 2 columns named 'x'; rename them"),
         (["a.png"], "file", "no column besides file; set table to null"),
         (["a.png,1", "b.png,oops"], "file,x", r"numbers in 1 rows and other text in line 3: 'oops"),
         (["nowhere.png,1"], "file,x", "and factors.csv have no image in common"),

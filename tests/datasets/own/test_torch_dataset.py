@@ -175,9 +175,13 @@ def test_images_of_unequal_size_are_brought_to_one() -> None:
         (Items(lambda image, label: fractions(image) * 2 - 1), {}, "leave Normalize and the like"),
         (Items(lambda image, label: label), {}, "item 0 of Items has no image that can be used"),
         (Items(lambda image, label: image), {"names": ["a"]}, "and the items have none"),
-        (Items(), {"names": ["a", "b"]}, "1 factors need names of their own"),
+        (Items(), {"names": ["a", "b"]}, "2 names for 1 factor: a, b"),
         (Items(lambda image, label: (image, [[label]])), {"factors": [1]}, r"of shape \(6, 1, 1\)"),
-        (Items(lambda image, label: (image, [label] * 2)), {"names": ["a"]}, "2 factors need name"),
+        (
+            Items(lambda image, label: (image, [label] * 2)),
+            {"names": ["a"]},
+            "1 name for 2 factors: a",
+        ),
         (
             Items(lambda image, label: (image, [0] * label)),
             {"factors": [1]},

@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Float
 
 from dislab.errors import InputError
-from dislab.factors import Factor, FactorSpace, Indices
+from dislab.factors import Factor, FactorSpace, Indices, check_factor_names
 from dislab.runs import checkpoint_of, open_run, origin
 
 MOST_VALUES: Final = 100
@@ -62,8 +62,7 @@ def of_arrays(
     if labels.dtype.kind not in "iu":
         raise InputError(f"factors must be whole numbers, not {labels.dtype}; number the values")
     names = tuple(names) or tuple(f"factor_{column}" for column in range(labels.shape[1]))
-    if len(names) != labels.shape[1]:
-        raise InputError(f"there are {len(names)} names for {labels.shape[1]} factors")
+    check_factor_names(names, labels.shape[1])
     every = [
         Factor(name, tuple(map(float, np.unique(column))))
         for name, column in zip(names, labels.T, strict=True)

@@ -13,7 +13,7 @@ from dislab.base.pixels import blocks_of, check_pixels
 from dislab.datasets.bank.bank import bank_rows
 from dislab.datasets.own._columns import Column, Gapped, Gaps, listing, missing, name_hint
 from dislab.errors import InputError, one_line, warn
-from dislab.factors import GapWarning, Kind, column_names
+from dislab.factors import GapWarning, Kind, check_factor_names, column_names
 
 Layout = Literal["auto", "NCHW", "NHWC"]
 """Order of the axes: image, channel, height, width, or with the channels last."""
@@ -127,8 +127,7 @@ def columns(
     titles = column_names(factors) if names is None else names
     if titles is None:
         titles = [f"factor_{column}" for column in range(table.shape[1])]
-    if len(set(titles)) != table.shape[1]:
-        raise InputError(f"{table.shape[1]} factors need names of their own, not {list(titles)}")
+    check_factor_names(titles, table.shape[1])
     return {
         name: _column(name, column, kinds.get(name), gaps)
         for name, column in zip(titles, table.T, strict=True)
@@ -155,9 +154,8 @@ def entries(
                 f"factor {name} has values of shape {values.shape}; give one for each of {count} "
                 "images, or a vector for each"
             )
-    if len(columns := dict(pairs)) < len(pairs):
-        raise InputError(f"factors need names of their own, not {[name for name, _ in pairs]}")
-    return columns
+    check_factor_names([name for name, _ in pairs], len(pairs))
+    return dict(pairs)
 
 
 def as_array(name: str, rows: object, gaps: Gaps = "refuse") -> npt.NDArray[Any]:

@@ -296,8 +296,14 @@ def _row(path: Path, names: list[str], file: str, line: str, values: list[str]) 
 
 def _check_names(path: Path, names: list[str], file: str, first: list[str]) -> None:
     """Rejects column names that are missing or duplicate; `first` is the first row of values."""
-    if len(set(names)) < len(names) or "" in names:
-        raise InputError(f"{path} needs columns with names of their own, not {', '.join(names)}")
+    if "" in names:
+        raise InputError(
+            f"{path}: column {names.index('') + 1} has no name in the first line, which is "
+            f"{', '.join(names)}; name it"
+        )
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"{path} has {names.count(name)} columns named {name!r}; rename them")
     if file not in names:
         hint = ""
         images = [

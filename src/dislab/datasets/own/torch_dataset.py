@@ -37,7 +37,7 @@ from dislab.datasets.own._columns import (
     with_class_names,
 )
 from dislab.errors import InputError, one_line, suggestion
-from dislab.factors import FactorSpace, Indices, Kind
+from dislab.factors import FactorSpace, Indices, Kind, check_factor_names
 from dislab.functional.checks import check_choice
 
 Part = int | str
@@ -271,8 +271,7 @@ class TorchDataset(Dataset):
                 by_name[name] = [None if value == -1 else value for value in column]
         parts = entries(by_name, count, self.gaps)
         titles = self.names or list(parts)
-        if len(titles) != len(parts) or len(set(titles)) < len(titles):
-            raise InputError(f"{len(parts)} factors need names of their own, not {titles}")
+        check_factor_names(titles, len(parts))
         factor_columns = columns(
             dict(zip(titles, parts.values(), strict=True)),
             None,
