@@ -401,7 +401,12 @@ def test_each_run_that_ends_gets_a_line(
     ("options", "status", "is_kept"), [([], 1, True), (["--retry_failed"], 0, False)]
 )
 def test_failed_stages_are_tried_again_on_request(
-    folder: StudyFolder, tmp_path: Path, options: list[str], status: int, is_kept: bool
+    folder: StudyFolder,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    options: list[str],
+    status: int,
+    is_kept: bool,
 ) -> None:
     plan = planned(tmp_path, "base: [base.yaml]\n")
     plan.write(folder.path)
@@ -412,6 +417,33 @@ def test_failed_stages_are_tried_again_on_request(
     command = ["study", "run", str(folder.path), "--launcher", "slurm"]
     assert main([*command, *options]) == status
     assert (folder.failed(run, "train") is not None) == is_kept
+    remedy = f"1 failed run is left out; `dislab study run {folder.path} --retry_failed` tries "
+    said = capsys.readouterr().out
+    assert (remedy in said) == is_kept
+    assert said.count("log.txt") == said.count(str(folder.stage(run.id, "train") / "log.txt"))
+    assert (said.count("log.txt") == 1) == is_kept
+
+
+def test_a_file_that_replaces_the_plan_of_another_one_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "base.yaml").write_text(TINY)
+    sizes = {"first": "[2, 3]", "longer": "[2, 3, 4]", "other": "[3, 5]"}
+    for file, values in sizes.items():
+        text = f"name: mine\n{STUDY}axes: {{model.latent_dim: {values}}}\n"
+        (tmp_path / f"{file}.yaml").write_text(text)
+    for file in ("first", "longer"):  # which has all runs of the first
+        assert main(["study", "run", f"{file}.yaml", "--launcher", "slurm"]) == 0
+        assert "earlier plan" not in capsys.readouterr().err
+    for command in (["plan"], ["run", "--launcher", "slurm"]):
+        assert main(["study", *command, "other.yaml"]) == 0
+        said = capsys.readouterr().err
+        assert (
+            "other.yaml has the name mine of an earlier plan in studies/mine and lacks 2 of "
+            in said
+        )
+        assert "keeps the runs in studies/mine/runs; set another `name:` to keep both" in said
 
 
 def test_a_worker_takes_the_plan_of_its_own_study(

@@ -145,7 +145,7 @@ def test_time_that_is_left(folder: StudyFolder, plan: Schedule) -> None:
     status = study.status()
     # medians of 20, 4 and 1 seconds; 3 runs are to be trained, 5 to be scored
     assert status.remaining == 3 * 20 + 5 * 4 + 5 * 1
-    said = "\n".join(lines(status, study.schedule))
+    said = "\n".join(lines(study))
     assert "6 runs: 1 finished, 5 waiting" in said
     assert "train: 3 done, 30 s each" in said
     assert "work left: 85 s of one worker" in said

@@ -109,7 +109,9 @@ def test_the_same_failure_of_the_first_runs_stops_the_study(
 ) -> None:
     plan = planned(tmp_path, TWO.replace("[1, 2]", "[1, 2, 3, 4]"))
     units = Units({"train": ["exception"]})
-    with pytest.raises(TrainingError, match=r"train of 2 runs has failed alike.* it was exception"):
+    with pytest.raises(
+        TrainingError, match=r"train of 2 runs has failed alike.* it was exception; .*/log.txt"
+    ):
         work(plan, units)
     assert len(units.started) == 2
     assert not any(path for path in folder.claims.iterdir())

@@ -25,7 +25,7 @@ from dislab.storage import WIDTH, atomic, check_output, duration
 from dislab.study.claims import STALE
 from dislab.study.comparison import flat_settings
 from dislab.study.resolving import Resolver, make_schedule
-from dislab.study.results import STUDY, StudyFolder
+from dislab.study.results import RUNS, STUDY, StudyFolder
 from dislab.study.schedule import (
     Schedule,
     ScheduledGroup,
@@ -124,7 +124,7 @@ def _plan(parser: Parser, args: list[str]) -> int:
     for line in estimate(whole, rate):
         print(line)
     if (folder / PLAN).is_file():
-        for line in lines(Study.of(folder, schedule).status(), schedule):
+        for line in lines(Study.of(folder, schedule)):
             print(line)
     return 0
 
@@ -292,7 +292,7 @@ def _status(parser: Parser, args: list[str]) -> int:
     options = parser.parse_args(args)
     study = Study(options.study, options.folder)
     print(f"{study.schedule.name} in {study.path}")
-    for line in [*lines(study.status(), study.schedule), *search_lines(study)]:
+    for line in [*lines(study), *search_lines(study)]:
         print(line)
     return 0
 
@@ -554,7 +554,15 @@ def _scheduled(options: argparse.Namespace) -> tuple[Path, Schedule]:
     groups |= {space.read: space for space in spaces}
     from dislab.runs import versions
 
-    return folder, make_schedule(file, _resolver, versions(), groups.values())
+    schedule = make_schedule(file, _resolver, versions(), groups.values())
+    dropped = {run.id for run in runs} - {run.id for run in schedule.runs}
+    if dropped:
+        print_warning(
+            f"{options.study} has the name {file.name} of an earlier plan in {folder} and lacks "
+            f"{len(dropped)} of its {len(runs)} runs; `dislab study run` replaces that plan and "
+            f"keeps the runs in {folder / RUNS}; set another `name:` to keep both plans"
+        )
+    return folder, schedule
 
 
 def _overwritten(file: StudyFile) -> Iterator[str]:
@@ -618,7 +626,7 @@ def _show_end(study: Study) -> int:
     """Prints the results of a study; returns exit status 1 if a run has failed."""
     status = study.status()
     print()
-    for line in [*lines(status, study.schedule), *search_lines(study)]:
+    for line in [*lines(study), *search_lines(study)]:
         print(line)
     took = sum(status.seconds.values())
     print(f"work done: {duration(took)} of one worker")

@@ -87,7 +87,7 @@ class Process:
         except (OSError, InputError):
             code = self._process.exitcode
             how = f"by signal {-code}" if code and code < 0 else f"with status {code}"
-            return Report("crash", f"the process ended {how}; its output is in {self._task.log}")
+            return Report("crash", f"the process ended {how}")
 
 
 def preload() -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from tqdm import tqdm
 
 from dislab.storage import duration
-from dislab.study.results import Done, Failed, State
+from dislab.study.results import LOG, Done, Failed, State
 from dislab.study.schedule import Schedule, ScheduledRun
 from dislab.study.stages import FIRST
 from dislab.study.trials import expected
@@ -110,8 +110,9 @@ def states_line(states: Sequence[str]) -> str:
     return f"{len(states)} run{'s' * (len(states) != 1)}: {counts}"
 
 
-def lines(status: Status, schedule: Schedule) -> Iterator[str]:
-    """Lines that describe the current state of a study with a schedule."""
+def lines(study: "Study") -> Iterator[str]:
+    """Lines that describe the current state of a study."""
+    status, schedule = study.status(), study.schedule
     counts = status.counts()
     yield states_line([run.state for run in status.runs])
     for stage, seconds in status.seconds.items():
@@ -128,8 +129,14 @@ def lines(status: Status, schedule: Schedule) -> Iterator[str]:
         for stage, failed in run.failed.items():
             yield (
                 f"{_told(run.run, schedule)}: {stage} failed ({failed.kind}): "
-                f"{failed.message[:300]}; its log: runs/{run.run.id}/stages/{stage}/log.txt"
+                f"{failed.message[:300]}; its log: {study.folder.stage(run.run.id, stage) / LOG}"
             )
+    if failures := sum(bool(run.failed) for run in status.runs):
+        whose = f"{failures} failed runs are" if failures > 1 else "1 failed run is"
+        yield (
+            f"{whose} left out; `dislab study run {study.path} --retry_failed` tries again what "
+            "failed"
+        )
 
 
 def training_steps(config: Mapping[str, Any]) -> int | None:

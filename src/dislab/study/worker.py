@@ -312,9 +312,9 @@ class Worker:
         failed = Failed(digest, kind, report.message, report.traceback, attempts, report.versions)
         self._folder.write_failed(run, stage, failed)
         if is_given_up(failed, self._schedule.failure.retries):
-            self._look_for_the_same(stage, failed)
+            self._look_for_the_same(stage, failed, self._folder.stage(run.id, stage) / LOG)
 
-    def _look_for_the_same(self, stage: str, failed: Failed) -> None:
+    def _look_for_the_same(self, stage: str, failed: Failed, log: Path) -> None:
         """Stops the study if its first runs have all failed in the same way."""
         alike = 0
         for run in self._schedule.runs:
@@ -325,7 +325,7 @@ class Worker:
         if alike >= self._schedule.failure.stop_after:
             raise TrainingError(
                 f"the study was stopped: {stage} of {alike} runs has failed alike, and none has "
-                f"succeeded: {failed.message}"
+                f"succeeded: {failed.message}; the last log: {log}"
             )
 
     def _pause(self, runs: int) -> None:
