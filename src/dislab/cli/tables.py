@@ -90,16 +90,24 @@ def put_table(
         if others:
             print(f"{others_differ(others)}; --format csv has all", file=sys.stderr)
     else:
+        if reason:
+            _print_note(f"{reason}:")
         print("\n".join(text(brief)))
         scores = [str(name) for name in table if str(name).startswith("score.")]
         if few := without_latents(table, scores):
-            print(f"\n{few}")
-        legend = f"{reason}; " if reason else ""
+            print()
+            _print_note(few)
+        legend = ""
         if len(table) > 1 and not data_differ(table):
             legend += "single runs: another seed may change their order; "
         print(f"\n{legend}all {table.shape[1]} columns: --format csv, or --out FILE.csv")
         if others:
-            print("\n".join(textwrap.wrap(others_differ(others), WIDTH, break_on_hyphens=False)))
+            _print_note(others_differ(others))
+
+
+def _print_note(note: str) -> None:
+    """Prints a sentence on a table in lines that fit a terminal."""
+    print(textwrap.fill(note, WIDTH, break_on_hyphens=False, break_long_words=False))
 
 
 def chosen_format(options: argparse.Namespace) -> TableFormat | None:
@@ -162,7 +170,7 @@ def compare(args: list[str]) -> int:
         print(f"{name}: {path}")
     for name, folder in zip(names, runs, strict=True):
         for sentence in comparison.published_values(folder):
-            print(f"{name}: {sentence}")
+            _print_note(f"{name}: {sentence}")
     return 0
 
 
