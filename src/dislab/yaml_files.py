@@ -155,16 +155,17 @@ def no_run(folder: Path, advice: str = "") -> InputError:
     below = runs_below(folder)
     inside = [run.name for run in below if run.parent == folder and run.name.startswith("version_")]
     around = [run for run in folder.parents[:2] if (run / CONFIG).is_file()]
+    study = folder if folder.exists() else Path("studies", folder)
     if folder.exists() and around:
         fault = f"it is a {'file' if folder.is_file() else 'folder'} in a run; give {around[0]}"
     elif folder.is_file():
         fault = f"it is a file; give the folder of a run; {OF_RUNS}"
+    elif (study / PLAN).is_file():
+        fault = f"it is a study, whose runs are in {study / 'runs'}"
     elif not folder.exists():
-        fault = f"it does not exist{_run_hint(folder)}; {OF_RUNS}"
+        fault = f"it does not exist{run_hint(folder) or study_hint(folder)}; {OF_RUNS}"
     elif inside:
         fault = f"it has no {CONFIG}; name one of its runs: {', '.join(inside)}"
-    elif (folder / PLAN).is_file():
-        fault = f"it is a study, whose runs are in {folder / 'runs'}"
     elif below:
         fault = f"it is a folder of runs; name one of them, such as {below[0]}"
     else:
@@ -172,13 +173,18 @@ def no_run(folder: Path, advice: str = "") -> InputError:
     return InputError(f"{folder} is no run: {fault}{advice}")
 
 
-def _run_hint(path: Path) -> str:
-    """` (did you mean …?)` with a folder of runs like the first that is missing of a path."""
+def run_hint(path: Path) -> str:
+    """` (did you mean …?)` with a folder of runs like the first that is missing of a path.
+
+    Args:
+        path: The missing path, or a name of a folder in `runs`.
+    """
     with suppress(OSError, ValueError):  # no folder can have such a name
         folder = next(each for each in path.parents if each.is_dir())
         folders = [folder, Path("runs")] if runs_below(folder) else [Path("runs")]
         names = [os.path.relpath(each, folder) for root in folders for each in root.iterdir()]
-        return suggestion(path.relative_to(folder).parts[0], sorted(names))
+        by_last = {Path(name).name: name for name in names}
+        return suggestion(path.relative_to(folder).parts[0], sorted(names), by_last)
     return ""
 
 

@@ -510,6 +510,9 @@ NO_RUNS = {
     "runs/one/version_3/config.yaml": "it is a file in a run; give runs/one/version_3",
     "runs/one/version_3/pictures": "it is a folder in a run; give runs/one/version_3",
     "codes.npz": "codes.npz is no run: it is a file; give the folder of a run",
+    "noe": "it does not exist (did you mean runs/one?)",
+    "shaeps": "it does not exist (did you mean shapes?)",
+    "shapes": "shapes is no run: it is a study, whose runs are in studies/shapes/runs",
 }
 
 
@@ -534,12 +537,14 @@ def test_every_command_says_what_stands_in_place_of_a_run(
 ) -> None:
     Path("study").mkdir()
     Path("study/plan.json").touch()
+    Path("studies/shapes").mkdir(parents=True)
+    Path("studies/shapes/plan.json").touch()
     Path("runs/one/version_3/pictures").mkdir(parents=True)
     Path("runs/one/version_3/config.yaml").write_text(SMALL)
     np.savez("codes.npz", codes=np.zeros((1, 1)))
     for path, message in NO_RUNS.items():
         several = args[0] in ("compare", "report", "cite")
-        if several and path in ("study", "runs", "runs/one"):
+        if several and path in ("study", "shapes", "runs", "runs/one"):
             continue
         if args[0] == "score" and Path(path).is_file():
             continue

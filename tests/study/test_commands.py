@@ -19,6 +19,7 @@ from tests.study.conftest import SCORE, TINY, planned, scored
 
 from dislab.cli import main
 from dislab.errors import InputError
+from dislab.study.claims import Claims
 from dislab.study.results import Done, Failed, StudyFolder
 from dislab.study.schedule import Schedule
 from dislab.study.status import Progress
@@ -105,6 +106,10 @@ def test_mistakes_are_found_before_the_first_run(
     ("args", "message"),
     [
         (["rnu"], r"no 'rnu' \(did you mean run\?\)"),
+        *(
+            (["quick", verb, "--x"], rf"\(did you mean dislab study {verb} quick --x\?\); it has")
+            for verb in ("plan", "run", "work", "status", "table", "summary")
+        ),
         (["status", "."], "has no plan.json"),
         (["table", "mine.yaml"], "no folder of a study"),
         (["run", "mine.yaml", "--launcher", "proceses"], r"\(did you mean processes\?\)"),
@@ -377,6 +382,16 @@ def test_each_run_that_ends_gets_a_line(
     progress = Progress(Study.of(folder.path, plan), 4)
     progress.tick()
     assert capsys.readouterr().out == f"mine: 2 runs to do with 2 workers in {folder.path}\n"
+    claims = Claims(folder.claims)
+    claim = claims.take(second.id)
+    assert claim is not None
+    log = folder.stage(second.id, "train") / "log.txt"
+    for said in (f"the first run has begun: {second.id}: b 2, seed 0; its progress: {log}\n", ""):
+        progress._due = 0
+        progress.tick()
+        assert capsys.readouterr().out == said
+    claim.release()
+    claims.close()
     finish(0.25, 0.5, None)
     progress._due = 0
     progress.tick()

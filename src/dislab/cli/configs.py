@@ -34,7 +34,7 @@ from dislab.plugins import (
     remedy,
 )
 from dislab.storage import atomic, check_output, folders_above, text_table
-from dislab.yaml_files import OF_RUNS, PLAN, is_yaml, read_mapping, study_hint, yaml_text
+from dislab.yaml_files import OF_RUNS, PLAN, is_yaml, read_mapping, run_hint, study_hint, yaml_text
 
 _OF_STUDIES: Final = "`dislab configs list studies` shows the studies of dislab and its plugins"
 _NAME: Final = re.compile(r"(configs/)?(studies/)?[\w-]{1,100}(\.yaml)?")
@@ -231,9 +231,9 @@ def no_run_or_study(path: Path) -> InputError:
     Args:
         path: The path, or the name of a study.
     """
+    hint = _study_hint(str(path)) or run_hint(path)
     return InputError(
-        f"{path} is no run and no study: it does not exist{_study_hint(str(path))}; {OF_RUNS}; "
-        f"{_OF_STUDIES}"
+        f"{path} is no run and no study: it does not exist{hint}; {OF_RUNS}; {_OF_STUDIES}"
     )
 
 

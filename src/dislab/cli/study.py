@@ -3,6 +3,7 @@
 import argparse
 import math
 import os
+import shlex
 import sys
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -81,9 +82,11 @@ def run(args: list[str]) -> int:
         print(help_page("dislab study VERB [options]", text, groups, example), end="")
         return 0
     if verb not in VERBS:
-        raise InputError(
-            f"dislab study has no {verb!r}{suggestion(verb, VERBS)}; it has {', '.join(VERBS)}"
-        )
+        hint = suggestion(verb, VERBS)
+        if arguments and arguments[0] in VERBS:
+            swapped = ["dislab", "study", arguments[0], verb, *arguments[1:]]
+            hint = f" (did you mean {shlex.join(swapped)}?)"
+        raise InputError(f"dislab study has no {verb!r}{hint}; it has {', '.join(VERBS)}")
     parser = Parser(
         f"dislab study {verb}",
         description=f"{VERBS[verb][:1].upper()}{VERBS[verb][1:]}.",

@@ -198,7 +198,9 @@ _FORMAT: Final = "{desc}: {bar:20} {n_fmt}/{total_fmt} runs{postfix}"
 
 
 class Progress:
-    """Prints the number of runs, then a line for each that ends; on a terminal also a bar.
+    """Prints the number of runs, the first that begins, and a line for each that ends.
+
+    On a terminal there is also a bar.
 
     `workers` is the number of simultaneous workers, None if it is not known.
     """
@@ -207,6 +209,7 @@ class Progress:
         self._study = study
         self._workers = workers
         self._has_begun = False
+        self._is_first_told = False
         self._due = 0.0
         self._ended = {run.run.id for run in study.status().runs if run.state in _ENDED}
         self._total = len(expected(study.schedule).runs)
@@ -244,6 +247,11 @@ class Progress:
         if status.remaining is not None and self._study.schedule.search is None:
             left = f"{duration(status.remaining / working)} left"
         for run in status.runs:
+            if run.state == "running" and not self._is_first_told:
+                self._is_first_told = True
+                log = self._study.folder.stage(run.run.id, FIRST) / LOG
+                told = _told(run.run, self._study.schedule)
+                self._bar.write(f"the first run has begun: {told}; its progress: {log}")
             if run.state in _ENDED and run.run.id not in self._ended:
                 self._ended.add(run.run.id)
                 count = f"{len(self._ended)}/{self._total}"
