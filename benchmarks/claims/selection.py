@@ -71,8 +71,8 @@ class Choice(NamedTuple):
 
     @property
     def helps(self) -> bool:
-        """Whether the chosen run is better than a random one too."""
-        return self.is_ranked and self.regret < self.at_random
+        """Whether the chosen run is better than a random one too, in the decimals of the table."""
+        return self.is_ranked and round(self.regret, 2) < round(self.at_random, 2)
 
 
 def without_labels(

@@ -491,6 +491,8 @@ def test_a_claim_on_a_selector_names_the_scores_for_which_it_helps(
     assert claim.here == "ρ -0.50 (SAP) to 0.33 (MIG), by chance below 0.16; helps for none"
     assert claim.cells()[1::2] == ["mostly", f"{counts}: {claim.here}"]
     assert claims.selection.claim_without_labels(choices[1:], 0.16).cells()[1] == "yes"
+    assert choice("MIG", "UDR", 0.5, 0.6, 0.001, 0.004, 0.006).helps
+    assert not choice("MIG", "UDR", 0.5, 0.6, 0.001, 0.001, 0.004).helps  # 0.00 in the table, both
     choices[0] = choice("MIG", "UDR", 0.33, 0.48, 0.001, 0.1, 0.19)
     claim = claims.selection.claim_without_labels(choices, 0.16)
     counts = "1 of 3 tests for (MIG), 2 against (SAP, DCI disentanglement), 0 undecided"
