@@ -230,7 +230,18 @@ def test_values_of_a_setting_are_spelt_alike_in_every_table(make: Make, tmp_path
     page = study_page_of(make(text, mig=[0.1, 0.2, 0.4, 0.6]), tmp_path)
     cells = re.findall(r"<t[dh][^>]*>([^<]*)<", page)
     assert "0.25" in cells
-    assert not {"0.250", "2.000"} & set(cells)
+    assert not {"0.250", "2.000", "2.0"} & set(cells)
+    assert "kl.beta: 0.25, 2;" in page
+    assert column(page, "kl.beta") == [0.25, 0.25, 2, 2]
+
+
+def test_an_axis_of_one_value_has_no_column_at_first(make: Make, tmp_path: Path) -> None:
+    text = "base: [base.yaml]\naxes: {model.b: [1, 2], model.c: [3]}\nseeds: 2\n"
+    page = study_page_of(make(text, mig=[0.1, 0.2, 0.4, 0.6]), tmp_path)
+    shown = {one["name"]: one["shown"] for one in data_of(page, "study")["columns"]}
+    assert shown["model.b"]
+    assert not shown["model.c"]
+    assert "model.c: 3;" in page
 
 
 def test_a_method_without_scores_and_strength_leaves_no_nan_and_no_empty_table(
@@ -244,7 +255,9 @@ def test_a_method_without_scores_and_strength_leaves_no_nan_and_no_empty_table(
         folder.write_done(run, "train", Done(digest, "diverged", {}, 1.0, {}, "NaN"))
     page = study_page_of(study, tmp_path)
     assert ">nan<" not in page
-    assert "Not computed: no two values of method have scores of one seed." in page
+    assert "Comparisons of method: no two values of method have scores of one seed." in page
+    assert ">Comparisons method<" not in page
+    assert page.count("<h2>Tables left out</h2>") == 1
     shares = page.partition('id="variance_shares"')[2].partition("</table>")[0]
     assert ">strength by chance below</th>" in shares
     assert ">method by chance below</th>" not in shares

@@ -1,8 +1,10 @@
 """The content of a study's folder: states, tables, versions, time that is left."""
 
+import io
 import itertools
 import json
 import math
+import re
 import warnings
 from dataclasses import replace
 from pathlib import Path
@@ -431,7 +433,9 @@ stages: {train: {}, score: {}}
 """
 
 
-def test_names_of_configurations_are_shown_as_methods(folder: StudyFolder, tmp_path: Path) -> None:
+def test_names_of_configurations_are_shown_as_methods(
+    folder: StudyFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     plan = planned(tmp_path, NAMED)
     study = Study.of(folder.path, plan)
     scored(folder, plan, {"mig": [number / 10 for number in range(len(plan.runs))]})
@@ -440,6 +444,32 @@ def test_names_of_configurations_are_shown_as_methods(folder: StudyFolder, tmp_p
     assert list(titled["method"].unique()) == ["β-VAE", "FactorVAE", "mine"]
     assert list(titled["model.b"]) == [1, 2] * 3
     assert study.summary().tables["means"].table["method"].iloc[0] == "β-VAE"
+    for options in (["--format", "csv"], ["--format", "markdown"], ["--means", "--format", "csv"]):
+        assert main(["study", "table", str(folder.path), *options]) == 0
+        assert "β-VAE" in (said := capsys.readouterr().out)
+        assert "betavae" not in said
+
+
+def test_a_whole_number_is_written_in_one_way(
+    folder: StudyFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = "base: [base.yaml]\naxes: {model.b: [0.25, 1, 2.0], model.c: [5.0]}\nseeds: 2\n"
+    plan = planned(tmp_path, text)
+    scored(folder, plan, {"mig": [number / 10 for number in range(6)]})
+    path = str(folder.path)
+    means, runs = ["study", "table", path, "--means"], ["study", "table", path]
+    tex = ["--format", "latex"]
+    summarized = ["study", "summary", path, "--pictures", "none"]
+    for command in (means, runs, [*means, *tex], [*runs, *tex], summarized, ["study", "run", path]):
+        assert main(command) == 0
+    said = capsys.readouterr().out + (folder.path / "summary" / "summary.md").read_text()
+    twice = r"\b[12]\.0\b|^(\| )?(0\.250|[125]\.000)\b"
+    assert re.search(twice, said, re.MULTILINE) is None, said
+    assert "| 0.25 − 1 |" in said
+    table = Study(path).titled(Study(path).table())
+    written = pd.read_parquet(io.BytesIO(table_bytes(table, "parquet")))
+    assert list(written["model.b"]) == [0.25, 0.25, 1, 1, 2, 2]
+    assert written["model.b"].dtype == float
 
 
 def test_values_that_would_share_a_name_keep_their_own(folder: StudyFolder, tmp_path: Path) -> None:

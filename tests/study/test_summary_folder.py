@@ -107,14 +107,30 @@ def test_all_tables_and_pictures(
         assert (again / path.name).read_bytes() == path.read_bytes(), path.name
 
 
+@pytest.mark.parametrize(
+    ("seeds", "advice"),
+    [
+        (1, ""),
+        (
+            3,
+            "without alignment, as the study keeps no codes; add `codes: .* UDR would need 5 seeds",
+        ),
+        (5, "without UDR and alignment, as the study keeps no codes; .* run it again\n"),
+    ],
+)
 def test_a_study_without_codes(
-    folder: StudyFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    folder: StudyFolder,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    seeds: int,
+    advice: str,
 ) -> None:
-    filled(folder, TEXT.format(seeds=2, codes=""))
+    filled(folder, TEXT.format(seeds=seeds, codes=""))
     args = ["study", "summary", str(folder.path), "--out", str(tmp_path / "o"), "--pictures=none"]
     assert main(args) == 0
     said = capsys.readouterr()
-    assert "without UDR and alignment, as the study keeps no codes; add `codes:" in said.err
+    assert re.search(advice, said.err)
+    assert ("codes" in said.err) == (seeds > 1)
     assert {path.suffix for path in (tmp_path / "o").iterdir()} == {".csv", ".md"}
 
 

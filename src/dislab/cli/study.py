@@ -6,6 +6,7 @@ import os
 import shlex
 import sys
 import textwrap
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -31,6 +32,7 @@ from dislab.study.schedule import (
     Schedule,
     ScheduledGroup,
     is_schedule,
+    plain,
     read_schedule,
     study_file_of,
 )
@@ -149,7 +151,10 @@ def _planned(schedule: Schedule) -> "pd.DataFrame":
     """The axes and the seed of every run."""
     import pandas as pd
 
-    rows = [{**run.group.axes, "seed": run.seed} for run in schedule.runs]
+    rows = [
+        {**{axis: plain(value) for axis, value in run.group.axes.items()}, "seed": run.seed}
+        for run in schedule.runs
+    ]
     return pd.DataFrame(rows, columns=[*schedule.axes, "seed"], dtype=object)
 
 
@@ -345,12 +350,11 @@ def _table(parser: Parser, args: list[str]) -> int:
     study = Study(options.study, options.folder)
     for axis in options.by:
         check_choice("--by", axis, study.schedule.axes)
-    table = study.table()
+    table = study.titled(study.table())
     if options.means:
         _put_means(study, table, options)
         return 0
     table = table.join(study.agreement()) if options.agreement else table
-    table = table if options.out or options.format else study.titled(table)
     put_table(table, options, study.schedule.axes)
     if not options.out and not options.format:
         print(f"dislab report {study.path / 'runs'}/RUN writes the page of a run")
@@ -380,7 +384,6 @@ def _put_means(study: Study, table: "pd.DataFrame", options: argparse.Namespace)
     target = None
     if options.target or not shown:
         target = chosen_target(options.target, name, measures)
-    titled = study.titled(table)
     if mixed := mixture(table, axes, options.by):
         print_warning(mixed)
     form = chosen_format(options)
@@ -388,28 +391,27 @@ def _put_means(study: Study, table: "pd.DataFrame", options: argparse.Namespace)
         print_warning(f"{left}; means are of the finished ones")
     if form in ("csv", "parquet"):
         numbers = means_of(
-            titled, rows_of(titled, fixed, options.by), study.score_ranges(), list(shown)
+            table, rows_of(table, fixed, options.by), study.score_ranges(), list(shown)
         )
         put_bytes(table_bytes(numbers.set_index(numbers.columns[0]), form), options)
         return
-    means = headline_table(titled, fixed, measures, target, options.by, shown)
+    means = headline_table(table, fixed, measures, target, options.by, shown)
     if form is None:
         _print_means(
             study,
-            titled,
+            table,
             means,
             {**measures, **shown},
             target or next(iter(shown)),
-            rows_of(titled, fixed, options.by),
+            rows_of(table, fixed, options.by),
         )
     elif form == "latex":
-        put_bytes(latex_means(means.drop(columns=BEST, errors="ignore"), titled).encode(), options)
+        put_bytes(latex_means(means.drop(columns=BEST, errors="ignore"), table).encode(), options)
     else:
-        others = [axis for axis in axes if axis not in rows_of(titled, fixed, options.by)]
+        others = [axis for axis in axes if axis not in rows_of(table, fixed, options.by)]
         if BEST in means:
             means[BEST] = [
-                named_run(titled, run, others) if run in titled.index else run
-                for run in means[BEST]
+                named_run(table, run, others) if run in table.index else run for run in means[BEST]
             ]
         put_bytes(table_bytes(means, form), options)
 
@@ -478,15 +480,23 @@ def _summary(parser: Parser, args: list[str]) -> int:
     options = parser.parse_args(args)
     study = Study(options.study, options.folder)
     from dislab.study.headline import conclusion, unfinished
+    from dislab.study.statistics.agreement import LEAST_MODELS
     from dislab.study.summary_folder import PAGE, write_summary
 
     results = study.summary(options.target)
     out = options.out or study.path / "summary"
     files = write_summary(results, out, options.pictures, list(_about(study)))
-    if "codes" not in study.schedule.stages:
+    seeds = max(Counter(run.group.read for run in study.schedule.runs).values(), default=0)
+    if "codes" not in study.schedule.stages and seeds > 1:  # which alignment compares
+        without, need = "UDR and alignment", ""
+        if seeds < LEAST_MODELS:
+            without = "alignment"
+            need = (
+                f"; UDR would need {LEAST_MODELS} seeds of a setting, too, and the most is {seeds}"
+            )
         print_warning(
-            "without UDR and alignment, as the study keeps no codes; add `codes: {images: 5000}` "
-            "to its stages and run it again"
+            f"without {without}, as the study keeps no codes; add `codes: {{images: 5000}}` to its "
+            f"stages and run it again{need}"
         )
     if study.schedule.search is None:  # no trial has another one to be compared with
         said = conclusion(results.runs, results.axes, results.measures, results.target)

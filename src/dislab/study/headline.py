@@ -24,6 +24,7 @@ from dislab.study.statistics.selection import Best
 from dislab.study.status import states_line
 from dislab.study.summary import (
     LEVEL,
+    UNKNOWN,
     default_target,
     headline_measures,
     label,
@@ -31,6 +32,7 @@ from dislab.study.summary import (
     measures_of,
     nested,
     of_few_seeds,
+    setting_text,
 )
 
 _SETTINGS: Final = 4
@@ -52,8 +54,6 @@ _ACTIVE: Final = "score.active_units"
 _OF_STILL: Final = (
     "no latent varies enough, so that the FactorVAE score is 0 there, without a chance level"
 )
-_UNKNOWN: Final = "–"
-"""Text of a setting that a run lacks."""
 _NAMED: Final = 8
 """Number of settings up to which a sentence names them."""
 _WEIGHT: Final = re.compile(r"model\.regularizers\.\w+\.(?!\w*steps$)\w+")
@@ -315,18 +315,14 @@ def _lost(runs: pd.DataFrame, axes: Sequence[str]) -> str:
     for axis in _varying(runs, axes)[:1]:
         for setting, group in runs.groupby(axis, sort=False):
             if group["state"].isin(_WITHOUT_SCORES).all():
-                subject = str(setting) if axis == "method" else f"{label(axis)} {setting}"
+                value = setting_text(setting)
+                subject = value if axis == "method" else f"{label(axis)} {value}"
                 ends = " or ".join(
                     state for state in _WITHOUT_SCORES if state in set(group["state"])
                 )
                 every = f"All {len(group)} runs" if len(group) > 1 else "The only run"
                 sentences.append(f"{every} of {subject} {ends}: no difference has it.")
     return " ".join(sentences)
-
-
-def setting_text(setting: Any) -> str:
-    """A setting as tables show it: a dash if a run has none."""
-    return _UNKNOWN if pd.api.types.is_scalar(setting) and pd.isna(setting) else str(setting)
 
 
 def narrow_table(
@@ -572,7 +568,7 @@ def run_values(runs: pd.DataFrame, run: Any, axes: Sequence[str]) -> list[str]:
     """
     row, names = runs.loc[run], labels(axes)
     values = {names[axis]: setting_text(row[axis]) for axis in _varying(runs, axes)}
-    known = [f"{name} {value}" for name, value in values.items() if value != _UNKNOWN]
+    known = [f"{name} {value}" for name, value in values.items() if value != UNKNOWN]
     return [*known, f"seed {row['seed']}"]
 
 
@@ -654,7 +650,8 @@ def _of_the_best(
     if reason and outcome == _support(_upwards(largest), len(rows))[1]:  # too few seeds for both
         outcome = f"{word} either"
     difference = f"{abs(row['difference']):.3f} ({ends}; {outcome})"
-    return f" The two best {kind} are {pair[0]} and {pair[1]}, which differ by {difference}."
+    named = " and ".join(map(setting_text, pair))
+    return f" The two best {kind} are {named}, which differ by {difference}."
 
 
 def _range_of(
@@ -672,7 +669,7 @@ def _range_of(
     rows = parts.sort_values("above", kind="stable").to_dict("records")
     least, most = (
         f"{round(row['above'], 3) + 0.0:.3f}".replace("-", "−")
-        + f" ({', '.join(str(row[name]) for name in crossed)})"
+        + f" ({', '.join(setting_text(row[name]) for name in crossed)})"
         for row in (rows[0], rows[-1])
     )
     return f" By {' and '.join(map(label, crossed))} the difference ranges from {least} to {most}."
@@ -699,8 +696,9 @@ def _trends(runs: pd.DataFrame, axes: list[str], target: str) -> str:
 def _sentence(row: Mapping[Any, Any], axis: str, target: str, count: int) -> str:
     row = _upwards(row)
     largest = f", the largest of {count} differences" if count > 1 else ""
-    subject = row["first"] if axis == "method" else f"{axis} {row['first']}"
-    above = f"{subject} is {row['difference']:.3f} above {row['second']}{largest}"
+    first, second = (setting_text(row[name]) for name in ("first", "second"))
+    subject = first if axis == "method" else f"{axis} {first}"
+    above = f"{subject} is {row['difference']:.3f} above {second}{largest}"
     return f"{target}: {above} ({'; '.join(_support(row, count))})."
 
 

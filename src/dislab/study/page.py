@@ -37,7 +37,6 @@ from dislab.study.headline import (
     legend,
     named_run,
     run_values,
-    setting_text,
 )
 from dislab.study.results import STUDY
 from dislab.study.schedule import read_schedule, study_file_of
@@ -58,6 +57,8 @@ from dislab.study.summary import (
     label,
     labels,
     nested,
+    setting_text,
+    slugs,
 )
 from dislab.study.summary_folder import pictures
 from dislab.yaml_files import parse_mapping, yaml_text
@@ -267,7 +268,7 @@ def _range(table: pd.DataFrame, axis: str, outer: Sequence[str]) -> str:
     `outer` holds the axes each of whose values has values of this axis of its own.
     """
     column = table[axis].dropna()
-    values = list(dict.fromkeys(map(str, column)))
+    values = list(dict.fromkeys(map(setting_text, column)))
     if len(values) <= _MOST_VALUES:
         return ", ".join(values)
     numbers = pd.to_numeric(column, errors="coerce")
@@ -381,7 +382,8 @@ def _rows(table: pd.DataFrame, summary: StudySummary | None, axes: Sequence[str]
         first = list(dict.fromkeys([*main, *measures]))
     names = list(dict.fromkeys([*axes, "seed", "state", *first, *results]))
     heads = labels(names)
-    are_finished = set(runs["state"]) <= {"finished"}
+    same = {axis for axis in axes if runs[axis].map(repr).nunique() < 2}
+    same |= {"state"} if set(runs["state"]) <= {"finished"} else set()
     columns: list[dict[str, Any]] = [{"label": "run", "name": "run", "kind": "run", "shown": True}]
     cells = [list(map(str, runs.index))]
     for name in names:
@@ -392,7 +394,7 @@ def _rows(table: pd.DataFrame, summary: StudySummary | None, axes: Sequence[str]
                 "label": heads[name],
                 "name": name,
                 "kind": kind,
-                "shown": is_shown and not (kind == "state" and are_finished),
+                "shown": is_shown and name not in same,
                 "lower": measures.get(name) == "lowest",
             }
         )
@@ -547,10 +549,16 @@ def _sections(summary: StudySummary) -> Iterator[_Section]:
         if name == "means":
             text += f"\n{_reading(summary)}"
         yield _Section(name, table.title, text, pictures_of.get(name, []), tables, folded, details)
-    for name, reason in summary.absent.items():
-        words = name.replace("_", " ")
-        title = f"{words[0].upper()}{words[1:]}"
-        yield _Section(name, title, f"Not computed: {reason}.", [], {}, [])
+    if summary.absent:
+        axes = {f"comparisons_{text}": label(axis) for axis, text in slugs(summary.axes).items()}
+        titles = {
+            name: f"Comparisons of {axes[name]}"
+            if name in axes
+            else f"{name[0].upper()}{name[1:]}".replace("_", " ")
+            for name in summary.absent
+        }
+        reasons = [f"{titles[name]}: {reason}." for name, reason in summary.absent.items()]
+        yield _Section("left_out", "Tables left out", "\n".join(reasons), [], {}, [])
 
 
 def _reading(summary: StudySummary) -> str:
@@ -596,11 +604,11 @@ def _in_words(table: pd.DataFrame, axes: Sequence[str]) -> pd.DataFrame:
 def _table(frame: pd.DataFrame, summary: StudySummary) -> Table:
     """A table with its numbers formatted as text; values of settings stay unchanged."""
     plain = frame.copy()
-    values = {axis: {*summary.runs[axis].map(repr), repr("–")} for axis in summary.axes}
+    values = {axis: {*summary.runs[axis].map(setting_text), "–"} for axis in summary.axes}
     settings = {name: values[axis] for axis in values for name in (axis, label(axis))}
     settings |= dict.fromkeys(("first", "second"), set().union(*values.values()))  # compared
     for index, (name, column) in enumerate(frame.items()):
-        if set(column.map(repr)) <= settings.get(str(name), set()):
+        if set(column.map(setting_text)) <= settings.get(str(name), set()):
             plain.isetitem(index, list(map(setting_text, column)))
     cells = texts(plain, 3)
     rows = [list(map(str, row)) for row in cells.to_numpy()]

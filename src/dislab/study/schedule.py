@@ -15,6 +15,8 @@ from dislab.yaml_files import PLAN, study_hint
 _PLANS: Final = "plans"
 """Folder with the plans of all studies that share a folder, named after the studies."""
 _FORMAT: Final = 1
+_EXACT: Final = 1e15
+"""Size from which a whole number is not written out."""
 
 
 @dataclass(frozen=True)
@@ -166,6 +168,12 @@ class Schedule:
             check_inside(folder, path)
             with atomic(path) as temporary:
                 temporary.write_text(text, encoding="utf-8")
+
+
+def plain(setting: Any) -> Any:
+    """A whole number without a point, 1 for 1.0; any other value of an axis unchanged."""
+    is_whole = isinstance(setting, float) and setting.is_integer() and abs(setting) < _EXACT
+    return int(setting) if is_whole else setting
 
 
 def _schedule_of(folder: Path, study: str) -> Path:

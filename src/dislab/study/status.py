@@ -10,7 +10,7 @@ from tqdm import tqdm
 
 from dislab.storage import duration
 from dislab.study.results import LOG, Done, Failed, State
-from dislab.study.schedule import Schedule, ScheduledRun
+from dislab.study.schedule import Schedule, ScheduledRun, plain
 from dislab.study.stages import FIRST
 from dislab.study.trials import expected
 
@@ -288,7 +288,7 @@ def _told(run: ScheduledRun, schedule: Schedule) -> str:
     names = schedule.method_names()
     settings = [
         f"{axis.rpartition('.')[2]} "
-        f"{names.get(axis, {}).get(value, value) if isinstance(value, str) else value}"
+        f"{names.get(axis, {}).get(value, value) if isinstance(value, str) else plain(value)}"
         for axis, value in run.group.axes.items()
         if schedule.search is not None or _varies(axis, schedule)
     ]

@@ -11,7 +11,7 @@ from dislab.functional.checks import check_count
 from dislab.study.claims import Claims
 from dislab.study.resolving import changes
 from dislab.study.results import Failed, RecordWarning, StudyFolder, is_given_up
-from dislab.study.schedule import Schedule, ScheduledRun, read_schedule
+from dislab.study.schedule import Schedule, ScheduledRun, plain, read_schedule
 from dislab.study.status import RunStatus, Status, mixed_versions, state_of
 from dislab.study.study_file import read_study_file
 from dislab.yaml_files import PLAN, study_hint
@@ -146,13 +146,26 @@ class Study:
         return pd.concat([table, numbers], axis=1)
 
     def titled(self, table: "pd.DataFrame") -> "pd.DataFrame":
-        """The table with names of methods, such as β-VAE, for the names of their configurations."""
+        """The table with the values of its axes as commands show them.
+
+        They are names of methods, such as β-VAE, for the names of their configurations, and 1 for
+        1.0.
+        """
+        import pandas as pd
+
+        names = self.schedule.method_names()
         columns = {
-            axis: [
-                names.get(value, value) if isinstance(value, str) else value
-                for value in table[axis]
-            ]
-            for axis, names in self.schedule.method_names().items()
+            axis: pd.Series(
+                [
+                    names.get(axis, {}).get(value, value)
+                    if isinstance(value, str)
+                    else plain(value)
+                    for value in table[axis]
+                ],
+                table.index,
+                None if pd.api.types.is_integer_dtype(table[axis]) else object,
+            )
+            for axis in self.schedule.axes
         }
         return table.assign(**columns)
 

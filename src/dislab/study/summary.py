@@ -15,6 +15,7 @@ import pandas as pd
 from dislab.errors import InputError, suggestion
 from dislab.metrics.score_table import label as words
 from dislab.plugins import STAGES, declared, letters
+from dislab.study.schedule import plain
 from dislab.study.stages import load_stage
 from dislab.study.statistics import (
     comparisons,
@@ -59,6 +60,8 @@ _COLUMNS: Final = 3
 """Maximum number of score columns in a printed table."""
 _NAMED: Final = 8
 """Number of scores that a message names."""
+UNKNOWN: Final = "–"
+"""Text of a setting that a run lacks."""
 LEVEL: Final = 0.05
 """The corrected p below which a difference counts as supported."""
 _DETECT: Final = 0.05
@@ -478,6 +481,7 @@ def _means(
         part = means[means["score"].isin(names[start : start + _COLUMNS])]
         part = _with_scores(part, means, axes)
         excerpt = summary_table(part)
+        excerpt[axes] = excerpt[axes].map(setting_text)
         shown = [name for name in [*axes, *names, "runs"] if name in excerpt]
         excerpts.append(excerpt[shown].rename(columns=labels([*axes, *names])))
     same = ""
@@ -553,9 +557,10 @@ def _compared(
     part = part[part["difference"].notna()]
     if part.empty:
         raise InputError(f"no two values of {label(axis)} have scores of one seed")
-    excerpt = part[outer].copy()
+    excerpt = part[outer].map(setting_text)
     excerpt[f"difference of {label(target)}"] = [
-        f"{first} − {second}" for first, second in zip(part["first"], part["second"], strict=True)
+        " − ".join(map(setting_text, pair))
+        for pair in zip(part["first"], part["second"], strict=True)
     ]
     excerpt["mean [interval]"] = [_with_interval(row) for row in part.to_dict("records")]
     for name, column in {
@@ -603,6 +608,11 @@ def _of_few_seeds(differences: pd.DataFrame) -> str:
     tests = int(differences["p"].notna().sum())
     few = of_few_seeds(int(differences["seeds"].max()), tests) if tests else ""
     return f" {few}." if few else ""
+
+
+def setting_text(setting: Any) -> str:
+    """A setting as tables show it: a dash if a run has none, and 1 for 1.0."""
+    return UNKNOWN if pd.api.types.is_scalar(setting) and pd.isna(setting) else str(plain(setting))
 
 
 def of_few_seeds(seeds: int, tests: int, *, is_planned: bool = False) -> str:

@@ -11,10 +11,21 @@ from matplotlib.figure import Figure
 
 from dislab.plots import correlation_matrix, parallel_settings, save, scatter, violins
 from dislab.storage import markdown_text, new_folder
+from dislab.study.schedule import plain
 from dislab.study.stages.score import CHANCE
 from dislab.study.statistics import correlation_table, markdown
 from dislab.study.statistics._frames import ALL, groups, numbers
-from dislab.study.summary import UDR, StudySummary, headline_measures, label, labels, nested, slugs
+from dislab.study.summary import (
+    UDR,
+    UNKNOWN,
+    StudySummary,
+    headline_measures,
+    label,
+    labels,
+    nested,
+    setting_text,
+    slugs,
+)
 from dislab.study.tables import PICTURES, PictureFormat, is_table, write_table
 
 _WIDE: Final = 40
@@ -113,7 +124,7 @@ def _scatters(
 ) -> Iterator[StudyPicture]:
     """The target against each score that needs no factor labels."""
     target = summary.target
-    kinds = [str(value) for value in summary.runs[by[0]]] if by else []
+    kinds = [setting_text(value) for value in summary.runs[by[0]]] if by else []
     known = summary.tables.get("rank_correlations")
     others = [str(name) for name in values if name != target]
     for partner in [name for name in others if name == UDR or not _needs_labels(name)][:most]:
@@ -148,7 +159,7 @@ def _violins(
     scores = {}
     kinds = []
     for key, group in groups(runs, axes):
-        texts = [str(value) for value in key.values() if _or_dash(value) is value]
+        texts = [text for text in map(setting_text, key.values()) if text != UNKNOWN]
         scores[", ".join(texts) or "all"] = values[group.index].tolist()
         kinds.append(texts[0] if texts else "all")
     return violins(scores, name, kinds=kinds if len(axes) > 1 else (), chance=chance)
@@ -171,7 +182,7 @@ def _needs_labels(column: str) -> bool:
 
 def _or_dash(value: Any) -> Any:
     """The value, or a dash for a run without this setting."""
-    return "–" if pd.api.types.is_scalar(value) and pd.isna(value) else value
+    return UNKNOWN if setting_text(value) == UNKNOWN else plain(value)
 
 
 PAGE: Final = "summary.md"

@@ -118,6 +118,7 @@ def _parquet(table: "pd.DataFrame") -> bytes:
 
 
 def _of_one_kind(table: "pd.DataFrame") -> "pd.DataFrame":
+    table = table.infer_objects()  # whole numbers of an axis beside others
     texts = {
         str(name): table[name].map(str)
         for name in table
