@@ -82,12 +82,12 @@ def on_page_content(html: str, page: "Page", **_: Any) -> str:
     """The page with tables of sentences whose cells a phone stacks, each below its heading.
 
     The search puts guides before lists and tables. On the pages of results no line breaks within
-    an interval, and a picture leads to its full size.
+    an interval, and a picture leads to its full size, to which a phone scrolls (extra.css).
     """
     page.meta["search"] = {"boost": RANK.get(page.file.src_uri.partition("/")[0], 1)}
     if page.file.src_uri.startswith("results/"):
         html = UNBROKEN.sub("\N{NO-BREAK SPACE}", html)
-        html = PICTURE.sub(r'<a href="\1">\g<0></a>', html)
+        html = PICTURE.sub(r'<a class="picture" href="\1">\g<0></a>', html)
     html = NAME.sub(lambda name: WORDS.sub("<wbr>", name[0]), html)
     return STACKED.sub(lambda table: f'<div class="stacked">{_labelled(table[0])}</div>', html)
 

@@ -565,7 +565,9 @@ def test_a_phone_stacks_tables_of_sentences_with_the_headings_of_their_columns()
         *("0.1", "±\xa00.2,", "3", "[−0.4,\xa00.5]", "(0.1", "to\xa02)")
     ]
     picture = '<img alt="rows" src="../x.svg" />'
-    assert hook(picture, page=page) == f'<a href="../x.svg">{picture}</a>'
+    assert hook(picture, page=page) == f'<a class="picture" href="../x.svg">{picture}</a>'
+    style = (ROOT / "docs/extra.css").read_text().partition("  .picture {")[2]
+    assert "overflow-x: auto" in style.partition("}")[0]
 
 
 def test_findings_stand_on_the_intervals_of_the_pages() -> None:
