@@ -32,7 +32,7 @@ def test_every_command_of_the_page_works(
     assert report in said["dislab data check my_images"]
     run = tmp_path / "runs/my_images_factorvae/version_0"
     assert {"report.html", "scores.json", "codes.npz"} <= {path.name for path in run.iterdir()}
-    assert "ordinal, 3 values from 0.0 to 2.0" in said["dislab data check squares.npz"]
+    assert "ordinal, 3 values from 0 to 2" in said["dislab data check squares.npz"]
     assert (tmp_path / "runs/squares_betavae/version_0/scores.json").is_file()
     unlabelled = tmp_path / "runs/kitchen_betavae/version_0"
     assert "report.html" in {path.name for path in unlabelled.iterdir()}

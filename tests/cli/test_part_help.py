@@ -69,8 +69,9 @@ def test_help_on_a_class_may_stand_before_other_options(
         (["--model.optimizer.help"], "needs a class of torch.optim, such as torch.optim.Adam"),
         (
             ["--model", "InfoGAN", "--model.regularizers.help"],
-            "the class has no part 'regularizers'",
+            "InfoGAN has no setting 'regularizers'; it has generator, ",
         ),
+        (["--modle.help"], "no setting at the top level is named 'modle' (did you mean model?)"),
         (["--model.encoder.help", "MLPEncodr"], "model.encoder: no part is named MLPEncodr (did"),
         (["--model.encoder.help", "os.system"], "model.encoder: no part is named os.system;"),
         (["--model.encoder.help", "torch.nn.Linear"], "available encoders: Conv"),

@@ -465,6 +465,7 @@ def _denied(name: str, setting: str) -> str:
 
 
 def _unknown_option(name: str, class_path: str, setting: str) -> str:
+    name = name.removesuffix(".help")
     module, _, attribute = class_path.rpartition(".")
     if attribute == "Optimizer":  # the base class, which the parser takes where none is named
         return "no class is named; give its class_path too, such as torch.optim.Adam"
@@ -531,8 +532,6 @@ def _unknown_key(written: str, top_level: Sequence[str]) -> str:
             hint = f"; {listed if len(inside) > _MANY else 'it has ' + ', '.join(inside)}"
         return f"{section} has no setting {setting!r}{hint}"
     sections = list(dict.fromkeys(key.partition(".")[0] for key in top_level))
-    if setting == "help":
-        return f"the class has no part {section!r}; --model.help and --data.help list the classes"
     fault = f"no setting at the top level is named {section!r}"
     if elsewhere := _elsewhere(section, top_level):
         options = " or ".join(f"--{key}{setting and '.'}{setting}" for key in elsewhere)

@@ -271,7 +271,7 @@ def test_a_column_of_the_table_wins_over_subfolders_of_its_name(pets: Path) -> N
     names = FolderDataset(str(pets), table="labels.csv").files
     write(pets, "file,folder_2", *(f"{name},{name[-5]}" for name in names))
     inspection = inspect(pets, factors=["folder_2"])
-    assert report(inspection)["column folder_2"] == "ordinal, 2 values from 0.0 to 1.0"
+    assert report(inspection)["column folder_2"] == "ordinal, 2 values from 0 to 1"
     assert usable(inspection).factors["folder_2"].values == (0.0, 1.0)
 
 
@@ -495,7 +495,7 @@ def test_a_column_that_names_images_is_left_out_beside_images_without_a_row(many
 def test_values_of_rows_without_an_image_do_not_count(folder: Path) -> None:
     write(folder, "file,size", "grey.png,1", "sub/0.png,2", "lost.png,3")
     lines = report(inspect(folder))
-    assert lines["column size"] == "ordinal, 2 values from 1.0 to 2.0"
+    assert lines["column size"] == "ordinal, 2 values from 1 to 2"
 
 
 def test_a_relative_folder_that_is_missing_says_where_it_was_sought(folder: Path) -> None:
@@ -628,7 +628,7 @@ def test_arrays_are_described_with_their_factors(arrays: Path) -> None:
     inspection = inspect_arrays(arrays)
     lines = report(inspection)
     assert (lines["images"], lines["sizes"], lines["modes"]) == ("20", "16×16", "L")
-    assert lines["factor size"] == "ordinal, 3 values from 0.0 to 2.0"
+    assert lines["factor size"] == "ordinal, 3 values from 0 to 2"
     assert lines["other arrays"] == "seven (7 rows for 20 images), meta (Python objects)"
     assert inspection.notes[0] == "seven has 7 rows for 20 images, and is left out"
     assert inspection.notes[1].startswith("only the factor size varies")

@@ -16,7 +16,10 @@ _TURN: Final = 360
 
 def described(factor: Factor) -> str:
     """Kind and values of a factor in a few words."""
-    first, last = factor.values[0], factor.values[-1]
+    first, last = (
+        value if isinstance(value, str) else f"{value:.6g}"
+        for value in (factor.values[0], factor.values[-1])
+    )
     if len(factor) == 1:
         return f"only the value {first}, so scores leave it out"
     return f"{factor.kind}, {len(factor):,} values from {first} to {last}"
