@@ -100,8 +100,9 @@ def test_the_page_opens_from_disk_and_fits(
     assert all(one.accessible_name for one in controls)
 
 
-def test_the_regret_of_seven_scores_is_not_cut_on_a_desktop(
-    browser: Browser, tmp_path: Path
+@pytest.mark.parametrize("width", [390, 1280])
+def test_correlations_and_regret_of_seven_scores_are_not_cut(
+    width: int, browser: Browser, tmp_path: Path
 ) -> None:
     (tmp_path / "base.yaml").write_text("model: {class_path: VAE}\n")
     study = StudyFolder(tmp_path / "mine")
@@ -112,11 +113,12 @@ def test_the_regret_of_seven_scores_is_not_cut_on_a_desktop(
     levels = [number / 12 for number in range(12)]
     scored(study, plan, {n: levels[k:] + levels[:k] for k, n in enumerate(names)})
     write_study_page(Study(study.path), tmp_path / "page.html")
-    opened(browser, tmp_path / "page.html")
-    wide = "[aria-label='Model selection: regret by selector']"
-    (box, _) = browser.find_elements(By.CSS_SELECTOR, wide)
-    width = "return arguments[0].scrollWidth - arguments[0].clientWidth"
-    assert browser.execute_script(width, box) == 0
+    opened(browser, tmp_path / "page.html", width)
+    browser.execute_script("document.querySelectorAll('details').forEach((one) => one.open = true)")
+    beyond = "return arguments[0].scrollWidth - arguments[0].clientWidth"
+    for caption in ("Rank correlations", "Model selection: regret by selector"):
+        (box, _) = browser.find_elements(By.CSS_SELECTOR, f"[aria-label='{caption}']")
+        assert browser.execute_script(beyond, box) == 0
 
 
 def test_no_column_of_the_means_is_hidden_on_a_phone(browser: Browser, page: Path) -> None:
