@@ -29,10 +29,10 @@ from dislab.functional.checks import check_choice
 from dislab.functional.random import host_generator
 
 Array: TypeAlias = npt.ArrayLike | Tensor | Sequence[Any]
-"""Rows of numbers: an array, a tensor, a table or nested lists."""
+"""Rows of numbers, one per image: an array, a tensor, a table or nested lists."""
 
 Groups: TypeAlias = Sequence[Sequence[int]]
-"""Columns of each vector-valued latent."""
+"""Columns of each vector-valued latent, such as `[[0, 1], [2, 3]]`."""
 
 _INSTANCE: Final = "instance"
 """Name of the factor that data sets add to number images of equal values."""

@@ -36,7 +36,7 @@ _FEW: Final = 20
 """Smallest number of images whose scores need no warning."""
 
 Choices: TypeAlias = Parts | None
-"""Some scores; None for the default set."""
+"""One score, several, or several with names of the user; None for the default set."""
 
 
 class SkippedScoreWarning(UserWarning):
