@@ -601,6 +601,7 @@ def test_a_page_of_results_has_its_finding_then_tables_and_its_setup_last(path: 
     assert re.match(r"[A-Z](?:\S+\s+){5,60}", f"{blocks[2]} ")  # what it means for a choice
     assert len(parts) > 1
     assert parts[-1].startswith("Setup\n")
+    assert re.search(r"^##+ Limitations$", text, re.MULTILINE)
     for picture in re.findall(r"!\[([^]]*)\]\(([^)]+)\)", text):
         assert picture[0]
         assert (path.parent / picture[1]).is_file()
