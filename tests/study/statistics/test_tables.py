@@ -274,6 +274,24 @@ def test_the_permutation_test_can_pass_at_the_first_number_of_seeds(
         assert (holm([p] * tests)[0] < level) is passes
 
 
+@pytest.mark.parametrize("digits", [1, 9])
+@pytest.mark.parametrize("count", [2, 5, 13, 14, 30])
+def test_sign_tests_are_those_of_scipy(count: int, digits: int) -> None:
+    """Of all flips up to 13 seeds, of the same drawn ones from 14 on, with ties and without."""
+    differences = np.random.default_rng(count).normal(0.05, 0.3, count).round(digits)
+    generator, same = np.random.default_rng(1), np.random.default_rng(1)
+    expected = stats.permutation_test(
+        (differences,),
+        np.mean,
+        permutation_type="samples",
+        vectorized=True,
+        n_resamples=9999,
+        random_state=same,
+    )
+    assert sign_test(differences, 9999, generator) == pytest.approx(expected.pvalue, rel=1e-12)
+    assert generator.random() == same.random()
+
+
 @pytest.mark.parametrize("more", [0, 6])
 def test_the_last_row_of_a_long_table_can_pass_with_the_seeds_needed(more: int) -> None:
     """With 14 seeds and all sign turns, and with 20 and random ones."""

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import combinations
 from typing import Any, Final
 
@@ -205,19 +206,24 @@ def sign_test(
         draws: Maximum number of sign flips.
         generator: Source of randomness, used if there are more than `draws` sign flips.
     """
-    from scipy.stats import permutation_test
+    if not (count := len(differences)):
+        return math.nan
+    observed = differences.sum()
+    ties = 1e-12 * np.abs(differences).sum()  # sums that differ by rounding alone
+    if 2**count <= draws:
+        sums = np.abs(_signs(count) @ differences)
+        return float((sums >= abs(observed) - ties).mean())
+    flips = generator.permuted(np.tile((1, -1), (draws, count, 1)), axis=-1)[..., 0]
+    sums = flips @ differences
+    tails = (sums >= observed - ties).sum(), (sums <= observed + ties).sum()
+    return min(1.0, float(2 * (min(tails) + 1) / (draws + 1)))
 
-    if len(differences) < 2:  # both signs of a single difference are equally extreme
-        return 1.0 if len(differences) else math.nan
-    result = permutation_test(
-        (differences,),
-        np.mean,
-        permutation_type="samples",
-        vectorized=True,
-        n_resamples=draws,
-        random_state=generator,
-    )
-    return float(result.pvalue)
+
+@lru_cache(maxsize=4)
+def _signs(count: int) -> npt.NDArray[np.float64]:
+    """All sign flips in which the last sign is positive; the others have the opposite sums."""
+    flipped = np.arange(2 ** (count - 1))[:, None] >> np.arange(count) & 1
+    return (1 - 2 * flipped).astype(np.float64)
 
 
 def holm(p_values: Sequence[float] | npt.NDArray[np.float64]) -> list[float]:
