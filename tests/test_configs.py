@@ -55,6 +55,7 @@ PAPERS = ("burgess_", "chen_", "higgins_", "infogan_", "kim_", "kulkarni_", "mon
 ALIKE = (
     *("vae", "betavae", "annealedvae", "dipvae1", "dipvae2"),  # factorvae and betatcvae are tried
     *("dittadi_unsupervised", "scan_vision_shapes3d", "scan_vision_u"),
+    *("adamlvae", "dittadi_weak"),  # adagvae is tried, and so is dittadi_unsupervised by make slow
 )
 """Configurations whose method, networks and data module another one that is tried has too."""
 

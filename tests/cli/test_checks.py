@@ -197,6 +197,7 @@ def test_a_callback_that_refuses_its_settings_is_named_with_its_reason(
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("precision", ["16", "bf16", "16-mixed"])
 @pytest.mark.filterwarnings("ignore:.*precision=")
 def test_a_run_of_before_or_of_a_card_keeps_its_precision(

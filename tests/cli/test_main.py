@@ -214,6 +214,7 @@ def test_help_may_stand_before_a_command(
     assert pages[0] == pages[1] != ""
 
 
+@pytest.mark.slow
 def test_each_part_and_each_configuration_has_help_by_its_name() -> None:
     assert {*OPTION} == {*GROUPS}
     for group in GROUPS:

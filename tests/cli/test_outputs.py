@@ -193,6 +193,7 @@ def test_every_format_of_an_own_file_is_recognised(key: str, suffix: str, copied
     assert main(args) == 0
 
 
+@pytest.mark.slow
 def test_pages_of_runs_and_studies_replace_each_other(copied: Path) -> None:
     for shown in (RUN, STUDY, RUN):
         assert main(["report", shown, "--out=page.html"]) == 0

@@ -188,6 +188,7 @@ def test_pictures_go_to_every_logger_that_takes_them(
     assert Path(RUN, "images/reconstructions.png").is_file()
 
 
+@pytest.mark.slow
 def test_only_one_process_trains_a_run(
     dislab: Dislab, small_run: SmallRun, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -327,6 +328,7 @@ def test_a_stored_configuration_has_absolute_paths_of_what_exists(
     assert (stored["ckpt_path"], stored["runs"]) == (str(tmp_path / "last.ckpt"), "runs")
 
 
+@pytest.mark.slow
 def test_a_resume_with_unchanged_settings_leaves_config_yaml_alone(
     dislab: Dislab, small_run: SmallRun
 ) -> None:

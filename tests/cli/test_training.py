@@ -127,6 +127,7 @@ def test_the_saved_configuration_repeats_the_run_to_the_bit(
     assert all(torch.equal(first[name], second[name]) for name in first)
 
 
+@pytest.mark.slow
 def test_held_out_states_are_compared_by_fit_and_by_test(dislab: Dislab, tmp_path: Path) -> None:
     hold_out = "--data.hold_out={shape: square, posX: {min: 0.1}}"
     assert dislab("fit", "--config=small.yaml", hold_out) == 0
@@ -200,6 +201,7 @@ def test_the_last_checkpoint_is_the_model_that_was_scored(dislab: Dislab) -> Non
     assert stored["global_step"] == 6
 
 
+@pytest.mark.slow
 def test_a_run_that_goes_on_equals_one_that_was_longer(dislab: Dislab, tmp_path: Path) -> None:
     fit, longer_by = ["fit", "--config=small.yaml", "--then_test=false"], "--trainer.max_steps=9"
     assert dislab(*fit, "--name=parts") == 0
@@ -215,6 +217,7 @@ def test_a_run_that_goes_on_equals_one_that_was_longer(dislab: Dislab, tmp_path:
     assert old["trainer"]["max_steps"] == 6
 
 
+@pytest.mark.slow
 def test_scores_of_a_run_that_trains_on_are_no_longer_its_scores(
     dislab: Dislab, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -261,6 +264,7 @@ def test_logging_can_be_switched_off(dislab: Dislab) -> None:
     assert dislab("fit", "--config=small.yaml", "--trainer.log_every_n_steps=0") == 0
 
 
+@pytest.mark.slow
 def test_mixed_precision_trains_alike_with_losses_in_float32(
     dislab: Dislab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -592,6 +596,7 @@ def test_an_optimiser_without_sense_leaves_no_run_folder(
     assert not Path("runs").exists()
 
 
+@pytest.mark.slow
 def test_settings_that_a_checkpoint_would_override_are_refused(
     dislab: Dislab, small_run: SmallRun, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -638,6 +643,7 @@ def test_a_checkpoint_of_images_of_another_shape_is_refused(
     assert "the checkpoint does not fit the model" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_an_older_configuration_says_which_version_wrote_it(
     dislab: Dislab, small_run: SmallRun, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -684,6 +690,7 @@ def test_a_run_that_goes_on_has_not_diverged(
     assert not has_diverged(run)
 
 
+@pytest.mark.slow
 def test_pictures_can_be_left_out(dislab: Dislab, tmp_path: Path) -> None:
     assert dislab("fit", "--config=small.yaml", "--then_test=false", "--pictures=false") == 0
     run = tmp_path / "runs/small/version_0"

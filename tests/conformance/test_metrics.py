@@ -7,8 +7,8 @@ from tests import cases
 
 from dislab.testing import check_metric
 
-COSTLY = ("DCI-0", "DCI-1", "DCI-2", "DCIES-0", "BlockMCC-1")
-"""Trees and kernels, which take many seconds; other settings of these classes are quick."""
+COSTLY = ("DCI-0", "DCI-1", "DCI-2", "DCIES-0", "BlockMCC-1", "DownstreamAccuracy-1")
+"""Trees, kernels and networks, which take seconds; other settings of these classes are quick."""
 
 
 @pytest.mark.parametrize(

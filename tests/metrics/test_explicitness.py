@@ -54,6 +54,7 @@ def test_multinomial_equals_scikit_learn(graded: Any) -> None:
     assert result[f"{name}_train"].item() == pytest.approx(np.mean(train), abs=1e-12)
 
 
+@pytest.mark.slow
 def test_perfect_codes_part_the_classifiers(dsprites_like: Any) -> None:
     found: dict[str, float] = {}
     for classifier in get_args(Classifier):

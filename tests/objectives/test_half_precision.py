@@ -108,6 +108,7 @@ def scaler(device: str, scale: float = 16.0, growth_interval: int = 2000) -> Gra
     return GradScaler(device, init_scale=scale, growth_interval=growth_interval)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("method", "limit"), [*((name, 0.5) for name in METHODS), ("VAE", None), ("InfoGAN", None)]
 )
@@ -162,6 +163,7 @@ def test_a_resumed_run_goes_on_with_its_scale(method: str, device: str, tmp_path
         assert torch.equal(one, other)
 
 
+@pytest.mark.slow
 def test_inner_steps_scale_as_others(device: str, tmp_path: Path) -> None:
     """An overflow among them skips a step there too."""
     runs: list[tuple[float, Objective]] = []

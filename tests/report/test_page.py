@@ -117,6 +117,7 @@ def test_the_elbo_of_mean_codes_is_defined_below_its_table(
     assert "ELBO of mean codes, no bound: minus the reconstruction and the KL" in text
 
 
+@pytest.mark.slow
 def test_several_runs_are_compared_and_shown(small: ReportedRun, tmp_path: Path) -> None:
     settings = {**SETTINGS, "name": "other"}
     other = small._replace(folder=write_run(tmp_path / "b", settings))
@@ -145,6 +146,7 @@ def test_without_model_or_data_the_page_says_so(small: ReportedRun) -> None:
         assert "No explorer: the checkpoint or the data could not be read" in text
 
 
+@pytest.mark.slow
 def test_a_page_with_an_explorer_is_kept_from_one_of_the_same_run_without(
     small: ReportedRun, tmp_path: Path
 ) -> None:

@@ -228,6 +228,7 @@ def test_scores_on_few_labels_select_runs_and_change_nothing_else() -> None:
         pd.testing.assert_frame_equal(found.tables[name].table, alone.tables[name].table)
 
 
+@pytest.mark.slow
 def test_every_selector_of_a_target_has_as_many_permutations() -> None:
     """The smallest p is that of their number, of scores on few labels as of any other score."""
     scores = {f"score.s{number}": rising() for number in range(8)}
@@ -398,6 +399,7 @@ def test_axes_and_scores_with_equal_file_names_keep_all_tables_and_pictures() ->
     assert slugs(["A.b", "a_b"])["A.b"].lower() != slugs(["A.b", "a_b"])["a_b"]
 
 
+@pytest.mark.slow
 def test_settings_side_by_side_are_drawn_where_violins_do_not_show_them() -> None:
     axes, runs = ["method", "strength", "noise"], table()
     many = pd.concat([runs.assign(size=number) for number in range(4)], ignore_index=True)
