@@ -44,6 +44,23 @@ def test_a_factor_vae_score_of_codes_of_small_scale_has_its_reason(tmp_path: Pat
     assert found.rows[0][:2] == ["FactorVAE score", "0.000 (no latent varies enough)"]
 
 
+def test_untrained_models_without_a_latent_that_varies_have_no_level(tmp_path: Path) -> None:
+    still = {"factor_vae_score": 0.0, "num_active": 0.0}
+    scored = {
+        **SCORED,
+        "scores": {"factor_vae_score": 0.4, "num_active": 3.0},
+        "chance": {"factor_vae_score": 0.22},
+        "untrained": {"scores": {name: {"mean": mean, "std": 0.0} for name, mean in still.items()}},
+        "baselines": {"pixels": still},
+        "metrics": {"factor_vae": {"primary": "factor_vae_score"}},
+    }
+    found = read_run(write_run(tmp_path / "version_2", scores={"test": scored}))
+    levels = "chance 0.22, untrained: no latent varies enough"
+    assert found.headline == {"FactorVAE score": ("0.40", levels)}
+    assert found.scores is not None
+    assert found.scores.rows[0][-2:] == ["no latent varies enough"] * 2
+
+
 def with_legend(sentence: str) -> str:
     """A sentence of the verdict, and what its percentages are shares of if it has some."""
     if "%" not in sentence:

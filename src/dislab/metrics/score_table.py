@@ -83,7 +83,8 @@ _DEFINED: Final = {
 
 FACTOR_VAE: Final = "factor_vae"
 """What the names of FactorVAE scores start with."""
-_OF_STILL: Final = "no latent varies enough"
+OF_STILL: Final = "no latent varies enough"
+"""What stands in place of a level, or behind a score, where `is_of_no_latent`."""
 _FEW: Final = 250
 """Number of images below which scores are called rough."""
 _SPREAD: Final = "Does not see whether a factor is spread over several latents"
@@ -171,7 +172,7 @@ def score_rows(
 
     columns: dict[str, dict[str, str]] = {"value": {k: shown(k, v) for k, v in values.items()}}
     columns["value"] |= {
-        name: f"{columns['value'][name]} ({_OF_STILL})"
+        name: f"{columns['value'][name]} ({OF_STILL})"
         for name in values
         if is_of_no_latent(name, counts or values)
     }
@@ -189,10 +190,14 @@ def score_rows(
         }
         means = {name: spread.get("mean") for name, spread in untrained.items()}
         columns["untrained"] |= {
-            name: _OF_STILL for name in untrained if is_of_no_latent(name, means)
+            name: OF_STILL for name in untrained if is_of_no_latent(name, means)
         }
     for column, scores in baselines.items():
-        columns[column] = {k: shown(k, v) for k, v in scores.items() if v is not None}
+        columns[column] = {
+            k: OF_STILL if is_of_no_latent(k, scores) else shown(k, v)
+            for k, v in scores.items()
+            if v is not None
+        }
     rows = [[name, *(cells.get(name, "") for cells in columns.values())] for name in values]
     return [["score", *columns], *rows]
 

@@ -12,9 +12,11 @@ from dislab.base import Dataset
 from dislab.base.objective import LEARNING_RATE
 from dislab.errors import InputError
 from dislab.metrics.score_table import (
+    OF_STILL,
     abbreviations,
     blind_spot,
     is_detail,
+    is_of_no_latent,
     label,
     likelihood,
     score_rows,
@@ -396,7 +398,7 @@ def _headline(scored: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
         label(name): (
             _digits(values[name], 2),
             ", ".join(
-                f"{level} {text}"
+                f"{level}: {OF_STILL}" if is_of_no_latent(name, of) else f"{level} {text}"
                 for level, of in levels.items()
                 if (text := _digits(of.get(name), 2))
             ),
