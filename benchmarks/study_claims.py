@@ -15,6 +15,7 @@ The package `claims` has a module for each paper.
 
 import argparse
 import json
+import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final
@@ -49,8 +50,8 @@ CLAIMS: Final[dict[str, Callable[[Study, pd.DataFrame], dict[str, Table]]]] = {
 
 def write_page(name: str, command: str, tables: Iterable[str]) -> None:
     """Writes a page with a place for every table, unless a page shows the claims already."""
-    pages = (ROOT / "docs").rglob("*.md")
-    if any(f"<!-- table: results {name} claims -->" in page.read_text("utf-8") for page in pages):
+    shown = re.compile(rf"<!-- table: (results {name} claims|claims {name}) -->")
+    if any(shown.search(page.read_text("utf-8")) for page in (ROOT / "docs").rglob("*.md")):
         return
     places = "".join(
         f"\n## {table.capitalize()}\n\n<!-- table: results {name} {table} -->\n<!-- end -->\n"

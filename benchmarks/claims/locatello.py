@@ -6,9 +6,11 @@ from typing import Final
 
 import numpy as np
 import pandas as pd
+from scipy.stats import ttest_ind
 
 from claims.selection import with_labels, within_methods, without_labels
 from claims.tables import (
+    DCI,
     LEVEL,
     METHODS,
     ORDERS,
@@ -30,6 +32,7 @@ from claims.tables import (
 from dislab.study.statistics import correlation_table, holm, rank_correlations, variance_shares
 
 SHARES: Final = ("method", "strength", "seed")
+RECONSTRUCTION: Final = "score.reconstruction_sample_test"
 MODULARITY: Final = "score.modularity"
 MEAN_TC: Final = "score.gaussian_total_correlation"
 SAMPLED_TC: Final = "score.sampled/gaussian_total_correlation"
@@ -55,7 +58,8 @@ def locatello(runs: pd.DataFrame) -> dict[str, Table]:
     for name, part in parts.items():
         part_claims, tables[name] = part(runs)
         claims += part_claims
-    return {"claims": claims_table(claims, "seeds"), **tables, "within": table}
+    own = {"trade": _trade(runs), "capacity": _capacity(runs)}
+    return {"claims": claims_table(claims, "seeds"), **tables, "within": table, **own}
 
 
 def _shares(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
@@ -284,3 +288,50 @@ def _codes(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
     kinds = ["sampled codes", "mean codes"]
     header = ["method", *(f"{kind}, nats" for kind in kinds), *(f"ρ, {kind}" for kind in kinds)]
     return claims, {"header": header, "rows": rows}
+
+
+def _trade(runs: pd.DataFrame) -> Table:
+    """Rank correlations of β and of the capacity with disentanglement and reconstruction error."""
+    titles = {"betavae": "β of β-VAE", "annealedvae": "capacity of Annealed VAE"}
+    parts = [
+        rank_correlations(
+            runs[runs["method"] == method], "strength", [DCI, RECONSTRUCTION], orders=ORDERS
+        ).assign(title=title)
+        for method, title in titles.items()
+    ]
+    correlations = pd.concat(parts, ignore_index=True)
+    corrected = holm(correlations["p"].to_numpy())
+    rows = [
+        [
+            row.title,
+            SCORES.get(row.right, "reconstruction error"),
+            interval(row.rho, row.low, row.high),
+            "below 0.001" if p < 0.0005 else f"{p:.3f}",
+        ]
+        for row, p in zip(correlations.itertuples(), corrected, strict=True)
+    ]
+    header = ["strength", "with", "ρ", "p (Holm)"]
+    return {"header": header, "rows": rows, "intervals": "runs"}
+
+
+def _capacity(runs: pd.DataFrame) -> Table:
+    """Scores of Annealed VAE less those of β-VAE for each capacity and β, by Welch's t."""
+    beta, capacity = (
+        dict(tuple(runs[runs["method"] == method].groupby("strength")))
+        for method in ("betavae", "annealedvae")
+    )
+    rows = []
+    for column, title, digits in (
+        (DCI, SCORES[DCI], 2),
+        (RECONSTRUCTION, "reconstruction error (nats)", 1),
+    ):
+        for strength, ours in capacity.items():
+            cells = [title, f"{strength:g}"]
+            for theirs in beta.values():
+                test = ttest_ind(ours[column], theirs[column], equal_var=False)
+                ends = test.confidence_interval(1 - LEVEL)
+                difference = ours[column].mean() - theirs[column].mean()
+                cells.append(interval(difference, ends.low, ends.high, digits))
+            rows.append(cells)
+    header = ["score", "capacity", *(f"less that of β {strength:g}" for strength in beta)]
+    return {"header": header, "rows": rows, "intervals": "welch"}

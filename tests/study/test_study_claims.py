@@ -410,9 +410,11 @@ def test_a_page_is_written_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     text = page.read_text()
     assert command in text
     assert text.count("<!-- table: results montero_rooms ") == 2
-    page.rename(folder / "other.md")
-    script.write_page("montero_rooms", command, ["claims", "ratios"])
-    assert not page.exists()
+    page.unlink()
+    for table in ("results montero_rooms claims", "claims montero_rooms"):
+        (folder / "other.md").write_text(f"<!-- table: {table} -->\n<!-- end -->\n")
+        script.write_page("montero_rooms", command, ["claims", "ratios"])
+        assert not page.exists(), table
 
 
 @pytest.mark.slow
@@ -784,9 +786,40 @@ def test_all_stored_tables_of_locatello_are_those_of_the_stored_runs(
     runs = pd.read_csv(BENCHMARKS / "results" / "runs" / "locatello_rooms.csv", index_col=0)
     of_study = stored("locatello_rooms")
     tables = claims.locatello.locatello(runs)
-    assert len(tables) == 9
+    assert len(tables) == 11
     for name, table in tables.items():
         assert table["rows"] == of_study[name], name
+
+
+def test_the_claim_on_capacity_names_every_pair_with_a_beta(claims: ModuleType) -> None:
+    runs = pd.read_csv(BENCHMARKS / "results" / "runs" / "locatello_rooms.csv", index_col=0)
+    rows = claims.locatello._capacity(runs)["rows"]
+    assert rows == stored("locatello_rooms")["capacity"]
+    titles = {title: [row for row in rows if row[0] == title] for title, *_ in rows}
+    scores, errors = (
+        {(row[1], k): intervals(cell)[0] for row in part for k, cell in enumerate(row[2:])}
+        for part in titles.values()
+    )
+    good = [pair for pair in scores if scores[pair][1] > 0 and errors[pair][2] < 0]
+    bad = [pair for pair in scores if scores[pair][2] <= 0.05 or errors[pair][1] > 0]
+    undecided = set(scores) - set(good) - set(bad)
+    assert (len(scores), len(good), len(bad)) == (16, 0, 11)
+    assert undecided == {("13", 1), ("13", 2), ("13", 3), ("17", 1), ("17", 2)}
+    page = (BENCHMARKS.parent / "docs" / "results" / "locatello.md").read_text()
+    text = "11 are against it, as one of the two is worse or DCI disentanglement higher by 0.05"
+    assert text in " ".join(page.split())
+    trade = {(row[0][0], row[1]): row for row in stored("locatello_rooms")["trade"]}
+    line = next(
+        line
+        for line in (BENCHMARKS.parent / "docs/results/what_comes_out.md").read_text().split("\n")
+        if line.startswith("| A growing capacity")
+    )
+    for name, rho in (("DCI disentanglement", "0.82"), ("reconstruction error", "0.96")):
+        assert trade["β", name][2].startswith(rho)
+        assert trade["β", name][3] == "below 0.001"
+        assert rho in line
+    assert trade["c", "reconstruction error"][2].startswith("-")
+    assert float(trade["c", "DCI disentanglement"][3]) > 0.05
 
 
 @pytest.mark.slow
