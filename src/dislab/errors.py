@@ -6,8 +6,10 @@ import sys
 import traceback
 import warnings
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from difflib import get_close_matches
 from importlib.metadata import PackageNotFoundError, version
+from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
@@ -37,6 +39,8 @@ _INNER: Final = frozenset(
     ("dislab", "lightning", "torch", "torchmetrics", "jsonargparse", "jaxtyping", "beartype")
 )
 """Packages between the line of a user's program and a warning of dislab."""
+_MANY: Final = 10_000
+"""Files of a folder among whose names a misspelt one is sought."""
 
 
 class InputError(ValueError):
@@ -118,6 +122,18 @@ def suggestion(
     return f" (did you mean {meant}?)" if meant else ""
 
 
+def beside(path: Path) -> str:
+    """` (did you mean …?)` with the file or folder whose name is most like that of a missing path.
+
+    Args:
+        path: The path.
+    """
+    with suppress(OSError, ValueError):  # no folder can have such a name
+        files = islice(path.parent.iterdir(), _MANY)
+        return suggestion(path.name, (), {file.name: str(file) for file in files})
+    return ""
+
+
 def warn(message: str, category: type[Warning]) -> None:
     """Warns at the line of the user's program that led here, which Python shows with the message.
 
@@ -184,7 +200,7 @@ def missing(path: Path, setting: str, content: str) -> str:
         place = f" in {Path.cwd()}, where the command started"
         start = f"start the command in the folder that has {path}, or "
     return (
-        f"{path} does not exist{place}; {start}give {content} as {setting} in the configuration "
-        "(that of a run is its config.yaml), or to fit, validate, test and predict by "
-        f"--data.dataset.{setting}"
+        f"{path} does not exist{place}{beside(path)}; {start}give {content} as {setting} in the "
+        "configuration (that of a run is its config.yaml), or to fit, validate, test and predict "
+        f"by --data.dataset.{setting}"
     )

@@ -358,7 +358,7 @@ def configuration_hint(name: str, folder: Path = Path()) -> str:
     files = list[str]()
     with suppress(OSError, ValueError):  # no folder can have such a name
         files = [str(path.parent / file.name) for file in (folder / path.parent).glob("*.yaml")]
-    short = name.removeprefix("configs/").removesuffix(".yaml")
+    short = re.sub(r"^configs/|\.ya?ml$", "", name, flags=re.IGNORECASE)
     if install := remedy(short):
         return install
     alike = list(configurations())

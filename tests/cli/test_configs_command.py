@@ -189,7 +189,12 @@ def test_a_file_of_ones_own_is_no_misspelt_name_of_a_configuration(
 
 
 @pytest.mark.parametrize(
-    "command", [["fit", "--config=factorvea"], ["fit", "--config", "configs/factorvea.yaml"]]
+    "command",
+    [
+        ["fit", "--config=factorvea"],
+        ["fit", "--config", "configs/factorvea.yaml"],
+        ["fit", "--config", "factorvae.yml"],
+    ],
 )
 def test_a_misspelt_name_of_a_configuration_is_answered_with_the_right_one(
     command: list[str],
@@ -448,6 +453,7 @@ def test_few_images_get_parts_that_have_images(count: int, images: Path) -> None
     ("args", "message"),
     [
         (["--data", "nowhere"], "nowhere does not exist; give a folder of images"),
+        (["--data", "./minee"], "minee does not exist (did you mean mine?); give a folder"),
         (["--data", "mine", "--method", "facorvae"], "did you mean factorvae?"),
         (["--data", "mine", "--method", "adagvae"], "adagvae needs factors of images"),
         (["--data", "mine", "--method", "scan"], "scan takes SymbolData"),

@@ -207,7 +207,12 @@ def test_the_kind_before_the_run_is_answered_with_the_order(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert main(["draw", "traversals", "runs/my run", "--out=t.pdf"]) == 2
-    assert "write the run first: dislab draw 'runs/my run' traversals" in capsys.readouterr().err
+    assert (
+        "write the run first: dislab draw 'runs/my run' traversals --out=t.pdf\n"
+        in capsys.readouterr().err
+    )
+    assert main(["draw", "scores", "--out", "s.pdf", "runs/a"]) == 2
+    assert "dislab draw RUN scores with the options behind it\n" in capsys.readouterr().err
 
 
 def test_the_help_has_the_defaults_of_the_pictures(capsys: pytest.CaptureFixture[str]) -> None:

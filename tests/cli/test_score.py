@@ -293,6 +293,14 @@ def test_a_run_that_predicted_nothing_is_told_how(
     assert f"`dislab encode {tmp_path}` writes one" in capsys.readouterr().err
 
 
+def test_names_of_scores_are_checked_before_the_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "config.yaml").touch()
+    assert main(["score", str(tmp_path), "--metrics", "MGI"]) == 2
+    assert "'MGI' (did you mean MIG?)" in capsys.readouterr().err
+
+
 def table_of(printed: str) -> dict[str, str]:
     rows = [re.split(r"  +", line) for line in printed.splitlines()]
     return {row[0]: row[1] for row in rows if len(row) > 1}

@@ -308,6 +308,10 @@ def test_other_triggers_replace_the_default_one(dislab: Dislab, tmp_path: Path) 
             "it has gamma, width, depth, lr, betas, batches",
         ),
         (
+            ["--model.regularizers.kl.gama=7"],
+            "KL has no setting 'gama' (did you mean --model.regularizers.tc.gamma?); it has beta",
+        ),
+        (
             ["--model.regularizers.tc.gamma=many"],
             "model.regularizers.tc.gamma: expected a number, got 'many'",
         ),

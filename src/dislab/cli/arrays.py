@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from dislab.errors import InputError, one_line
+from dislab.errors import InputError, beside, one_line
 from dislab.factors import Factor, FactorSpace, PlainKind, are_measured, check_factor_names
 from dislab.storage import atomic, foreign_format, json_text, sha256
 
@@ -23,7 +23,7 @@ def read_arrays(path: Path, needed: Sequence[str]) -> dict[str, Any]:
             a single array, or lacks an array.
     """
     if not path.is_file():
-        raise InputError(f"{path} does not exist; give an .npz file")
+        raise InputError(f"{path} does not exist{beside(path)}; give an .npz file")
     written = f"numpy.savez(FILE, {', '.join(f'{name}={name}' for name in needed)})"
     if file_format := foreign_format(path):
         raise InputError(

@@ -37,7 +37,7 @@ from dislab.storage import atomic, check_output, folders_above, text_table
 from dislab.yaml_files import OF_RUNS, PLAN, is_yaml, read_mapping, run_hint, study_hint, yaml_text
 
 _OF_STUDIES: Final = "`dislab configs list studies` shows the studies of dislab and its plugins"
-_NAME: Final = re.compile(r"(configs/)?(studies/)?[\w-]{1,100}(\.yaml)?")
+_NAME: Final = re.compile(r"(configs/)?(studies/)?[\w-]{1,100}(\.ya?ml)?")
 """Matches words that are meant as names of configurations rather than as paths."""
 _NO_NAME: Final = re.compile(r"[^\w.+=,-]", re.ASCII)
 """Letters that the name of a run may not have."""

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
 from dislab.cli.arguments import Existing, Parser, help_page
-from dislab.errors import InputError, suggestion
+from dislab.errors import InputError, beside, suggestion
 from dislab.plugins import Plugin, available, hint_for, load_all
 from dislab.storage import atomic, cache_path, check_output, text_table, unreadable
 from dislab.yaml_files import yaml_text
@@ -193,7 +193,8 @@ def image_options(path: Path, options: argparse.Namespace) -> str:
 def no_images(path: Path) -> InputError:
     """The error of a path of own images that does not exist."""
     return InputError(
-        f"{path} does not exist; give a folder of images, their table, or a npy or npz file"
+        f"{path} does not exist{beside(path)}; give a folder of images, their table, or a npy or "
+        "npz file"
     )
 
 

@@ -57,7 +57,10 @@ def run(args: list[str]) -> int:
     """Draw a figure of a finished run for print: traversals, samples, scores, …."""
     begun = args[1:2] not in ([], ["-h"], ["--help"])
     if begun and args[0] in _OPTIONS and not Path(args[0]).exists():
-        raise InputError(f"write the run first: dislab draw {shlex.quote(args[1])} {args[0]}")
+        line = f"RUN {args[0]} with the options behind it"
+        if not args[1].startswith("-"):
+            line = shlex.join([args[1], args[0], *args[2:]])
+        raise InputError(f"write the run first: dislab draw {line}")
     options = _parser().parse_args(args)
     out, kind = Path(options.out), options.kind
     _check(options, out)

@@ -489,7 +489,11 @@ def _unknown_option(name: str, class_path: str, setting: str) -> str:
         for other, option in _others(setting).items()
         if option in there or option.rpartition(".")[0] != f"--{setting}"
     }
-    hint = suggestion(name.partition(".")[0], names, others)
+    word = name.partition(".")[0]
+    beside = _others(setting.rpartition(".")[0]).items()  # settings of other parts of the mapping
+    hint = suggestion(word, names, others) or suggestion(
+        word, (), {other: key for other, key in beside if not key.startswith(f"--{setting}.")}
+    )
     return f"{attribute} has no setting {name!r}{hint}; it has {', '.join(names)}"
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast, get_args
 
 from dislab.cli.arguments import Parser, add_checkpoint
-from dislab.errors import InputError
+from dislab.errors import InputError, beside
 from dislab.yaml_files import CONFIG, no_run
 
 if TYPE_CHECKING:
@@ -30,13 +30,17 @@ representations.npz, which `dislab predict` writes, and codes.npz of `dislab enc
 def run(args: list[str]) -> int:
     """Score codes from a file, whichever program wrote it."""
     options = _parser().parse_args(args)
+    chosen = None
+    if options.metrics is not None:
+        from dislab.metrics.array_scores import builders
+
+        chosen = builders(options.metrics, options.seed)
     path = _file(Path(options.codes), options.checkpoint)
     from dislab.cli.arrays import measured_factors, names_of, read_arrays, write_record
-    from dislab.metrics.array_scores import builders, prepare
+    from dislab.metrics.array_scores import prepare
     from dislab.metrics.score_table import images_text, score_table, title
 
     _check_outputs(options)
-    chosen = None if options.metrics is None else builders(options.metrics, options.seed)
     kinds = _kinds(options.kinds)
     groups = None if options.groups is None else [_columns(word) for word in options.groups]
     arrays = read_arrays(path, ("codes", "factors"))
@@ -188,7 +192,7 @@ def _file(path: Path, choice: str | None) -> Path:
     if not path.is_file():
         if path.suffix != ".npz":
             raise no_run(path, "; or give an .npz file")
-        raise InputError(f"{path} does not exist; give an .npz file or a run folder")
+        raise InputError(f"{path} does not exist{beside(path)}; give an .npz file or a run folder")
     return path
 
 

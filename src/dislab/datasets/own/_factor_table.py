@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from dislab.datasets.files.image_files import SUFFIXES
 from dislab.datasets.own._columns import Gapped, is_number, is_word, listing, missing, name_hint
-from dislab.errors import InputError, suggestion
+from dislab.errors import InputError, beside, suggestion
 from dislab.factors import Kind
 from dislab.yaml_files import read_text
 
@@ -135,8 +135,8 @@ def read_cells(path: Path) -> _Content:
     """Names of columns, lines of rows, and cells by row, of a table that exists and is readable."""
     if not path.is_file():
         raise InputError(
-            f"the table {path} does not exist; give the file of the factor values, its path "
-            "relative to the folder of the images"
+            f"the table {path} does not exist{beside(path)}; give the file of the factor values, "
+            "its path relative to the folder of the images"
         )
     return _parquet(path) if path.suffix.lower() == ".parquet" else _csv(path)
 
