@@ -1,5 +1,6 @@
 """Look-up of plugins, with distributions made up on disk."""
 
+import json
 import shutil
 import sys
 import tomllib
@@ -361,3 +362,26 @@ def test_entry_points_are_read_again_only_when_distributions_come_or_go(
     distribution(other, "fake-sharpen", "1.0", "encoders", {"Sharpen": "fake_sharpen:Sharpen"})
     monkeypatch.syspath_prepend(str(other))
     assert len(plugins.available("encoders")) == len(before) + 1
+
+
+@pytest.mark.parametrize("editable", [True, False])
+def test_a_part_declared_since_its_package_was_installed_is_told(
+    editable: bool, site: Path, tmp_path: Path
+) -> None:
+    distribution(site, "fake-cards", "1.0", "encoders", {"First": "fake_cards:First"})
+    source = tmp_path / "my cards"
+    source.mkdir()
+    (source / "pyproject.toml").write_text(
+        '[project]\n[project.entry-points."dislab.metrics"]\nNice = "fake_cards:Nice"\n'
+    )
+    record = {"url": source.as_uri(), "dir_info": {"editable": editable}}
+    (site / "fake_cards-1.0.dist-info" / "direct_url.json").write_text(json.dumps(record))
+    hint = plugins.hint_for("Nice", [])
+    told = (
+        " (fake-cards declares it since it was installed; install it again: "
+        f"pip install -e {source})"
+    )
+    assert hint == (told if editable else "")
+    assert plugins.hint_for("Other", []) == ""
+    (source / "pyproject.toml").write_text("[project\n")
+    assert plugins.hint_for("Nice", []) == ""

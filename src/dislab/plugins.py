@@ -10,9 +10,11 @@ This module needs only the standard library; listing parts does not import them.
 
 import ast
 import importlib.util
+import json
 import os
 import re
 import sys
+import tomllib
 import traceback
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
@@ -23,6 +25,7 @@ from importlib.metadata import Distribution, EntryPoint, EntryPoints, distributi
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final, NamedTuple
+from urllib.parse import unquote, urlsplit
 
 from dislab.errors import InputError, one_line, suggestion, warn
 
@@ -227,7 +230,9 @@ def load_declared(group: str, word: str, base: type) -> Any:
 
 
 def remedy(word: str) -> str:
-    """How to install dislab's plugin that declares a name; empty if none does.
+    """How to install the plugin that declares a name; empty if none does.
+
+    It is one of dislab, or an editable one whose declaration is younger than its installation.
 
     Args:
         word: Name of a part, a command, a stage, a sampler or a configuration.
@@ -235,7 +240,25 @@ def remedy(word: str) -> str:
     for name, words in _PLUGINS.items():
         if word in words:
             return f" without the plugin {name}; {_IN_A_CLONE}{name}"
+    for name, folder in _editable():
+        with suppress(OSError, ValueError, AttributeError):  # of a file that pip would refuse
+            project = tomllib.loads((folder / "pyproject.toml").read_text("utf-8"))["project"]
+            groups = project.get("entry-points", {})
+            if any(group.startswith("dislab.") and word in groups[group] for group in groups):
+                return (
+                    f" ({name} declares it since it was installed; install it again: "
+                    f"pip install -e {folder})"
+                )
     return ""
+
+
+def _editable() -> Iterator[tuple[str, Path]]:
+    """Names and folders of the distributions that are installed from where they are edited."""
+    for distribution in distributions():
+        with suppress(OSError, ValueError, KeyError, TypeError):
+            record = json.loads(distribution.read_text("direct_url.json") or "{}")
+            if record["dir_info"]["editable"] and distribution.name != "dislab":
+                yield distribution.name, Path(unquote(urlsplit(record["url"]).path))
 
 
 def letters(name: str) -> str:

@@ -109,6 +109,21 @@ START = "no class is named; begin with the configuration of a method and put oth
             "it has gamma, width, depth, lr, betas, batches",
         ),
         (
+            NESTED.format(
+                reason="Type X expects a callable class: Option 'weight' is not accepted. Got "
+                "value: Namespace(class_path='tests.conformance.test_faults.Settings', init_args=1)"
+            ),
+            "model.regularizers: Settings.__init__ must take latent_dim and train_size before "
+            "settings of its own, as CapacityKL does; it takes latent_dim, weight",
+        ),
+        (
+            NESTED.format(
+                reason="Type X expects a callable class: Option 'latent_dim' is not accepted. Got "
+                "value: Namespace(class_path='dislab.regularizers.KL', init_args=1)"
+            ),
+            "model.regularizers: KL has no setting 'latent_dim'; it has beta, ",
+        ),
+        (
             "Parser key \"data\":\n  Option 'batch_sze' is not accepted. Got value: "
             "Namespace(class_path='dislab.datamodules.PairedData', init_args=1)",
             "data: PairedData has no setting 'batch_sze' (did you mean batch_size?); it has "
@@ -123,6 +138,10 @@ START = "no class is named; begin with the configuration of a method and put oth
             "Expected a dot import path string: TotalCorrelation",
             "TotalCorrelation is one of the regularizers; `dislab help TotalCorrelation` "
             "describes it",
+        ),
+        (
+            NESTED.format(reason="Expected a dot import path string: Factorvae"),
+            f"model.regularizers: no part is named Factorvae; available regularizers: {REGULARIZERS}",
         ),
         (
             "Expected a dot import path string: Beta-TCVAE",

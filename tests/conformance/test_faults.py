@@ -358,6 +358,17 @@ class Without(Regularizer):
         return Penalty(z.square().mean(), None, {})
 
 
+class Settings(Regularizer):
+    """Takes one size, and the other as its weight."""
+
+    def __init__(self, latent_dim: int, weight: float = 1.0) -> None:
+        super().__init__()
+        self.weight = weight
+
+    def forward(self, posterior: Posterior, z: Tensor, draws: Draws, step: Tensor) -> Penalty:
+        return Penalty(self.weight * z.square().mean(), None, {})
+
+
 @pytest.mark.parametrize(
     ("build", "message"),
     [
@@ -385,6 +396,11 @@ class Without(Regularizer):
         (
             Without,
             r"Without.__init__ must take latent_dim and train_size before settings of its own",
+        ),
+        (
+            Settings,
+            r"Settings.__init__ must take latent_dim and train_size before settings of its own; "
+            "its setting weight gets train_size",
         ),
     ],
 )

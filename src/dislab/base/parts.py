@@ -226,11 +226,13 @@ def make_part(base: type, build: Callable[..., Kind], **leading: object) -> Kind
     first = " and ".join(leading)
     if getattr(cls, "__init__", None) is nn.Module.__init__:
         raise InputError(f"{name} has no constructor; give it an __init__ that takes {first}")
+    must = (
+        f"{name}{'.__init__' * inspect.isclass(cls)} must take {first} before settings of its own"
+    )
     if fault := _misfit(maker, *leading.values()):
         raise InputError(
-            f"{name}{'.__init__' * inspect.isclass(cls)} must take {first} before settings of its "
-            "own, which have defaults or "
-            f"are given by partial({name}, setting=value); it fails by {fault}"
+            f"{must}, which have defaults or are given by partial({name}, setting=value); it fails "
+            f"by {fault}"
         )
     try:
         part = build(*leading.values())
@@ -238,10 +240,10 @@ def make_part(base: type, build: Callable[..., Kind], **leading: object) -> Kind
         parameters = list(inspect.signature(maker).parameters)[: len(leading)]
         misread = [word for word in parameters if word not in leading]
         if any(str(error).startswith(f"{name}.{word} is ") for word in misread):
-            raise InputError(
-                f"{error}; {name}.__init__ must take {first} before settings of its own"
-            ) from error
+            raise InputError(f"{error}; {must}") from error
         raise
+    if fault := _taken_by_settings(maker, list(leading)):
+        raise InputError(f"{must}; {fault}")
     check_derived(type(part), base)
     if isinstance(part, nn.Module):
         if "_modules" not in vars(part):
@@ -330,6 +332,15 @@ def _misfit(function: Callable[..., Any], *arguments: object) -> str:
         return str(error)
     except ValueError:  # a partial with settings that do not exist
         return ""
+    return ""
+
+
+def _taken_by_settings(maker: Callable[..., Any], leading: list[str]) -> str:
+    """Which leading argument would become a setting, for it has a default; empty if none."""
+    parameters = inspect.signature(maker).parameters.values()
+    for argument, parameter in zip(leading, parameters, strict=False):
+        if parameter.default is not parameter.empty and parameter.name not in leading:
+            return f"its setting {parameter.name} gets {argument}"
     return ""
 
 

@@ -403,19 +403,19 @@ def unknown_class(name: str, setting: str) -> str:
         return f"{name} is named, {missing}"
     if fault := _broken(name):
         return fault
-    if described := _described_elsewhere(name):
+    if described := _described_elsewhere(name, is_method="objectives" in groups):
         return f"{described}; {listing}" if group else described
     hint = hint_for(name, names) or (_method_hint(name) if "objectives" in groups else "")
     return f"no part is named {name}{hint}; {listing}"
 
 
-def _described_elsewhere(name: str) -> str:
+def _described_elsewhere(name: str, is_method: bool) -> str:
     """Where a part of another group, or a method that is a configuration, is described."""
     for group in GROUPS:
         if any(plugin.name == name for plugin in available(group)):
             return f"{name} is one of the {group}; `dislab help {name}` describes it"
     wanted = _letters(name)
-    if wanted in configurations():
+    if is_method and wanted in configurations():
         return (
             f"{name} is not a class but a configuration, which `dislab configs show {wanted}` "
             f"shows; name it by --config {wanted}, and put changes behind it"
@@ -477,6 +477,14 @@ def _unknown_option(name: str, class_path: str, setting: str) -> str:
     count = getattr(base_of(group), "filled_in", 0) if group else 0
     if setting.endswith(("optimizer", "scheduler")):
         count = 1
+    if group and name in parameters[:count]:
+        example = next(part.name for part in available(group) if part.distribution == "dislab")
+        first = _parameters(load(group, example))[:count]
+        if name not in first:
+            return (
+                f"{attribute}.__init__ must take {' and '.join(first)} before settings of its own, "
+                f"as {example} does; it takes {', '.join(parameters)}"
+            )
     names = [parameter for parameter in parameters[count:] if parameter not in LINKED]
     if not names:  # a base class, which the parser takes where none is named
         return _no_class(setting)
