@@ -265,7 +265,7 @@ def test_a_part_that_breaks_its_contract_is_named(
         ),
         (
             lambda batch: batch._replace(image=batch.image / 0),
-            "from nan to nan: leave out images with NaN or infinity",
+            "hold NaN or infinity; leave out such images",
         ),
         (
             lambda batch: batch._replace(image=batch.image[:, 0]),
@@ -328,6 +328,63 @@ def data_of_batches(kind: str, size: int) -> Any:
     return {"train_dataloaders": Batches(cut), "val_dataloaders": Batches(cut)}
 
 
+class Wrong(VAE):  # type: ignore[misc]
+    """Returns what a function makes of its terms and draws."""
+
+    def __init__(self, method: str, change: Callable[[Any], Any], **settings: Any) -> None:
+        super().__init__(SHAPE, 16, latent_dim=2, **settings)
+        self.method, self.change = method, change
+
+    def losses(self, batch: Any, draws: Draws, step: Tensor) -> Any:
+        terms = super().losses(batch, draws, step)
+        return self.change(terms) if self.method == "losses" else terms
+
+    def draw(self, count: int, stream: Any) -> Any:
+        draws = super().draw(count, stream)
+        return self.change(draws) if self.method == "draw" else draws
+
+
+@pytest.mark.parametrize("kind", ["planned", "loader"])
+@pytest.mark.parametrize(
+    ("method", "change", "message"),
+    [
+        ("losses", lambda terms: terms.loss, r"a Tensor of shape \(\); return Terms\(loss, log\)"),
+        ("losses", tuple, r"a tuple; return Terms\(loss, log\)"),
+        (
+            "losses",
+            lambda terms: terms._replace(loss=terms.loss.expand(3)),
+            r"a Tensor of shape \(3,\) as loss; return Terms",
+        ),
+        ("losses", lambda terms: terms._replace(log=None), "a NoneType as log; return Terms"),
+        ("draw", lambda draws: list(draws.values()), "a list; return a dictionary of tensors"),
+    ],
+)
+def test_methods_that_return_something_else_are_named(
+    method: str, change: Any, message: str, kind: str, tmp_path: Path
+) -> None:
+    parts: dict[str, Any] = {
+        "encoder": partial(MLPEncoder, hidden=(8,)),
+        "decoder": partial(MLPDecoder, hidden=(8,)),
+        "regularizers": {"kl": KL},
+    }
+    with pytest.raises(InputError, match=rf"^Wrong\.{method} returns {message}"):
+        trainer(tmp_path).fit(Wrong(method, change, **parts), **data_of_batches(kind, 4))
+
+
+@pytest.mark.filterwarnings("default::UserWarning")
+@pytest.mark.parametrize(("size", "warns"), [(15, True), (16, True), (None, False)])
+def test_another_size_of_the_training_set_than_that_of_the_data_is_told(
+    size: int | None, warns: bool, tmp_path: Path, recwarn: pytest.WarningsRecorder
+) -> None:
+    data = data_of_batches("planned", 4)["datamodule"]
+    size = data.train_size if size is None else size
+    model = vae(regularizers={"kl": lambda latents, _: DecomposedKL(latents, size)})
+    trainer(tmp_path, limit_val_batches=0, max_steps=1).fit(model, datamodule=data)
+    told = f"DecomposedKL was made for train_size={size}, and "
+    assert any(str(each.message).startswith(told) for each in recwarn) == warns
+
+
+@pytest.mark.filterwarnings("ignore:DecomposedKL was made for train_size=16")
 @pytest.mark.parametrize("kind", ["planned", "module", "loader"])
 @pytest.mark.parametrize(
     ("part", "least"),

@@ -28,9 +28,9 @@ RAMP = np.linspace(0, 1, 9 * 16).reshape(9, 1, 4, 4)
         (RAMP * 255, "from 0 to 255: divide them by .* such as 255"),
         (RAMP * 2 - 1, r"from -1 to 1: map .* by \(images \+ 1\) / 2"),
         (RAMP * 6 - 3, r"from -3 to 3: .* \(images - low\) / \(high - low\)"),
-        (RAMP + math.nan, "from nan to nan: leave out images with NaN or infinity"),
-        (np.where(RAMP == 0, math.nan, RAMP), "from nan to nan: leave out images with NaN"),
-        (np.where(RAMP == 0, math.inf, RAMP), "to inf: leave out images with NaN or infinity"),
+        (RAMP + math.nan, "hold NaN or infinity; leave out such images"),
+        (np.where(RAMP == 0, math.nan, RAMP), "hold NaN or infinity; leave out such images"),
+        (np.where(RAMP == 0, math.inf, RAMP), "hold NaN or infinity; leave out such images"),
         (RAMP * 1j, "are .*complex128; give pixels from 0 to 255 as uint8, or fractions"),
     ],
 )

@@ -141,7 +141,7 @@ START = "no class is named; begin with the configuration of a method and put oth
         ),
         (
             NESTED.format(reason="Expected a dot import path string: Factorvae"),
-            f"model.regularizers: no part is named Factorvae; available regularizers: {REGULARIZERS}",
+            "model.regularizers: no part is named Factorvae; available regularizers: Capacity",
         ),
         (
             "Expected a dot import path string: Beta-TCVAE",

@@ -31,7 +31,7 @@ GAME = (
     partial(ConvGenerator, channels=(8, 4), hidden=8),
     partial(ConvCritic, channels=(4, 8), hidden=8),
 )
-OF_VAE = partial(VAE, SHAPE, 900, 3, *NETWORKS)
+OF_VAE = partial(VAE, SHAPE, 954, 3, *NETWORKS)
 FACTORVAE = {"kl": KL, "tc": partial(TotalCorrelation, width=16, depth=2)}
 METHODS: dict[str, Any] = {
     "VAE": partial(OF_VAE, {"kl": KL}),

@@ -12,7 +12,7 @@ from dislab.base.datamodule import DataModule, ImageBatch, fields_of
 from dislab.base.failures import described, parts_named
 from dislab.base.parts import Decoder, Encoder, ImageShape, Penalty, Regularizer, is_vector
 from dislab.base.pixels import by, pixel_fault, shape_advice
-from dislab.errors import InputError
+from dislab.errors import InputError, warn
 from dislab.functional.runtime import gather_rows
 from dislab.plugins import load_all
 
@@ -56,6 +56,21 @@ def check_batch_size(method: nn.Module, size: int) -> None:
             raise InputError(
                 f"the batch size is {size}, and {type(part).__name__} compares the images of a "
                 f"batch; set data.batch_size to at least {least}"
+            )
+
+
+def warn_of_train_size(method: nn.Module, data: object) -> None:
+    """Warns of a part that was made for another number of training images than the data have."""
+    if not isinstance(data, DataModule):
+        return
+    for part in method.modules():
+        size = getattr(part, "train_size", data.train_size)
+        if size != data.train_size and part.training:
+            warn(
+                f"{type(part).__name__} was made for train_size={size}, and {described(data)} has "
+                f"{data.train_size} training images; its estimates take the number that it was "
+                "made for",
+                UserWarning,
             )
 
 

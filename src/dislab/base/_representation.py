@@ -2,7 +2,8 @@
 
 import functools
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from numbers import Integral
 from typing import Any, ClassVar, Final, cast
 
@@ -105,11 +106,21 @@ def _taking_batches(method: Callable[..., Any]) -> Callable[..., Any]:
         batch = received(self.batch_types, batch)
         step = step if isinstance(step, Tensor) else torch.tensor(step, device=self.device)
         draws = _NamedDraws(type(self).__name__, draws)
-        with self.checked_first("plain", batch):
+        with self.checked_first("plain", batch), _computing_losses(self):
             draws.check_rows(self.code_noise or (), len(batch[0]))
             return method(self, batch, draws, step)
 
     return taking
+
+
+@contextmanager
+def _computing_losses(model: Any) -> Iterator[None]:
+    """In which a method may add noise to images before it encodes them."""
+    model.computes_losses = True
+    try:
+        yield
+    finally:
+        model.computes_losses = False
 
 
 class _NamedDraws(dict[str, Tensor]):
@@ -198,11 +209,11 @@ _TAKING: Final = {
 
 
 def _check_range(model: pl.LightningModule, image: Tensor) -> None:
-    """Checks pixels outside of training, in which an objective may add noise to images.
+    """Checks pixels outside of losses, in which an objective may add noise to images.
 
     A trainer checks its first batch, and does not wait for the values of others.
     """
-    checked = getattr(model, "checks_pixels", True) and not model.training
+    checked = model.checks_pixels and not model.computes_losses
     if not checked or torch.compiler.is_compiling() or _is_in_trainer(model):
         return
     try:

@@ -26,6 +26,7 @@ from dislab.base._batches import (
     count_of,
     first_batch,
     received,
+    warn_of_train_size,
 )
 from dislab.base._optimizing import (
     Watch,
@@ -51,6 +52,12 @@ LEARNING_RATE: Final = 1e-4
 """Of Adam, where no optimiser is set."""
 
 
+_OF_DRAW: Final = "a dictionary of tensors by name, empty for a method without random numbers"
+_OF_LOSSES: Final = (
+    "Terms(loss, log): the loss a scalar tensor, the log a dictionary of scalars by name"
+)
+
+
 class Terms(NamedTuple):
     """Result of an objective on one batch.
 
@@ -70,8 +77,8 @@ class Objective(pl.LightningModule, Representation, Part):
     it has a posterior and a decoder. With an attribute `latent_dim`, its number of latents, such a
     class generates images from the standard normal prior. `codes`, `encode` and `reconstruct` also
     accept NumPy arrays: floats in [0, 1], booleans, or bytes, which are divided by 255, and
-    `decode` arrays of latents; no gradients are then recorded. In evaluation mode they refuse
-    pixels out of [0, 1]. A method that learns from single images also trains on batches of PyTorch
+    `decode` arrays of latents; no gradients are then recorded. They refuse pixels out
+    of [0, 1]. A method that learns from single images also trains on batches of PyTorch
     loaders: a tensor of images, or a list that begins with one. All random numbers of a step are a
     function of the run's seed and the number of the batch. They are drawn for the global batch, and
     each process takes its rows. Therefore a resumed run continues exactly, the result does not
@@ -93,6 +100,8 @@ class Objective(pl.LightningModule, Representation, Part):
     images with each other. Smaller batches are refused."""
     checks_pixels: bool = True
     """Whether encoding methods refuse images out of range; not within the loss of another model."""
+    computes_losses: bool = False
+    """Whether a call of `losses` is under way without a trainer."""
 
     steps: Tensor
     draw_seed: Tensor
@@ -158,9 +167,29 @@ class Objective(pl.LightningModule, Representation, Part):
             index: Number of the batch; a scalar tensor if it stays on the device.
         """
         stream = Stream(self._seed, index, self.device).of(stage)
-        global_draws = self.draw(batch[0].shape[0] * world()[1], stream)
+        global_draws: Any = self.draw(batch[0].shape[0] * world()[1], stream)
+        self._check_result("draw", isinstance(global_draws, dict), global_draws, _OF_DRAW)
         draws = {name: own_rows(rows) for name, rows in global_draws.items()}
-        return self.losses(batch, draws, self.steps)
+        terms: Any = self.losses(batch, draws, self.steps)
+        self._check_result("losses", isinstance(terms, Terms), terms, _OF_LOSSES)
+        loss, log = terms
+        is_scalar = isinstance(loss, Tensor) and not loss.ndim
+        self._check_result("losses", is_scalar, loss, _OF_LOSSES, "loss")
+        self._check_result("losses", isinstance(log, dict), log, _OF_LOSSES, "log")
+        return cast("Terms", terms)
+
+    def _check_result(
+        self, method: str, is_right: bool, result: object, contract: str, field: str = ""
+    ) -> None:
+        """Refuses what a method of a derived class returns."""
+        if is_right:
+            return
+        shape = f" of shape {tuple(result.shape)}" if isinstance(result, Tensor) else ""
+        place = f" as {field}" if field else ""
+        raise InputError(
+            f"{type(self).__name__}.{method} returns a {type(result).__name__}{shape}{place}; "
+            f"return {contract}"
+        )
 
     def checked_first(
         self, stage: str, batch: Any, data: object = None, accepted: tuple[type, ...] = ()
@@ -425,6 +454,7 @@ class Objective(pl.LightningModule, Representation, Part):
         with self.checked_first(stage, batch, getattr(self.trainer, "datamodule", None)):
             if begins:
                 check_batch_size(self, count_of(batch) * world()[1])
+                warn_of_train_size(self, getattr(self.trainer, "datamodule", None))
             terms = self.terms_of(batch, stage, index)
         if stage == "train":
             self.watch({**terms.log, "loss": terms.loss})

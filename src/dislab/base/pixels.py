@@ -71,6 +71,8 @@ def pixel_fault(
         return "" if finite else "are NaN or infinite in places: fill or leave out such rows"
     if kind not in "biuf":
         return f"are {dtype}; give pixels from 0 to 255 as uint8, or fractions in [0, 1] as floats"
+    if not (math.isfinite(low) and math.isfinite(high)):
+        return "hold NaN or infinity; leave out such images"
     is_byte = str(dtype).endswith("uint8")
     fits = kind == "b" or is_byte or (kind == "f" and low >= -_MARGIN and high <= 1 + _MARGIN)
     white = 1 if is_byte else 1 / 255
@@ -173,8 +175,6 @@ def _ends(pixels: npt.NDArray[Any] | Tensor) -> tuple[float, float]:
 
 def _remedy(dtype: np.dtype[Any] | torch.dtype, low: float, high: float, count: int) -> str:
     is_float = _kind(dtype) == "f"
-    if not (math.isfinite(low) and math.isfinite(high)):
-        return "leave out images with NaN or infinity"
     if low < 0:
         if is_float and low >= -1 - _MARGIN and high <= 1 + _MARGIN:
             return "map [-1, 1] to [0, 1] by (images + 1) / 2"

@@ -143,7 +143,7 @@ def test_the_checksum_is_that_of_the_pixels() -> None:
         ),
         ({"images": IMAGES.astype(float)}, "float64 from 0 to 255: divide them by .* such as 255"),
         ({"images": IMAGES / 127.5 - 1}, r"from -1 to 1: map .* by \(images \+ 1\) / 2"),
-        ({"images": IMAGES * np.nan}, "from nan to nan"),
+        ({"images": IMAGES * np.nan}, "hold NaN or infinity; leave out such images"),
         ({"images": [[1, 2], [3]]}, "images are no array: .*; give rows of one length"),
         ({"images": IMAGES[0, 0]}, r"shape \(5, 4\); it must have three or four axes"),
         ({"images": IMAGES[:0]}, "must have three or four"),

@@ -150,7 +150,7 @@ def test_images_of_four_bits_are_named(entrance: Any, tmp_path: Path) -> None:
         ((RAMP * 255).astype(np.int64), r"int64 from 0 to .*: .*images\.astype\('uint8'\)"),
         (RAMP * 255, "float64 from 0 to .*: divide them by the largest possible value"),
         (RAMP * 2 - 1, r"float64 from -.* to .*: map .*\(images \+ 1\) / 2"),
-        (RAMP * np.nan, "from nan to nan: leave out images"),
+        (RAMP * np.nan, "hold NaN or infinity; leave out such images"),
     ],
 )
 @pytest.mark.parametrize("entrance", ARRAYS)
