@@ -1,4 +1,5 @@
 import base64
+import re
 from functools import partial
 from io import BytesIO
 from typing import Any
@@ -90,6 +91,16 @@ def test_a_slider_names_a_factor_as_the_verdict_of_the_run_does(data: SingleData
     other = next(name for name in data.factors.essential_names if name != factors[latent])
     renamed = explorer_of(module, data, {other: latent})["sliders"]  # of more than it tells most of
     assert next(one["carries"] for one in renamed if one["latent"] == latent) == other
+
+
+def test_a_slider_names_all_factors_that_the_verdict_gives_its_latent(data: SingleData) -> None:
+    module, (x, y) = reads_coordinates(), data.factors.essential_names[:2]
+    sliders = explorer_of(module, data, {x: 0, y: 0})["sliders"]
+    first, second = sorted(sliders, key=lambda slider: slider["latent"])[:2]
+    assert first["carries"] == f"partly {x}, {y}"
+    assert re.search(rf"nats on {x}, \d\.\d\d nats on {y}$", first["detail"])
+    assert second["carries"] == ""  # its factor is that of another latent
+    assert "nats on" in second["detail"]
 
 
 @pytest.mark.parametrize("side", [None, np.repeat([0, 1], 200)])

@@ -62,12 +62,16 @@ def test_untrained_models_without_a_latent_that_varies_have_no_level(tmp_path: P
 
 
 def with_legend(sentence: str) -> str:
-    """A sentence of the verdict, and what its percentages are shares of if it has some."""
+    """A sentence of the verdict, and what its percentages are shares of if it has some.
+
+    A sentence behind it, on factors of which their latent knows little, stays behind.
+    """
     if "%" not in sentence:
         return sentence
+    first, little, rest = sentence.partition(" Little of ")
     return (
-        f"{sentence} Each percentage is of what all latents together know about the factor, which "
-        "may be little of it."
+        f"{first} Each percentage is of what all latents together know about the factor, which "
+        f"may be little of it.{little}{rest}"
     )
 
 
@@ -464,7 +468,8 @@ def test_the_verdict_says_which_latents_carry_which_factors(
         (
             [2.0, 1.0],
             [9, 9],
-            "No factor has a latent of its own; x (100 %) and y (100 %) share z0.",
+            "No factor has a latent of its own; x (100 %) and y (100 %) share z0. Little of y (11 "
+            "% of its entropy) is in its latent.",
         ),
         (
             [2.0, 1.0],
@@ -493,6 +498,23 @@ def test_the_verdict_ignores_trifles_and_inactive_latents(
         "sample": {"factors": dict(zip("xy", sizes, strict=True))},
     }
     assert verdict(record) == with_legend(sentence)
+
+
+def test_the_verdict_says_of_which_factors_even_their_latent_knows_little() -> None:
+    record: dict[str, Any] = {
+        "parts": {"mutual_information": [[0.3, 0.26, 1.5], [0.2, 0.24, 0.0]]},
+        "data": {"factors": ["sail", "weather", "hull"]},
+        "sample": {
+            "factors": {"sail": 8, "weather": 8, "hull": 8},
+            "entropy": {"sail": 2.0, "weather": 2.0, "hull": 2.0},
+        },
+    }
+    assert verdict(record).endswith(
+        "which may be little of it. Little of sail (15 % of its entropy) and weather (13 %) is in "
+        "their latent."
+    )
+    record["parts"]["mutual_information"] = [[1.5, 0.0, 0.0], [0.0, 1.5, 0.0], [0.0, 0.0, 1.5]]
+    assert verdict(record).endswith("which may be little of it.")
 
 
 def test_the_verdict_takes_the_entropy_of_factors_in_the_scored_images() -> None:
@@ -541,7 +563,10 @@ def test_the_verdict_leaves_open_what_few_images_do_not_tell(images: int, senten
     }
     assert verdict(record) == with_legend(sentence)
     parts = record["parts"] | {"mutual_information": [[0.33, 0.33, 0.33], [0.2, 0.2, 0.2]]}
-    shared = "No factor has a latent of its own; x (100 %) and y (100 %) and z (100 %) share z0."
+    shared = (
+        "No factor has a latent of its own; x (100 %) and y (100 %) and z (100 %) share z0. Little "
+        "of x (12 % of its entropy), y (12 %) and z (12 %) is in their latent."
+    )
     unclear = "What latents carry cannot be told from 109 images."
     assert verdict(record | {"parts": parts}) == (unclear if images == 109 else with_legend(shared))
 

@@ -57,6 +57,7 @@ class LatentOrder(NamedTuple):
             the codes, shape (latent,).
         dead: Whether each latent is inactive.
         carried: The factor of each latent; None for latents that are not in use.
+        main: The main latent of each factor, as in `main_latents`.
         information: Mutual information in nats, minus that with shuffled factors, shape (latent,
             factor).
         centre: Origin of each latent's traversal, in the unit of its codes, shape (latent,).
@@ -67,6 +68,7 @@ class LatentOrder(NamedTuple):
     amount: Tensor
     dead: list[bool]
     carried: list[Carried | None]
+    main: list[int | None]
     information: Tensor
     centre: Tensor
     scale: Tensor
@@ -78,10 +80,10 @@ def order_by_kl(
     positions: Int[Tensor, "point factor"],
 ) -> LatentOrder:
     """Orders latents by the mean KL divergence of their posteriors from the prior, in nats."""
-    carried, information = _carried(means, positions, kl > NAMED)
+    carried, main, information = _carried(means, positions, kl > NAMED)
     dead: list[bool] = (kl <= ACTIVE).tolist()
     centre, scale = torch.zeros_like(kl), torch.ones_like(kl)
-    return LatentOrder(_descending(kl), kl, dead, carried, information, centre, scale)
+    return LatentOrder(_descending(kl), kl, dead, carried, main, information, centre, scale)
 
 
 def order_by_spread(
@@ -93,9 +95,10 @@ def order_by_spread(
     codes = codes.double()
     centre, spread = codes.mean(0), codes.std(0, correction=0)
     latents = list(range(codes.shape[1])) if bounded else _descending(spread)
-    carried, information = _carried(codes, positions, spread > _NAMED_SPREAD * spread.max())
+    in_use = spread > _NAMED_SPREAD * spread.max()
+    carried, main, information = _carried(codes, positions, in_use)
     dead: list[bool] = (spread <= STILL * spread.max()).tolist()
-    return LatentOrder(latents, spread, dead, carried, information, centre, spread)
+    return LatentOrder(latents, spread, dead, carried, main, information, centre, spread)
 
 
 def least_information(
@@ -170,10 +173,10 @@ def _carried(
     codes: Float[Tensor, "point latent"],
     positions: Int[Tensor, "point factor"],
     in_use: Bool[Tensor, " latent"],
-) -> tuple[list[Carried | None], Float[Tensor, "latent factor"]]:
-    """The factor of each latent, and the information of all latents about all factors."""
+) -> tuple[list[Carried | None], list[int | None], Float[Tensor, "latent factor"]]:
+    """The factor of each latent, the main latent of each factor, and the information of all."""
     if not positions.shape[1]:
-        return [None] * codes.shape[1], codes.new_zeros(codes.shape[1], 0)
+        return [None] * codes.shape[1], [], codes.new_zeros(codes.shape[1], 0)
     information, least = _information(codes, positions)
     used = information * in_use[:, None]
     own = own_latents(used, least)
@@ -184,7 +187,7 @@ def _carried(
         factor = own.index(latent) if is_own else int(shares[latent].argmax())
         nats = float(row[factor])
         carried.append(Carried(factor, nats, is_own) if nats > least[factor] else None)
-    return carried, information
+    return carried, main_latents(used, least), information
 
 
 def _information(

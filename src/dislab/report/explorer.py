@@ -15,7 +15,7 @@ from torch import Tensor
 from dislab.base import DataModule, Objective, is_vector
 from dislab.base.datamodule import draw_points, draw_states
 from dislab.base.inference import lacks
-from dislab.codes.latent_order import Carried, LatentOrder, nats, order_by_kl, order_by_spread
+from dislab.codes.latent_order import LatentOrder, nats, order_by_kl, order_by_spread
 from dislab.errors import InputError
 from dislab.factors import Indices
 from dislab.functional.losses import kl_per_latent
@@ -56,7 +56,7 @@ class _Codes(NamedTuple):
 
 
 def explorer_of(
-    module: Objective, data: DataModule, owners: Mapping[str, int | None] | None = None
+    module: Objective, data: DataModule, main: Mapping[str, int | None] | None = None
 ) -> Record:
     """JSON-ready data for the explorer of one model.
 
@@ -66,8 +66,8 @@ def explorer_of(
     Args:
         module: The objective in evaluation mode; its device is used for encoding and decoding.
         data: The prepared data module that provides test images.
-        owners: Latents by the factor whose own they are, as the run's scores say; None to tell from
-            up to 2,000 images, those of the test first.
+        main: The main latent of each factor, as the run's scores say; None to tell from up to
+            2,000 images, those of the test first.
 
     Raises:
         InputError: The method has no decoder, or its images cannot be shown.
@@ -86,7 +86,7 @@ def explorer_of(
         if not module.has_codes and lacks(module, "encode"):
             raise InputError(f"{type(module).__name__} has no codes")
         codes = _codes(module, data, states)
-    sliders = _sliders(module, data, codes, owners)
+    sliders = _sliders(module, data, codes, main)
     explorer: Record = {"shape": list(data.image_shape), "sliders": sliders}
     device = module.device
     network = network_of(module.cpu())
@@ -161,22 +161,22 @@ def _over_images(
 
 
 def _sliders(
-    module: Objective, data: DataModule, codes: _Codes, owners: Mapping[str, int | None] | None
+    module: Objective, data: DataModule, codes: _Codes, main: Mapping[str, int | None] | None
 ) -> list[Record]:
     """One slider per latent, in order."""
-    order, sliders = codes.order, []
+    order, sliders, names = codes.order, list[Record](), data.factors.essential_names
+    if main is None:
+        main = dict(zip(names, order.main, strict=True))
     values = None if lacks(module, "code_values") else _values(module)
     for latent in order.latents:
-        carried, factor = _carried(codes, data.factors.essential_names, latent, owners), ""
-        detail = [codes.amounts[latent]]
-        if carried is not None:
-            factor = data.factors.essential_names[carried.factor]
-            detail.append(f"{carried.nats:.2f} nats on {factor}")
-            factor = factor if carried.is_own else f"partly {factor}"
+        factors, text = _carried(order, names, latent, main)
+        told = order.information[latent].tolist()
+        about = [f"{told[factor]:.2f} nats on {names[factor]}" for factor in factors]
+        detail = [codes.amounts[latent], *about]
         slider: Record = {
             "latent": latent,
             "name": codes.names[latent],
-            "carries": factor,
+            "carries": text,
             "detail": ", ".join(detail),
             "active": not order.dead[latent],
         }
@@ -192,16 +192,21 @@ def _sliders(
 
 
 def _carried(
-    codes: _Codes, names: Sequence[str], latent: int, owners: Mapping[str, int | None] | None
-) -> Carried | None:
-    """The factor of a latent: the one whose own it is, as the run's scores say if they do."""
-    carried = codes.order.carried[latent]
-    if owners is None:
-        return carried
-    for factor, name in enumerate(names):
-        if owners.get(name) == latent:
-            return Carried(factor, float(codes.order.information[latent, factor]), True)
-    return None if carried is None else carried._replace(is_own=False)
+    order: LatentOrder, names: Sequence[str], latent: int, main: Mapping[str, int | None]
+) -> tuple[list[int], str]:
+    """The factors that a latent knows most about, and the name that they give its slider.
+
+    They are those whose main latent it is. Without these it is the factor of whose information it
+    holds the largest share, which names it if no other latent is its main one.
+    """
+    factors = [factor for factor, name in enumerate(names) if main.get(name) == latent]
+    if factors:
+        text = ", ".join(names[factor] for factor in factors)
+        return factors, text if len(factors) == 1 else f"partly {text}"
+    if (carried := order.carried[latent]) is None:
+        return [], ""
+    name = names[carried.factor]
+    return [carried.factor], f"partly {name}" if main.get(name) is None else ""
 
 
 def _values(module: Objective) -> list[list[float] | None]:
@@ -267,7 +272,11 @@ def traversal_figure(module: Objective, explorer: Record) -> Figure | None:
     with torch.inference_mode():
         flat = _decoder(module)(codes.flatten(0, 1))
     images = flat.reshape(*codes.shape[:2], *flat.shape[1:])
-    labels = [f"{slider['name']} {slider['carries']}"[:_LETTERS].strip() for slider in sliders]
+    labels = [f"{slider['name']} {slider['carries']}".strip() for slider in sliders]
+    labels = [
+        label if len(label) <= _LETTERS else f"{label[: _LETTERS - 1].rstrip(', ')}…"
+        for label in labels
+    ]
     faded = [not slider["active"] for slider in sliders]
     return image_grid(images.numpy(), labels, faded=faded, width=_WIDTH)
 

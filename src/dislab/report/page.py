@@ -129,7 +129,7 @@ def _read(index: int, run: ReportedRun) -> _Shown:
             figures = islice(scatter_figures(run.module, run.data), MOST_PANELS)
             drawn = [PagePicture(name, drawing(figure), "") for name, figure in figures]
             record = record._replace(panels=[*record.panels, *drawn])
-        explorer = explorer_of(run.module, run.data, record.owners)
+        explorer = explorer_of(run.module, run.data, record.main)
         record = _with_reconstructions(record, run.module, run.data)
         return _Shown(f"run-{index}", _with_traversals(record, run.module, explorer), explorer, "")
     except InputError as error:  # the method has nothing to explore

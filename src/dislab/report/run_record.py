@@ -35,7 +35,7 @@ from dislab.report.figures import (
     scored_factors,
 )
 from dislab.report.literature import literature
-from dislab.report.verdict import EXPLAINED, owners_in, verdict
+from dislab.report.verdict import EXPLAINED, main_in, verdict
 from dislab.runs import SCORES, checkpoint_of, read_checkpoint, read_scores
 from dislab.runs.curves import CURVES, read_curves, term_name
 from dislab.runs.published import published, without_paths
@@ -124,7 +124,7 @@ class RunRecord(NamedTuple):
         name: Name and version, such as `factorvae/version_0`.
         facts: Names and values of basic facts such as method, data and steps.
         verdict: Sentence on which latents carry which factors; empty if that was not scored.
-        owners: Latents by the factor whose own they are; None if that was not scored.
+        main: The main latent of each factor that has one; None if that was not scored.
         headline: The main scores by name, each with the levels beside it, which may be empty.
         scores: The table of scores; None for a run that was not scored.
         reading: Sentences on the good end, the columns and the abbreviations of the scores.
@@ -146,7 +146,7 @@ class RunRecord(NamedTuple):
     name: str
     facts: dict[str, str]
     verdict: str
-    owners: dict[str, int] | None
+    main: dict[str, int] | None
     headline: dict[str, tuple[str, str]]
     scores: Table | None
     reading: list[str]
@@ -178,7 +178,7 @@ def read_run(folder: Path, draw: bool = True) -> RunRecord:
     settings = published(read_config(folder))
     records = without_paths(read_scores(folder)) if (folder / SCORES).is_file() else {}
     scored = scored_record(records)
-    transfer, owners = _first(records, _OF_TRANSFER), owners_in(scored)
+    transfer, main = _first(records, _OF_TRANSFER), main_in(scored)
     curves = list(_curves(folder)) if draw else []
     table, reasons = _scores(scored, are_details=False), set(_reasons(scored))
     unscored = reasons.pop() if table is None and len(reasons) == 1 else ""
@@ -186,7 +186,7 @@ def read_run(folder: Path, draw: bool = True) -> RunRecord:
         f"{settings.get('name') or 'run'}/{folder.resolve().name}",
         facts_of(settings, scored) | _training(folder),
         verdict(scored),
-        None if owners is None else {f: z for f, z in owners.items() if z is not None},
+        None if main is None else {f: z for f, z in main.items() if z is not None},
         _headline(scored),
         table,
         list(_reading(scored)),

@@ -30,6 +30,8 @@ EXPLAINED: Final = "explained_variance"
 """Name of the share of the variance of pixels that reconstructions explain, without its split."""
 _LITTLE: Final = 0.1
 """Share of the variance of pixels below which a model draws little more than the mean image."""
+_LITTLE_KNOWN: Final = 0.25
+"""Share of the entropy of a factor below which its main latent knows little of it."""
 _NEAR: Final = 0.05
 """Difference from a half up to which a share of information is called close to it."""
 _OF_WHAT: Final = (
@@ -46,6 +48,7 @@ class _Information(NamedTuple):
         nats: Information of each latent about each factor; 0 for latents that are not in use.
         least: Nats about a factor from which on a latent carries it.
         noise: Nats about a factor that chance may give a latent.
+        entropies: Entropy of each factor in nats; 0 if the record does not say it.
         images: Number of images that were scored; 0 if the record does not say it.
         is_collapsed: Whether no latent is active.
     """
@@ -54,16 +57,17 @@ class _Information(NamedTuple):
     nats: Float[Tensor, "latent factor"]
     least: Float[Tensor, " factor"]
     noise: Float[Tensor, " factor"]
+    entropies: Float[Tensor, " factor"]
     images: int
     is_collapsed: bool
 
 
-def owners_in(scored: Mapping[str, Any]) -> dict[str, int | None] | None:
-    """The latent of its own of each factor that varies; None if that was not scored."""
+def main_in(scored: Mapping[str, Any]) -> dict[str, int | None] | None:
+    """The main latent of each factor that varies; None if that was not scored."""
     if (information := _information(scored)) is None:
         return None
     return dict(
-        zip(information.factors, own_latents(information.nats, information.least), strict=True)
+        zip(information.factors, main_latents(information.nats, information.least), strict=True)
     )
 
 
@@ -74,7 +78,8 @@ def verdict(scored: Mapping[str, Any]) -> str:
     shares one, if that has more than half of the information about the factor, or is spread, or is
     in no latent, as `own_latents` counts. Shares of the information that decide this are given,
     with those that are just above or below half: within 0.05, or within what chance may give this
-    number of images. A latent with a KL of at most 0.1 nats is not in use: it has no factor, and
+    number of images, and what the main latent of a factor knows of its entropy where that is less
+    than a quarter. A latent with a KL of at most 0.1 nats is not in use: it has no factor, and
     its information does not count. Of few images, information counts only if chance does not give
     as much; a factor without any cannot be told.
 
@@ -101,8 +106,7 @@ def _on_images(scored: Mapping[str, Any]) -> str:
 
 def _on_factors(scored: Mapping[str, Any]) -> str:
     """A sentence on which factors have a latent of their own; empty if that was not scored."""
-    owners, information = owners_in(scored), _information(scored)
-    if owners is None or information is None:
+    if (information := _information(scored)) is None:
         return ""
     if information.is_collapsed:
         return (
@@ -110,6 +114,9 @@ def _on_factors(scored: Mapping[str, Any]) -> str:
             "hardly begun)."
         )
     shares = _shares(information)
+    owners = dict(
+        zip(information.factors, own_latents(information.nats, information.least), strict=True)
+    )
     alone = [
         f"{name} in z{latent}{shares[name]}"
         for name, latent in owners.items()
@@ -124,7 +131,28 @@ def _on_factors(scored: Mapping[str, Any]) -> str:
         text = f"No factor {'is seen to have' if untold else 'has'} a latent of its own"
     rest = [name for name, latent in owners.items() if latent is None]
     text = "; ".join([text, *_without_own(rest, information, shares)]) + "."
-    return text + _OF_WHAT * any(share in text for share in shares.values() if share)
+    if not any(share in text for share in shares.values() if share):
+        return text
+    return f"{text}{_OF_WHAT}{_little_known(information)}"
+
+
+def _little_known(information: _Information) -> str:
+    """A sentence on the factors of whose entropy their main latent knows less than a quarter."""
+    nats, entropies = information.nats, information.entropies.tolist()
+    main = main_latents(nats, information.least)
+    texts = [
+        f"{name} ({100 * float(nats[latent, factor]) / entropy:.0f} %"
+        for factor, (name, latent, entropy) in enumerate(
+            zip(information.factors, main, entropies, strict=True)
+        )
+        if latent is not None and nats[latent, factor] < _LITTLE_KNOWN * entropy
+    ]
+    if not texts:
+        return ""
+    texts[0] += " of its entropy"
+    *others, last = [f"{text})" for text in texts]
+    listed = f"{', '.join(others)} and {last}" if others else last
+    return f" Little of {listed} is in {'their' if others else 'its'} latent."
 
 
 def _information(scored: Mapping[str, Any]) -> _Information | None:
@@ -155,7 +183,8 @@ def _information(scored: Mapping[str, Any]) -> _Information | None:
     if by_chance is not None and images > 0:
         noise = chance_noise(torch.from_numpy(np.nan_to_num(by_chance[:, varies])), images)
     least = least_information(entropies, noise)
-    return _Information(names, torch.from_numpy(told), least, noise, images, is_collapsed)
+    nats = torch.from_numpy(told)
+    return _Information(names, nats, least, noise, entropies, images, is_collapsed)
 
 
 def _entropies(sample: Mapping[str, Any], names: Sequence[str]) -> Float[Tensor, " factor"]:

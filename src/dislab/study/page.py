@@ -26,7 +26,7 @@ from dislab.report.run_record import (
     facts_of,
     scored_record,
 )
-from dislab.report.verdict import owners_in
+from dislab.report.verdict import main_in
 from dislab.runs import CONFIG, SCORES, read_scores
 from dislab.runs.published import is_published, published, without_paths
 from dislab.storage import duration
@@ -353,15 +353,15 @@ def _explorer(run: ReportedRun) -> tuple[dict[str, Any] | None, str]:
     if run.module is None or run.data is None:
         return None, "the checkpoint or the data could not be read when the page was written"
     try:
-        return explorer_of(run.module, run.data, _owners(run.folder)), ""
+        return explorer_of(run.module, run.data, _main(run.folder)), ""
     except InputError as error:  # the method has nothing to explore
         return None, str(error)
 
 
-def _owners(run: Path) -> dict[str, int | None] | None:
-    """The latent of its own of each factor, as the page of the run says; None if not scored."""
+def _main(run: Path) -> dict[str, int | None] | None:
+    """The main latent of each factor, as the page of the run says; None if not scored."""
     try:
-        return owners_in(scored_record(read_scores(run)))
+        return main_in(scored_record(read_scores(run)))
     except InputError:  # no scores, or damaged ones
         return None
 
