@@ -357,12 +357,13 @@ def _tally() -> str:
     )
     return (
         f"**Of {count.total()} claims of papers, {count['yes'] + count[BY_INTERVAL]} come out in "
-        f"these small models, {count['mostly']} mostly (in more than half of their tests), "
-        f"{count['partly']} partly (in up to half) and {count['no']} do not. "
-        f"{count['mixed']} come out in one part only, {count['undecided']} are undecided, and "
-        f"{count['example']} rest on one run of each kind.**\n\nOf those that come out, "
-        f"{count[BY_INTERVAL]} rest on an interval alone; {against} of those that come out mostly "
-        "or partly have a test against them."
+        f"these small models (*yes*; {count[BY_INTERVAL]} of them *by the interval* alone), "
+        f"{count['mostly']} *mostly* (in more than half of their tests), {count['partly']} "
+        f"*partly* (in up to half), {count['mixed']} are *mixed* (one part comes out, another "
+        f"does not or is open) and {count['no']} do not come out (*no*).**\n\n"
+        f"{count['undecided']} are *undecided*, as no test is for them but wide intervals leave "
+        f"them possible. {count['example']} are an *example*, one run of each kind. {against} of "
+        "those that come out mostly or partly have a test against them ([the rule](#the-rule))."
     )
 
 

@@ -569,6 +569,21 @@ def test_every_row_of_a_stored_table_has_a_cell_for_each_heading(path: Path) -> 
         assert {len(row) for row in table["rows"]} == {len(table["header"])}, name
 
 
+def test_the_interval_of_the_lower_bound_and_the_errors_is_that_of_48_models() -> None:
+    tables = json.loads((BENCHMARKS / "results" / "dittadi_rooms.json").read_text())["tables"]
+    row = next(row for row in tables["scores"]["rows"] if row[0] == "ELBO (test), pairs")
+    others = [row[2] for row in tables["scores"]["rows"] if row[0].endswith(", pairs")]
+    rho = float(row[2].rstrip("\\*"))
+    assert all(cell.endswith("*") and abs(float(cell.rstrip("\\*"))) <= -rho for cell in others)
+    models = sum(row[0].startswith("Ada") for row in tables["points"]["rows"])
+    error = np.sqrt((1 + rho**2 / 2) / (models - 3))
+    ends = np.tanh(np.arctanh(rho) + 1.96 * error * np.array([-1, 1]))
+    page = (BENCHMARKS.parent / "docs" / "results" / "dittadi_rooms.md").read_text()
+    written = f"ρ {rho:.2f} [{ends[0]:.2f}, {ends[1]:.2f}]".replace("-", "−")
+    assert f"{models} models" in page
+    assert written in page
+
+
 NUMBER = r"[-−]?\d+\.\d+"
 INTERVAL = rf"({NUMBER}) \[({NUMBER}), ({NUMBER})\]"
 
