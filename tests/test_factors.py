@@ -1,6 +1,7 @@
 """Laws of the factor space and of selections over it."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -180,6 +181,19 @@ def test_bad_tables(table: np.ndarray, message: str) -> None:
 def test_names_are_unique() -> None:
     with pytest.raises(InputError, match="two factors are named 'scale'; give each factor a diff"):
         FactorSpace((SCALE, SCALE))
+
+
+@pytest.mark.parametrize("values", [4, None, "round"])
+def test_values_are_a_sequence(values: Any) -> None:
+    with pytest.raises(InputError, match="factor a has the values .*; give them in a tuple, such"):
+        Factor("a", values)
+
+
+def test_a_space_holds_factors() -> None:
+    with pytest.raises(
+        InputError, match=r"factors holds \('a', 4\); it holds Factor objects, such"
+    ):
+        FactorSpace([("a", 4)])  # type: ignore[arg-type,list-item]
 
 
 def test_a_space_has_a_factor() -> None:

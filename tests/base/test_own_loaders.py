@@ -3,7 +3,7 @@
 import math
 import re
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import lightning.pytorch as pl
 import numpy as np
@@ -279,6 +279,7 @@ def test_a_plain_loop_checks_its_first_batch(
         (IMAGES.mul(255), "from 0 to 255: divide them"),
         (ImageBatch(BYTES, LABELS[:, None]), "divide bytes by 255"),
         (IMAGES.sub(0.5), r"\[0, 1\]"),
+        (ImageBatch(cast("Any", IMAGES.numpy()), LABELS[:, None]), "image as ndarray; every fi"),
     ],
 )
 def test_a_plain_loop_checks_the_pixels_of_every_batch(batch: Any, message: str) -> None:

@@ -377,6 +377,8 @@ def test_codes_of_a_run_have_their_factors_and_names() -> None:
         ({"codes": draw()[0][:9]}, "there are 9 codes, but the factors of 400 images"),
         ({"codes": draw()[0].T}, r"give codes\.T$"),
         ({"factors": draw()[1].T}, r"give factors\.T$"),
+        ({"codes": draw()[0].astype(object)}, r"must be numbers, .*; codes\.astype\(float\) makes"),
+        ({"codes": draw()[0].astype(str).astype(object)}, "numbers the names of a column$"),
         ({"codes": draw()[0].T, "factors": draw()[1].T}, r"give codes\.T and factors\.T$"),
         (
             {"codes": draw()[0][:, 0]},
@@ -603,6 +605,13 @@ def test_rescaled_codes_and_a_smaller_threshold_need_no_warning() -> None:
 def test_scores_that_say_little_come_with_a_warning(codes: torch.Tensor, message: str) -> None:
     factors = torch.arange(len(codes))[:, None] % 3
     with pytest.warns(DoubtfulScoresWarning, match=message):
+        evaluate(codes, factors, ["MIG"])
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_transposed_codes_and_factors_are_suspected() -> None:
+    codes, factors = (array.T for array in draw(images=40))
+    with pytest.warns(DoubtfulScoresWarning, match=r"; if their columns are images, give codes\.T"):
         evaluate(codes, factors, ["MIG"])
 
 

@@ -1,6 +1,6 @@
 """Batches of an objective: match with its data, conversion, and checks of the first one."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from inspect import signature
 from typing import Any, Final, cast
@@ -150,12 +150,8 @@ def _check_batch(method: nn.Module, accepted: tuple[type, ...], data: object, ba
             f"{types}, a named tuple of dislab.base; return one from the loader"
         )
     fields = fields_of(batch)
-    for name, tensor in fields.items():
-        if not isinstance(tensor, Tensor):
-            raise InputError(
-                f"{source} delivers {name} as {type(tensor).__name__}; every field of "
-                f"{type(batch).__name__} is a torch.Tensor"
-            )
+    _check_tensors(source, batch, fields)
+    for tensor in fields.values():
         if tensor.ndim == 0 or len(tensor) != len(next(iter(fields.values()))):
             raise InputError(
                 f"{source} delivers {_shapes(batch)}; every field of {type(batch).__name__} has "
@@ -173,15 +169,25 @@ def _check_batch(method: nn.Module, accepted: tuple[type, ...], data: object, ba
         _check_labels(source, fields["labels"])
 
 
+def _check_tensors(source: str, batch: Any, fields: Mapping[str, Any]) -> None:
+    for name, tensor in fields.items():
+        if not isinstance(tensor, Tensor):
+            raise InputError(
+                f"{source} delivers {name} as {type(tensor).__name__}; every field of "
+                f"{type(batch).__name__} is a torch.Tensor"
+            )
+
+
 def check_later_batch(batch: Any) -> None:
     """Checks the pixels of a batch, unless that would wait for another device than the CPU.
 
     Each process checks its own rows: another one may have fewer batches.
     """
     fields = fields_of(batch)
+    _check_tensors("the data loader", batch, fields)
     for name in _IMAGES:
         image = fields.get(name)
-        if isinstance(image, Tensor) and (image.is_cpu or not image.is_floating_point()):
+        if image is not None and (image.is_cpu or not image.is_floating_point()):
             _check_pixels("the data loader", name, image, gather=lambda rows: rows)
 
 

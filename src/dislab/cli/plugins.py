@@ -85,7 +85,7 @@ def _with_words(words: list[str]) -> list[Plugin]:
         of_word = [p for p, (owner, text) in texts.items() if owner == package or lower in text]
         if not of_word:
             names = dict.fromkeys(plugin.distribution for plugin in plugins)
-            hint = hint_for(word, [*GROUPS, *names, *(plugin.name for plugin in plugins)])
+            hint = hint_for(word, ["new", *GROUPS, *names, *(plugin.name for plugin in plugins)])
             raise InputError(
                 f"no plugin group or package is named {word!r}{hint}; the groups are "
                 f"{', '.join(GROUPS)}; and no part of them has this word in its name or summary"

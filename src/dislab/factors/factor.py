@@ -58,6 +58,11 @@ class Factor:
 
     def __post_init__(self) -> None:
         """Checks the values against the kind."""
+        if isinstance(self.values, str) or not isinstance(self.values, Sequence):
+            raise InputError(
+                f"factor {self.name} has the values {self.values!r}; give them in a tuple, such as "
+                "(0, 1, 2)"
+            )
         if not self.values:
             raise InputError(f"factor {self.name} has no values")
         if len(set(self.values)) < len(self.values):

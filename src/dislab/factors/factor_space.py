@@ -75,6 +75,12 @@ class FactorSpace:
         """Checks names and table."""
         if not self.factors:
             raise InputError("factors is empty; give at least one factor")
+        for factor in self.factors:
+            if not isinstance(factor, Factor):
+                raise InputError(
+                    f"factors holds {factor!r}; it holds Factor objects, such as "
+                    'Factor("size", (0, 1, 2))'
+                )
         check_factor_names(self.names, len(self.factors))
         if self.table is None:
             if not self._countable:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from numbers import Number
 from pathlib import Path
 from typing import Any, Final, TypeAlias, cast, get_args
 
@@ -111,6 +112,8 @@ def tensor(what: str, array: object) -> Tensor:
         )
     if values.dtype.kind not in "biufc":
         advice = "numpy.unique(column, return_inverse=True)[1] numbers the names of a column"
+        if values.dtype.kind == "O" and all(isinstance(value, Number) for value in values.flat):
+            advice = f"{what}.astype(float) makes them so"
         columns = "".join(f", as in column {name!r}" for name in _texts(array)[:1])
         raise InputError(f"{what} must be numbers, not of type {values.dtype}{columns}; {advice}")
     types = {"u": np.int64, "f": np.float64, "c": np.complex128}

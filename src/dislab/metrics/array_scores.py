@@ -195,7 +195,7 @@ def prepare(
     codes, factors, names = _apart(codes, factors, names, space)
     is_declared = space is not None or bool(kinds)
     bank, space = bank_of(codes, factors, names, space, order, kinds, groups)
-    _warn_if_doubtful(bank)
+    _warn_if_doubtful(bank, space)
     if not is_declared:
         _warn_if_swapped(bank, space)
     for build in chosen.values():
@@ -230,7 +230,7 @@ def _apart(
     return codes.codes, codes.factors, names
 
 
-def _warn_if_doubtful(bank: CodeBank) -> None:
+def _warn_if_doubtful(bank: CodeBank, space: FactorSpace) -> None:
     if not bank.std.any():
         warn(
             f"all latents are constant in {len(bank):,} images, so that the scores are those of "
@@ -238,9 +238,12 @@ def _warn_if_doubtful(bank: CodeBank) -> None:
             DoubtfulScoresWarning,
         )
     elif len(bank) < _FEW:
+        has_columns = min(bank.codes.shape[1], len(space.factors)) > len(bank)
+        remedy = "; if their columns are images, give codes.T and factors.T"
+        transposed = remedy if has_columns else ""
         warn(
             f"{len(bank)} images are too few to tell good codes from bad ones: scores of so few "
-            "are high or low by chance; some thousand images are usual",
+            f"are high or low by chance; some thousand images are usual{transposed}",
             DoubtfulScoresWarning,
         )
 
