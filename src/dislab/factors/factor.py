@@ -58,9 +58,10 @@ class Factor:
 
     def __post_init__(self) -> None:
         """Checks the values against the kind."""
-        if isinstance(self.values, str) or not isinstance(self.values, Sequence):
+        given: Any = self.values
+        if isinstance(given, str) or not isinstance(given, Sequence):
             raise InputError(
-                f"factor {self.name} has the values {self.values!r}; give them in a tuple, such as "
+                f"factor {self.name} has the values {given!r}; give them in a tuple, such as "
                 "(0, 1, 2)"
             )
         if not self.values:

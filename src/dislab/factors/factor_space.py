@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final, TypedDict
+from typing import Any, Final, TypedDict, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -75,7 +75,7 @@ class FactorSpace:
         """Checks names and table."""
         if not self.factors:
             raise InputError("factors is empty; give at least one factor")
-        for factor in self.factors:
+        for factor in cast("tuple[Any, ...]", self.factors):
             if not isinstance(factor, Factor):
                 raise InputError(
                     f"factors holds {factor!r}; it holds Factor objects, such as "
