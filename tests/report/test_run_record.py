@@ -25,9 +25,22 @@ FACTS = {
     "latents": "3",
     "likelihood": "bernoulli",
     "data set": "GaussianBlob",
-    "supervision": "SingleData",
+    "supervision": "images alone",
     "seed": "3",
 }
+
+
+def test_supervision_is_in_words_where_a_method_sees_images_alone() -> None:
+    def fact(**changes: Any) -> str:
+        parts = {name: {**SETTINGS[name], **changes.get(name, {})} for name in ("model", "data")}
+        return facts_of({**SETTINGS, **parts}, {})["supervision"]
+
+    arguments = SETTINGS["data"]["init_args"]
+    assert fact() == "images alone"
+    assert fact(data={"init_args": {**arguments, "few_labels": {"count": 9}}}) == "SingleData"
+    assert fact(data={"class_path": "dislab.datamodules.PairedData"}) == "PairedData"
+    decoder = {"class_path": "dislab.objectives.GroundTruthDecoder", "init_args": {}}
+    assert fact(model=decoder) == "SingleData"
 
 
 def test_scores_without_untrained_models_say_how_to_get_them(tmp_path: Path) -> None:
@@ -96,6 +109,8 @@ def test_facts_scores_and_transfer_of_a_run(tmp_path: Path) -> None:
         f"Scored on {scored_on}.",
         "Chance: the scores of codes without information, those of other images.",
         "Untrained: mean ± standard deviation of models with fresh weights.",
+        "Active units have a KL above 0.01 nats; a latent with at most 0.1 nats is not in use and "
+        "is grey in the picture of the information, as a sample of it tells at most its KL.",
         "KL: Kullback–Leibler divergence of the posterior from the prior; "
         "MIG: mutual information gap.",
     ]

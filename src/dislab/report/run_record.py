@@ -8,8 +8,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
-from dislab.base import Dataset
+from dislab.base import Dataset, Objective
+from dislab.base._batches import learns_from_factors
 from dislab.base.objective import LEARNING_RATE
+from dislab.codes.latent_order import ACTIVE, NAMED
 from dislab.errors import InputError
 from dislab.metrics.score_table import (
     OF_STILL,
@@ -259,12 +261,24 @@ def facts_of(settings: Mapping[str, Any], scored: Mapping[str, Any]) -> dict[str
         "data set": _dataset_of(mapping_in(data, "init_args"), mapping_in(scored, "data")),
         "included": _included(mapping_in(mapping_in(data, "init_args"), "include")),
         "resized to": f"{size}×{size} pixels" if size else "",
-        "supervision": class_name(data),
+        "supervision": _supervision(settings),
         "steps": f"{steps:,}" if isinstance(steps, int) else "",
         "scored on": images_of(scored) if _headline(scored) else "",
         "seed": _text(settings.get("seed_everything")),
     }
     return {name: fact for name, fact in facts.items() if fact}
+
+
+def _supervision(settings: Mapping[str, Any]) -> str:
+    """`images alone` where a method sees nothing else, or the class of the data."""
+    data, model = mapping_in(settings, "data"), mapping_in(settings, "model")
+    name, objective = class_name(data), None
+    with suppress(InputError):
+        objective = find_object(model.get("class_path"), (Objective,))
+    is_plain = name == "SingleData" and not mapping_in(data, "init_args").get("few_labels")
+    if is_plain and objective is not None and not learns_from_factors(objective):
+        return "images alone"
+    return name
 
 
 def _training(folder: Path) -> dict[str, str]:
@@ -473,6 +487,12 @@ def _reading(scored: Mapping[str, Any]) -> Iterator[str]:
         yield (
             "Untrained models were not scored, which takes more time: "
             "dislab test --run RUN --evaluate.untrained 5 does."
+        )
+    if "active_units" in scores:
+        yield (
+            f"Active units have a KL above {ACTIVE} nats; a latent with at most {NAMED} nats is "
+            "not in use and is grey in the picture of the information, as a sample of it tells at "
+            "most its KL."
         )
     if text := abbreviations(map(label, scores)):
         yield f"{text}."
