@@ -273,6 +273,26 @@ def test_correlations_without_support_have_no_picture(
     assert ('alt="rank_correlations:' in page) == (seeds == 12)
 
 
+def test_two_runs_have_no_correlations_but_one_line_that_says_so(
+    make: Make, folder: StudyFolder, tmp_path: Path
+) -> None:
+    text = "base: [base.yaml]\naxes: {beta: [1, 4]}\nseeds: 2\n"
+    bound = [-50.0, -40.0, None, None]
+    study = make(
+        text, mig=[0.1, 0.2, None, None], sap=[0.2, 0.1, None, None], elbo_sample_test=bound
+    )
+    for run in study.schedule.runs[2:]:
+        digest = run.group.stages["train"].digest
+        folder.write_done(run, "train", Done(digest, "diverged", {}, 1.0, {}, "NaN"))
+    page = study_page_of(study, tmp_path)
+    assert "at least 0" not in page
+    assert "no ρ" not in page
+    assert 'alt="scatter_' not in page
+    reason = "too few runs: a rank correlation takes 3 in which both scores vary; here are 2."
+    assert f"Rank correlations; Model selection: {reason}" in page
+    assert page.count(reason) == 1
+
+
 @pytest.mark.parametrize("seeds", [2, 3, 8])
 def test_comparisons_of_the_target_stand_open(make: Make, tmp_path: Path, seeds: int) -> None:
     text = "base: [base.yaml]\naxes: {method: {one: {optimizer: 1}, two: {optimizer: 2}}}\n"

@@ -557,7 +557,10 @@ def _sections(summary: StudySummary) -> Iterator[_Section]:
             else f"{name[0].upper()}{name[1:]}".replace("_", " ")
             for name in summary.absent
         }
-        reasons = [f"{titles[name]}: {reason}." for name, reason in summary.absent.items()]
+        names: dict[str, list[str]] = {}
+        for name, reason in summary.absent.items():
+            names.setdefault(reason, []).append(titles[name])
+        reasons = [f"{'; '.join(same)}: {reason}." for reason, same in names.items()]
         yield _Section("left_out", "Tables left out", "\n".join(reasons), [], {}, [])
 
 

@@ -30,6 +30,7 @@ from dislab.study.statistics import (
 )
 from dislab.study.statistics._frames import AGREEMENT, LABELLED, groups, is_chance, result_columns
 from dislab.study.statistics.agreement import LEAST_MODELS
+from dislab.study.statistics.correlations import LEAST
 from dislab.study.statistics.means import Ranges
 from dislab.study.statistics.selection import RANDOM, Best
 from dislab.study.statistics.text import texts
@@ -656,6 +657,8 @@ def _correlated(
     names = [*measures, *_tested_agreement(runs)]
     orders = _orders(runs, axes, measures)
     correlations = rank_correlations(runs, names, by=axes[:1], orders=orders)
+    if correlations["rho"].isna().all():
+        raise InputError(_too_few(int(correlations["runs"].max())))
     least = min(1.0, correlations["p"].count() / (orders + 1))
     matrix = correlation_table(correlations)
     of_target = correlations[(correlations["left"] == target) | (correlations["right"] == target)]
@@ -683,6 +686,12 @@ def _correlated(
         f"settings change both.{same}{_DEPENDENT}",
         correlations,
         (matrix, overall),
+    )
+
+
+def _too_few(runs: int) -> str:
+    return (
+        f"too few runs: a rank correlation takes {LEAST} in which both scores vary; here are {runs}"
     )
 
 
@@ -757,6 +766,8 @@ def _selected(
     if not parts:
         raise InputError("there is one score alone, so that no other one can select by it")
     selections = pd.concat(parts, ignore_index=True)
+    if selections["p"].isna().all():
+        raise InputError(_too_few(int(selections["runs"].max())))
     order = [*few, *agreement, *measures, RANDOM]
     tests = int(selections.loc[selections["target"] == target, "p"].count())
     excerpt, regret = _selected_overall(selections, target, order)

@@ -85,7 +85,7 @@ def pictures(summary: StudySummary, most: int | None = None) -> Iterator[StudyPi
                 f"Spearman's rank correlations of the scores over {count} runs.",
                 correlation_matrix(rho.to_numpy(), [label(str(name)) for name in rho.index], names),
             )
-    yield from _scatters(summary, values, files, varying[:1], most)
+        yield from _scatters(summary, values, files, varying[:1], most)
     if _are_parallel(runs, varying):
         yield StudyPicture(
             "settings",
