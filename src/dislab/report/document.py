@@ -20,6 +20,10 @@ _MARK: Final = b'<meta name="generator" content="dislab report">'
 _TITLE: Final = re.compile(r"<title>.*?</title>", re.DOTALL)
 _EXPLORER: Final = 'class="explorer"'
 """Text that a page has once for each of its explorers."""
+_UNBROKEN: Final = re.compile(
+    r"(?<=\d,) (?=[−\d.]+\])|(?<=\d) (?=±)|(?<=±) |(?<=\d) (?=(?:%|nats|s|min|h)(?:\W|$))"
+)
+"""Spaces inside of an interval in brackets, around `±` and before a unit."""
 _HEAD: Final = 200
 """Bytes at the start of a page in which its mark stands."""
 _ASSETS: Final = files("dislab.report") / "assets"
@@ -79,8 +83,8 @@ def write_document(text: str, path: Path, is_whole: bool) -> None:
 
 
 def _typeset(text: str) -> str:
-    """The text with typographic minus signs, and intervals that no line breaks."""
-    return re.sub(r"(\[[−\d.]+,) ([−\d.]+\])", "\\1\u00a0\\2", minus_signs(text))
+    """The text with typographic minus signs; no line breaks intervals, `±` and units."""
+    return _UNBROKEN.sub("\u00a0", minus_signs(text))
 
 
 def is_page(path: Path) -> bool:

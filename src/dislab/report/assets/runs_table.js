@@ -20,6 +20,7 @@
 
   function text(value, column) {
     if (value === null) return MISSING;
+    if (typeof value === "number" && column.kind === "setting" && Math.abs(value) >= 1e9) return value.toExponential();
     if (typeof value !== "number" || column.kind !== "result") return String(value);
     if (column.whole) return String(value).replace("-", "−");
     const tiny = value !== 0 && Math.abs(value) < 0.0005;
