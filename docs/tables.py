@@ -301,8 +301,8 @@ def _part(
 
 def _summary(study: str, table: str) -> str:
     text = (ROOT / "docs" / "results" / study / "summary.md").read_text(encoding="utf-8")
-    start, end = (f"<!-- --8<-- [{side}:{table}] -->" for side in ("start", "end"))
-    parts = text.partition(start)[2].partition(end)[0].strip().split("\n\n")
+    after = text.partition(f"All numbers: [{table}.csv]({table}.csv).")[2]
+    parts = after.partition("\n## ")[0].strip().split("\n\n")
     intervals = "differences" if table.startswith("comparisons") else "runs"
     return "\n\n".join(_shown_again(part, intervals) for part in parts)
 

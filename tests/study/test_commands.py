@@ -214,7 +214,9 @@ def test_a_study_ends_with_means_a_verdict_and_the_next_commands(
         ["2", "seed 1", "0.750", plan.runs[3].id],
     ]
     assert f"folders in {folder.path / 'runs'}:" in lines
-    verdict = "MIG: model.b 2 is 0.500 above 1 (two seeds: no interval; "
+    verdict = (
+        "No difference in MIG is supported: 2 seeds are too few to support the difference, by p "
+    )
     assert any(line.startswith(verdict) for line in lines), lines
     assert f"  dislab report {folder.path}  # one interactive page" in lines
     assert max(len(line) for line in lines if str(folder.path) not in line) <= 100
@@ -225,7 +227,12 @@ def test_a_study_ends_with_means_a_verdict_and_the_next_commands(
     assert "\n\nbest run of all: model.b 2, seed 1, MIG 0.750\n" in means
     page = folder.run(plan.runs[3].id)
     assert means.endswith(f"\n  dislab report {page}  # its page\n")
-    assert "\n".join(lines).count(means.rstrip("\n")) == 1, "the study ends with the same"
+    ended = "\n".join(lines)
+    assert ended.count("too few to support") == 1
+    for part in means.rstrip("\n").split("\n\n"):
+        if "no mean is marked" not in part:
+            assert ended.count(part) == 1, "the study ends with the same"
+    assert "\nno mean is marked\n" in ended
     assert main([*command, "--means", "--by", "model.b"]) == 0
     assert capsys.readouterr().out == means
     assert main([*command, "--means", "--target", "sap"]) == 0
@@ -334,10 +341,12 @@ def test_a_mistyped_axis_is_refused_before_runs_are_read(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    planned(tmp_path, "base: [base.yaml]\naxes: {model.b: [1, 2]}\n").write(folder.path)
+    planned(tmp_path, "base: [base.yaml]\naxes: {model.b.a: [1, 2]}\n").write(folder.path)
     monkeypatch.delattr(Study, "table")
-    assert main(["study", "table", str(folder.path), "--means", "--by", "model.c"]) == 2
-    assert "did you mean model.b?" in capsys.readouterr().err
+    assert main(["study", "table", str(folder.path), "--means", "--by", "b.c"]) == 2
+    assert "did you mean b.a?); choose one of b.a, model.b.a" in capsys.readouterr().err
+    with pytest.raises(AttributeError):  # the short name is an axis, and the runs are read
+        main(["study", "table", str(folder.path), "--means", "--by", "b.a"])
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
@@ -459,6 +468,9 @@ def test_a_file_that_replaces_the_plan_of_another_one_says_so(
             in said
         )
         assert "keeps the runs in studies/mine/runs; set another `name:` to keep both" in said
+        command_named = "; `dislab study run` replaces that plan" in said
+        assert command_named == (command == ["plan"])
+        assert ("; this replaces that plan" in said) == (command[0] == "run")
 
 
 def test_a_worker_takes_the_plan_of_its_own_study(

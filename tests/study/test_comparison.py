@@ -126,7 +126,7 @@ def test_runs_of_a_study_have_its_axes_and_its_order_under_each_of_its_names(
         assert [row[:2] for row in rows[1:]] == [
             [run.id, run.group.axes["strength"]] for run in plan.runs
         ]
-        assert "\nalso differ: model.b\n" in printed
+        assert "\nalso differ: model.b (0, 1, 2)\n" in printed
         assert printed.count("--format csv") == 1
     for command in (["cite"], ["report", "--target", "score.mig", "--out", "a.html"]):
         assert main([*command, "mine"]) == 0
@@ -136,9 +136,27 @@ def test_runs_of_a_study_have_its_axes_and_its_order_under_each_of_its_names(
     assert main(["compare", last, first, "--format", "markdown"]) == 0
     said = capsys.readouterr()
     assert [line.split(" | ")[1] for line in said.out.splitlines()[2:]] == ["most", "low"]
-    assert said.err == "also differ: model.b; --format csv has all\n"
+    assert said.err == "also differ: model.b (2, 0); --format csv has all\n"
     (folder.path / "plan.json").write_text("{")  # a damaged plan leaves the runs as they are
     assert main(["compare", "studies/mine"]) == 0
+
+
+def test_a_run_that_the_plan_lacks_has_its_own_value_of_an_axis(
+    folder: StudyFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    axis, runs = "model.init_args.optimizer.init_args.lr", []
+    for rates in ("[0.5, 0.25]", "[0.125]"):
+        plan = planned(tmp_path, f"base: [base.yaml]\naxes: {{{axis}: {rates}}}\nseeds: 1\n")
+        scored(folder, plan, {"mig": [0.1, 0.2][: len(plan.runs)]})
+        for run in plan.runs:
+            optimizer = {"class_path": "Adam", "init_args": {"lr": run.group.axes[axis]}}
+            config = {"seed_everything": run.seed, "model": {"init_args": {"optimizer": optimizer}}}
+            (folder.run(run.id) / "config.yaml").write_text(yaml.safe_dump(config))
+            runs.append(str(folder.run(run.id)))
+    assert main(["compare", *runs]) == 0
+    rows = [line.split() for line in capsys.readouterr().out.partition("\n\n")[0].splitlines()]
+    assert rows[0] == ["run", "optimizer.lr", "MIG"]
+    assert [row[1] for row in rows[1:]] == ["0.5", "0.25", "0.125"]
 
 
 def test_long_paths_get_numbers_which_are_explained_below(

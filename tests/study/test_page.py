@@ -293,6 +293,22 @@ def test_two_runs_have_no_correlations_but_one_line_that_says_so(
     assert page.count(reason) == 1
 
 
+def test_the_page_says_once_that_there_are_too_few_seeds_and_breaks_no_unit(
+    make: Make, tmp_path: Path
+) -> None:
+    text = "base: [base.yaml]\naxes: {beta: [1, 1.0e+10]}\nseeds: 3\n"
+    page = study_page_of(make(text, mig=[0.1, 0.2, 0.15, 0.3, 0.5, 0.6]), tmp_path)
+    first = "No difference in MIG is supported: 3 seeds are too few to support the difference"
+    assert f'<p class="verdict">{first}' in page
+    assert page.count("too few to support") == 1
+    assert "no mean is marked" in page
+    assert "95\u00a0% interval" in page
+    assert "95 %" not in page
+    assert re.search(r"\d\u00a0±\u00a0\d", page)
+    assert "1e+10" in page
+    assert "10000000000<" not in page
+
+
 @pytest.mark.parametrize("seeds", [2, 3, 8])
 def test_comparisons_of_the_target_stand_open(make: Make, tmp_path: Path, seeds: int) -> None:
     text = "base: [base.yaml]\naxes: {method: {one: {optimizer: 1}, two: {optimizer: 2}}}\n"

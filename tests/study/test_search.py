@@ -19,10 +19,11 @@ from dislab.study import search as search_module
 from dislab.study.claims import Claims
 from dislab.study.identity import training_of
 from dislab.study.resolving import Resolved, make_schedule
-from dislab.study.results import StudyFolder
+from dislab.study.results import Done, StudyFolder
 from dislab.study.samplers import Number, Range, Sampler, Trial, load_sampler
 from dislab.study.schedule import Schedule, read_schedule
 from dislab.study.search import Searcher, search_lines, write_schedule
+from dislab.study.status import lines
 from dislab.study.study import Study, StudyWarning
 from dislab.study.study_file import read_study_file
 from dislab.study.trials import expected
@@ -200,10 +201,29 @@ def test_failed_and_diverged_trials_have_no_value(folder: StudyFolder) -> None:
     trials = Searcher(folder).trials(schedule, schedule.search.spaces[0])
     assert [trial.has_ended for trial in trials] == [True] * 4
     assert [trial.value is None for trial in trials] == [False, True, True, False]
-    (line,) = search_lines(Study(folder.path))
+    line, hint = search_lines(Study(folder.path))
+    assert hint.startswith("the best of many trials looks better than it is")
     assert line.startswith("search: 4 of 4 trials, 2 without result; best mig ")
     best = max((trial for trial in trials if trial.value is not None), key=lambda t: t.value or 0)
     assert line.endswith(f"{best.value:.4g}: {BETA} {best.point[BETA]:g}")
+
+
+def test_the_best_trial_stands_beside_chance_and_the_work_left_counts_trials_to_come(
+    folder: StudyFolder,
+) -> None:
+    schedule = Searcher(folder).extended(plan(folder))
+    assert schedule is not None
+    schedule.write(folder.path)
+    (run,) = schedule.runs
+    assert "work left: train, score unknown as yet" in lines(Study(folder.path))
+    digests = {stage: settings.digest for stage, settings in run.group.stages.items()}
+    folder.write_done(run, "train", Done(digests["train"], "done", {}, 10.0, {}))
+    assert "work left: 30 s of one worker; score unknown as yet" in lines(Study(folder.path))
+    scores: dict[str, float | None] = {"mig": 0.5, "mig/chance": 0.02}
+    folder.write_done(run, "score", Done(digests["score"], "done", scores, 1.0, {}))
+    assert "work left: 33 s of one worker" in lines(Study(folder.path))
+    (line,) = search_lines(Study(folder.path))  # one trial is no choice
+    assert line.startswith("search: 1 of 4 trials; best mig 0.5 (chance 0.02): ")
 
 
 def test_a_trial_that_lacks_the_score_of_a_seed_has_no_value(folder: StudyFolder) -> None:
@@ -250,6 +270,7 @@ search: {{trials: 3, minimize: mig, seed: 7}}
     assert [line.partition(":")[0] for line in lines] == [
         "search of method beta",
         "search of method tc",
+        "the best of many trials looks better than it is",
     ]
 
 
@@ -465,7 +486,9 @@ def test_a_search_from_the_command_line(
     assert "  at the low ends of the ranges: " in out
     assert "all runs" not in out
     assert main(["study", "run", "mine.yaml", "--workers", "2"]) == 0
-    assert "search: 2 of 2 trials; best elbo -" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "search: 2 of 2 trials; best elbo -" in out
+    assert out.count("the best of many trials looks better than it is") == 1
     assert main(["study", "summary", "studies/mine"]) == 0
     assert Path("studies/mine/summary/summary.md").is_file()
     assert main(["report", "studies/mine"]) == 0

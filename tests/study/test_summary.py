@@ -18,6 +18,7 @@ from dislab.study.summary import (
     labels,
     measures_of,
     nested,
+    setting_text,
     shown_scores,
     slug,
     slugs,
@@ -381,6 +382,25 @@ def test_names_for_files_and_people() -> None:
         "score.a/b": "score.a/b",
         "score.mig": "MIG",
     }
+
+
+@pytest.mark.parametrize(
+    ("setting", "text"),
+    [
+        (1.0, "1"),
+        (20000000.0, "20000000"),
+        (1e10, "1e+10"),
+        (1234567891.0, "1234567891"),
+        (0.5, "0.5"),
+        (1e-5, "1e-05"),
+        (6000, "6000"),
+        (10**10, "1e+10"),
+        (float("nan"), "–"),
+        (1e20, "1e+20"),
+    ],
+)
+def test_large_and_small_values_of_settings_have_an_exponent(setting: float, text: str) -> None:
+    assert setting_text(setting) == text
 
 
 def test_axes_and_scores_with_equal_file_names_keep_all_tables_and_pictures() -> None:

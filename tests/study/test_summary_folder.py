@@ -66,7 +66,9 @@ def test_all_tables_and_pictures(
     assert said.err == ""
     names = {path.name for path in out.iterdir()}
     verdict, *lines = said.out.splitlines()
-    assert verdict.startswith("20 runs: 19 finished, 1 waiting. MIG, averaged over model.b: good")
+    assert verdict.startswith(
+        "20 runs: 19 finished, 1 waiting. No difference in MIG, averaged over "
+    )
     assert f"{out}/summary.md and {len(names) - 1} other files" in lines
     assert names == {
         "summary.md",
@@ -89,7 +91,7 @@ def test_all_tables_and_pictures(
     assert "Versions: dislab 1." in text
     for name in names - {"summary.md", "runs.csv"}:
         assert f"]({name})" in text
-    assert "<!-- --8<-- [start:means] -->" in text
+    assert "<!--" not in text
     compared = text.count("## Comparisons of")
     assert compared >= 2
     assert text.count("p is by permutation, uncorrected and corrected") == 1
@@ -172,7 +174,7 @@ def test_pictures_fit_a_column_and_their_labels_can_be_read(
 
 @pytest.mark.slow
 def test_pictures_of_another_format_replace_the_earlier_ones(
-    folder: StudyFolder, tmp_path: Path
+    folder: StudyFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     filled(folder, TEXT.format(seeds=2, codes=""))
     out = tmp_path / "out"
@@ -182,7 +184,11 @@ def test_pictures_of_another_format_replace_the_earlier_ones(
     mine = [out / "mine.svg", out / f"{min(names)}.png"]
     for path in mine:
         path.write_text("mine")
+    assert "removed" not in capsys.readouterr().out
+    assert "8<--" not in (out / "summary.md").read_text()
     assert main([*summary, "--pictures=pdf"]) == 0
+    removed = f"removed {len(names)} pictures of an earlier summary in another format: "
+    assert f"{removed}{sorted(names)[0]}.svg" in capsys.readouterr().out
     assert {path.stem for path in out.glob("*.pdf")} == names
     assert list(out.glob("*.svg")) == [out / "mine.svg"]
     assert [path.read_text() for path in mine] == ["mine", "mine"]
@@ -217,9 +223,7 @@ def test_texts_of_a_foreign_study_file_stay_texts(tmp_path: Path) -> None:
     text = (out / "summary.md").read_text()
     headings = [line for line in text.splitlines() if line.startswith("#")]
     assert len(headings) == 1 + len(found.tables) + len({"Tables left out", "Pictures"})
-    markers = re.findall(r"<!-- --8<-- \[(start|end):([\w-]+)\] -->", text)
-    assert markers == [(end, name) for name in found.tables for end in ("start", "end")]
-    assert "<" not in re.sub(r"<!-- --8<-- \[(start|end):[\w-]+\] -->", "", text)
+    assert "<" not in text
     links = re.findall(r"\]\((.*?)\)", text)
     assert set(links) == {path.name for path in out.iterdir()} - {"summary.md", "runs.csv"}
     assert not re.search(r"^(---|```|~~~|>|--8)", text, re.MULTILINE)

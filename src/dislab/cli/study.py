@@ -34,6 +34,7 @@ from dislab.study.schedule import (
     is_schedule,
     plain,
     read_schedule,
+    spelt,
     study_file_of,
 )
 from dislab.study.search import search_lines, write_schedule
@@ -144,7 +145,7 @@ def _axes(schedule: Schedule) -> Iterator[str]:
         parts = runs.groupby(runs[outer[0]].map(str), sort=False) if outer else [("", runs)]
         for value, part in parts:
             of_value = f" of {value}" if outer else ""
-            yield f"{axis}{of_value}: {', '.join(dict.fromkeys(map(str, part[axis])))}"
+            yield f"{axis}{of_value}: {', '.join(dict.fromkeys(map(spelt, part[axis])))}"
 
 
 def _planned(schedule: Schedule) -> "pd.DataFrame":
@@ -202,7 +203,7 @@ def _told(
         parts: dict[str, list[tuple[Mapping[str, Any], Mapping[str, str]]]] = {}
         for values, facts in groups:
             others = {name: fact for name, fact in facts.items() if name not in shared}
-            parts.setdefault(str(values.get(axis, "")), []).append((values, others))
+            parts.setdefault(spelt(values.get(axis, "")), []).append((values, others))
         for value, part in parts.items():
             longer = ", ".join(filter(None, [label, value and f"{axis} {value}"]))
             yield from _told(part, by[1:], longer)
@@ -225,7 +226,7 @@ def _run(parser: Parser, args: list[str]) -> int:
     from dislab.study.launchers import Workers, load_launcher
 
     launcher = load_launcher(options.launcher)
-    folder, schedule = _scheduled(options)
+    folder, schedule = _scheduled(options, "this")
     schedule = _keep(options.study, folder, schedule)
     records = StudyFolder(folder)
     if options.retry_failed:
@@ -347,9 +348,13 @@ def _table(parser: Parser, args: list[str]) -> int:
         raise InputError("--target is for the best runs of --means; give both")
     if options.show and not options.means:
         raise InputError("--show is for the scores of --means; give both")
+    from dislab.study.summary import labels
+
     study = Study(options.study, options.folder)
+    names = labels(study.schedule.axes)
+    options.by = [next((a for a in names if names[a] == axis), axis) for axis in options.by]
     for axis in options.by:
-        check_choice("--by", axis, study.schedule.axes)
+        check_choice("--by", axis, list(dict.fromkeys([*names.values(), *names])))
     table = study.titled(study.table())
     if options.means:
         _put_means(study, table, options)
@@ -423,6 +428,7 @@ def _print_means(
     measures: "Mapping[str, Best | None]",
     target: str,
     by: Sequence[str],
+    verdict: str = "",
 ) -> None:
     """Prints means, what their marks mean, and the best run of each row.
 
@@ -433,11 +439,12 @@ def _print_means(
         measures: The results with the direction in which each improves.
         target: The one of the first column.
         by: The axes that make the rows.
+        verdict: Text that is printed below.
     """
     from dislab.study.headline import BEST, best_runs, legend, text
 
     scores = means.drop(columns=BEST, errors="ignore")
-    marks = legend(scores, table)
+    marks = legend(scores, table, verdict)
     lines = [_LEGEND, *([marks] if marks else [])]
     wrapped = [part for line in lines for part in textwrap.wrap(line, WIDTH)]
     print("\n".join([*text(scores), "", *wrapped]))
@@ -485,7 +492,9 @@ def _summary(parser: Parser, args: list[str]) -> int:
 
     results = study.summary(options.target)
     out = options.out or study.path / "summary"
+    before = {*out.iterdir()} if out.is_dir() else set()
     files = write_summary(results, out, options.pictures, list(_about(study)))
+    removed = sorted(path.name for path in before - {*out.iterdir()})
     seeds = max(Counter(run.group.read for run in study.schedule.runs).values(), default=0)
     if "codes" not in study.schedule.stages and seeds > 1:  # which alignment compares
         without, need = "UDR and alignment", ""
@@ -504,6 +513,9 @@ def _summary(parser: Parser, args: list[str]) -> int:
         print(textwrap.fill(f"{left}. {said}" if left else said, WIDTH))
     _print_best(study, results.runs, results.measures, results.target)
     print(f"\n{out / PAGE} and {len(files) - 1} other files")
+    if removed:
+        named = f"{', '.join(removed[:_MORE])}{', …' * (len(removed) > _MORE)}"
+        print(f"removed {len(removed)} pictures of an earlier summary in another format: {named}")
     return 0
 
 
@@ -550,8 +562,13 @@ def _count(text: str) -> int:
     return int(text)
 
 
-def _scheduled(options: argparse.Namespace) -> tuple[Path, Schedule]:
-    """The folder and the plan of a study, given as its study file or its folder."""
+def _scheduled(
+    options: argparse.Namespace, command: str = "`dislab study run`"
+) -> tuple[Path, Schedule]:
+    """The folder and the plan of a study, given as its study file or its folder.
+
+    `command` is what will replace an earlier plan.
+    """
     folder = folder_of(options.study, options.folder)
     if options.study.is_dir():
         return folder, read_schedule(folder)
@@ -572,7 +589,7 @@ def _scheduled(options: argparse.Namespace) -> tuple[Path, Schedule]:
     if dropped:
         print_warning(
             f"{options.study} has the name {file.name} of an earlier plan in {folder} and lacks "
-            f"{len(dropped)} of its {len(runs)} runs; `dislab study run` replaces that plan and "
+            f"{len(dropped)} of its {len(runs)} runs; {command} replaces that plan and "
             f"keeps the runs in {folder / RUNS}; set another `name:` to keep both plans"
         )
     return folder, schedule
@@ -662,8 +679,9 @@ def _print_results(study: Study) -> None:
         shown = headline_measures(measures, target)
         more = [name for name in measures if not (name in shown or is_bound(name))]
         print()
-        _print_means(study, table, means, measures, target, rows_of(table, axes))
-        print(f"\n{textwrap.fill(conclusion(table, axes, measures, target), WIDTH)}")
+        verdict = conclusion(table, axes, measures, target)
+        _print_means(study, table, means, measures, target, rows_of(table, axes), verdict)
+        print(f"\n{textwrap.fill(verdict, WIDTH)}")
     print("\nNext:")
     if more:
         names = " ".join(name.removeprefix("score.") for name in more[:_MORE])

@@ -88,7 +88,7 @@ def put_table(
     if form:
         put_bytes(table_bytes(brief, form), options)
         if others:
-            print(f"{others_differ(others)}; --format csv has all", file=sys.stderr)
+            print(f"{others_differ(others, table)}; --format csv has all", file=sys.stderr)
     else:
         if reason:
             _print_note(f"{reason}:")
@@ -102,7 +102,7 @@ def put_table(
             legend += "single runs: another seed may change their order; "
         print(f"\n{legend}all {table.shape[1]} columns: --format csv, or --out FILE.csv")
         if others:
-            _print_note(others_differ(others))
+            _print_note(others_differ(others, table))
 
 
 def _print_note(note: str) -> None:

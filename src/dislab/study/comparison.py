@@ -11,6 +11,7 @@ from dislab.naming.classes import method_of
 from dislab.naming.settings import checks_arguments
 from dislab.plugins import STAGES, declared
 from dislab.study.results import RecordWarning
+from dislab.study.schedule import spelt
 from dislab.study.stages import load_stage
 from dislab.study.stages.score import with_chance
 from dislab.study.study import Study
@@ -85,8 +86,9 @@ def compare(runs: Sequence[str | Path]) -> "pd.DataFrame":
 def axes_of(runs: Sequence[str | Path]) -> "pd.DataFrame":
     """Values of the axes of the study that all runs belong to, a row each, indexed as `compare`.
 
-    It has no column if the runs are of several studies, or of none. A run that the study's plan
-    lacks has None.
+    It has no column if the runs are of several studies, or of none. An axis that is a setting has
+    the name of its column in `compare`, and the value of a run that the study's plan lacks is that
+    of its configuration; other axes have None there.
 
     Args:
         runs: Run folders.
@@ -107,7 +109,21 @@ def axes_of(runs: Sequence[str | Path]) -> "pd.DataFrame":
         axis: [values.get(folder.name, {}).get(axis) for folder in folders]
         for axis in study.schedule.axes
     }
-    return study.titled(pd.DataFrame(columns, index=index, dtype=object))
+    table = study.titled(pd.DataFrame(columns, index=index, dtype=object))
+    settings = [flat_settings(read_config(folder)) for folder in folders]
+    for axis in study.schedule.axes:
+        name = axis.replace(".init_args", "")
+        if not any(name in row for row in settings):
+            continue
+        planned = [
+            (values[f.name][axis], s.get(name))
+            for f, s in zip(folders, settings, strict=True)
+            if f.name in values
+        ]
+        if planned and all(spelt(value) == spelt(setting) for value, setting in planned):
+            table[axis] = [row.get(name) for row in settings]
+            table = table.rename(columns={axis: name})
+    return table
 
 
 def published_values(run: Path) -> list[str]:

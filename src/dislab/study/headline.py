@@ -56,6 +56,8 @@ _OF_STILL: Final = (
 )
 _NAMED: Final = 8
 """Number of settings up to which a sentence names them."""
+_VALUES: Final = 4
+"""Number of values of a setting up to which a sentence has them."""
 _WEIGHT: Final = re.compile(r"model\.regularizers\.\w+\.(?!\w*steps$)\w+")
 _OF_STEPS: Final = ("trainer.max_steps", "trainer.max_epochs")
 BEST: Final = "best run"
@@ -209,7 +211,7 @@ def _not_worse_than_the_best(
     return marked if len(marked) < count else set()
 
 
-def legend(table: pd.DataFrame, runs: pd.DataFrame) -> str:
+def legend(table: pd.DataFrame, runs: pd.DataFrame, verdict: str = "") -> str:
     """Says which means of a `headline_table` are marked, or why none is, and what chance is.
 
     Before that it has the number of runs in each state, unless all have finished.
@@ -219,9 +221,10 @@ def legend(table: pd.DataFrame, runs: pd.DataFrame) -> str:
     Args:
         table: Result of `headline_table`.
         runs: The runs that it was made of.
+        verdict: Text beside the table; what it says about too few seeds is not repeated.
     """
     chance = "chance is the score of codes without information" if "chance" in table.index else ""
-    return "; ".join(filter(None, [unfinished(runs), _of_marks(table, runs), chance]))
+    return "; ".join(filter(None, [unfinished(runs), _of_marks(table, runs, verdict), chance]))
 
 
 def unfinished(runs: pd.DataFrame) -> str:
@@ -233,7 +236,7 @@ def unfinished(runs: pd.DataFrame) -> str:
     return "" if (runs["state"] == "finished").all() else states_line(list(runs["state"]))
 
 
-def _of_marks(table: pd.DataFrame, runs: pd.DataFrame) -> str:
+def _of_marks(table: pd.DataFrame, runs: pd.DataFrame, verdict: str) -> str:
     """Says which means are marked, or why none is; empty for one row."""
     rows = table.drop(index="chance", errors="ignore")
     count = int((~rows["runs"].str.startswith("0 ")).sum())
@@ -247,7 +250,7 @@ def _of_marks(table: pd.DataFrame, runs: pd.DataFrame) -> str:
     seeds = runs.loc[runs["state"] == "finished", "seed"].nunique()
     tests = count * (count - 1) // 2
     if seeds and (few := of_few_seeds(seeds, tests)):
-        return f"no mean is marked: {few}"
+        return "no mean is marked" if few in verdict else f"no mean is marked: {few}"
     return (
         "no mean is marked, as no difference from the best is supported: no p (Holm), paired by "
         f"seed, is below {LEVEL}"
@@ -320,7 +323,9 @@ def _lost(runs: pd.DataFrame, axes: Sequence[str]) -> str:
                 ends = " or ".join(
                     state for state in _WITHOUT_SCORES if state in set(group["state"])
                 )
-                every = f"All {len(group)} runs" if len(group) > 1 else "The only run"
+                every = {1: "The only run", 2: "Both runs"}.get(
+                    len(group), f"All {len(group)} runs"
+                )
                 sentences.append(f"{every} of {subject} {ends}: no difference has it.")
     return " ".join(sentences)
 
@@ -402,19 +407,26 @@ def _follows(runs: pd.DataFrame, name: str, axes: Sequence[str]) -> bool:
     return counts[0] == counts[1]
 
 
-def others_differ(names: Sequence[str]) -> str:
+def others_differ(names: Sequence[str], runs: pd.DataFrame) -> str:
     """Says which settings differ without having a column in a table; empty if there are none.
 
-    Settings of a part that differs itself, as some runs lack it, are not named beside it.
+    Of a few values it has each. Settings of a part that differs itself, as some runs lack it, are
+    not named beside it, except weights.
 
     Args:
         names: Those of `narrow_table`.
+        runs: The runs that it was made of.
     """
-    names = [name for name in names if not any(name.startswith(f"{part}.") for part in names)]
+    parts = tuple(f"{part}." for part in names)
+    names = [name for name in names if _WEIGHT.fullmatch(name) or not name.startswith(parts)]
     if not names:
         return ""
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return f"also differ: {', '.join(names[:_NAMED])}{more}"
+    listed = []
+    for name in names[:_NAMED]:
+        values = list(dict.fromkeys(_cut(setting_text(value)) for value in runs[name]))
+        listed.append(f"{name} ({', '.join(values)})" if len(values) <= _VALUES else name)
+    return f"also differ: {', '.join(listed)}{more}"
 
 
 def _cut(setting: str, room: int = _CELL) -> str:
@@ -573,9 +585,9 @@ def run_values(runs: pd.DataFrame, run: Any, axes: Sequence[str]) -> list[str]:
 
 
 def verdict(runs: pd.DataFrame, axes: Sequence[str], measures: Mapping[str, Best]) -> str:
-    """Says which two values of the first axis differ most, in which score, and by how much.
+    """Says whether values of the first axis differ in a score, which differ most, and by how much.
 
-    A second sentence has the difference of the two best values, if these are others. Differences
+    A further sentence has the difference of the two best values, if these are others. Differences
     are averaged over the other axes; where runs of both values share the values of these, a
     sentence has the range of the largest one over them. For each axis of three numbers or more a
     sentence says whether the score rises or falls with it. A difference is supported if its p
@@ -602,8 +614,8 @@ def verdict(runs: pd.DataFrame, axes: Sequence[str], measures: Mapping[str, Best
     if not rows:
         return f"Nothing to compare: no two values of {label(axis)} have scores of one seed."
     largest = max(rows, key=lambda row: abs(row["difference"]))
-    over = f", averaged over {' and '.join(map(label, others))}" if others else ""
-    sentence = _sentence(largest, label(axis), f"{label(target)}{over}", len(rows))
+    over = f", averaged over {' and '.join(map(label, others))}," if others else ""
+    sentence = f"{_support(rows, f'{label(target)}{over}')} {_of_the_largest(rows, largest, axis)}"
     sentence += _of_the_best(rows, largest, label(axis), measures[target])
     sentence += _range_of(runs, largest, axis, [n for n in others if n not in inner], target)
     return sentence + _trends(runs, [name for name in varying if name not in inner], target)
@@ -645,13 +657,9 @@ def _of_the_best(
     if row is largest:
         return ""
     kind = "methods" if axis == "method" else f"values of {axis}"
-    ends, outcome = _support(_upwards(row), len(rows))
-    word, _, reason = outcome.partition(": ")
-    if reason and outcome == _support(_upwards(largest), len(rows))[1]:  # too few seeds for both
-        outcome = f"{word} either"
-    difference = f"{abs(row['difference']):.3f} ({ends}; {outcome})"
     named = " and ".join(map(setting_text, pair))
-    return f" The two best {kind} are {named}, which differ by {difference}."
+    difference = f"{abs(row['difference']):.3f}"
+    return f" The two best {kind}, {named}, differ by {difference}: {_evidence(row, rows)}."
 
 
 def _range_of(
@@ -693,13 +701,16 @@ def _trends(runs: pd.DataFrame, axes: list[str], target: str) -> str:
     return "".join(sentences)
 
 
-def _sentence(row: Mapping[Any, Any], axis: str, target: str, count: int) -> str:
-    row = _upwards(row)
-    largest = f", the largest of {count} differences" if count > 1 else ""
+def _of_the_largest(
+    rows: Sequence[Mapping[Any, Any]], largest: Mapping[Any, Any], axis: str
+) -> str:
+    """Sentence on the largest difference."""
+    row = _upwards(largest)
     first, second = (setting_text(row[name]) for name in ("first", "second"))
-    subject = first if axis == "method" else f"{axis} {first}"
-    above = f"{subject} is {row['difference']:.3f} above {second}{largest}"
-    return f"{target}: {above} ({'; '.join(_support(row, count))})."
+    subject = first if axis == "method" else f"{label(axis)} {first}"
+    beginning = "The largest: " if len(rows) > 1 else ""
+    above = f"{subject} is {row['difference']:.3f} above {second}"
+    return f"{beginning}{above}: {_evidence(row, rows)}."
 
 
 def _upwards(row: Mapping[Any, Any]) -> dict[Any, Any]:
@@ -715,22 +726,33 @@ def _upwards(row: Mapping[Any, Any]) -> dict[Any, Any]:
     }
 
 
-def _support(row: Mapping[Any, Any], count: int) -> tuple[str, str]:
-    """Interval with seeds, and support, of a difference of at least 0, one of `count`."""
+def _support(rows: Sequence[Mapping[Any, Any]], target: str) -> str:
+    """Sentence on how many of the differences are supported, or why none is."""
+    count, supported = len(rows), sum(row["p_holm"] < LEVEL for row in rows)
+    if count == 1 and supported:
+        return f"The difference in {target} is supported, for this score alone."
+    if supported:
+        return (
+            f"{supported} of {count} differences in {target} are supported, for this score alone."
+        )
+    few = of_few_seeds(max(row["seeds"] for row in rows), count)
+    return f"No difference in {target} is supported: {few or f'no p (Holm) is below {LEVEL}'}."
+
+
+def _evidence(row: Mapping[Any, Any], rows: Sequence[Mapping[Any, Any]]) -> str:
+    """Interval and seeds of one of the differences, and its p where a smaller one is possible."""
+    row = _upwards(row)
     low, high, seeds = (row[name] for name in ("low", "high", "seeds"))
     if math.isnan(low):
-        ends = f"{'one seed' if seeds == 1 else 'two seeds'}: no interval"
+        parts = [f"{'one seed' if seeds == 1 else 'two seeds'}, no interval"]
     else:
         interval = f"{low:.3f} to {high:.3f}".replace("-", "−")
-        ends = f"{'uncorrected ' * (count > 1)}95 % interval {interval}, {seeds} seeds"
-    corrected = f", corrected for {count} differences" * (count > 1)
-    if row["p_holm"] < LEVEL:
-        return ends, f"supported for this score alone, p {row['p_holm']:.2g}{corrected}"
-    few = of_few_seeds(seeds, count)
-    return (
-        ends,
-        f"not supported: {few}" if few else f"not supported, p {row['p_holm']:.2g}{corrected}",
-    )
+        corrected = "uncorrected " * (len(rows) > 1)
+        parts = [f"{corrected}95 % interval {interval}, {seeds} seeds"]
+    if not of_few_seeds(seeds, len(rows)):
+        not_so = "" if row["p_holm"] < LEVEL else "not "
+        parts.append(f"p (Holm) {row['p_holm']:.2g}, {not_so}supported")
+    return ", ".join(parts)
 
 
 def _varying(runs: pd.DataFrame, axes: Sequence[str]) -> list[str]:

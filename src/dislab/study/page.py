@@ -165,18 +165,19 @@ def study_page_of(
     shared, settings = _settings(runs)
     indices = {group: index for index, group in enumerate(settings)}
     models = [] if summary is None or load is None else list(_models(study, summary, load))
+    said = "" if summary is None or study.schedule.search else _verdict(summary)
     content = without_paths(
         {
             "title": study.schedule.name,
             "summary": _described(study, table, shared, _data(study, runs)),
             "headline": _headline(table),
-            "verdict": "" if summary is None or study.schedule.search else _verdict(summary),
-            **_means(summary, study.schedule.fixed_axes, _pages(study, folder)),
+            "verdict": said,
+            **_means(summary, study.schedule.fixed_axes, _pages(study, folder), said),
             "notes": [
                 f"{note[0].upper()}{note[1:]}." for note in (mixed_versions(runs), reason) if note
             ],
             "no_models": _no_models(reason, load),
-            "sections": [] if summary is None else list(_sections(summary)),
+            "sections": [] if summary is None else list(_sections(summary, said)),
             "blind": {} if summary is None else _blind(summary),
             "versions": ", ".join(versions_of(runs)),
             "times": ", ".join(_times(runs)),
@@ -296,7 +297,7 @@ def _pages(study: Study, folder: Path) -> dict[str, str]:
 
 
 def _means(
-    summary: StudySummary | None, axes: Sequence[str], pages: Mapping[str, str]
+    summary: StudySummary | None, axes: Sequence[str], pages: Mapping[str, str], said: str
 ) -> dict[str, Any]:
     """Table of means of the target and of two more scores by the first axis, and its legend."""
     if summary is None:
@@ -304,7 +305,7 @@ def _means(
     axes = [axis for axis in summary.axes if axis in axes]
     means = headline_table(summary.runs, axes, summary.measures, summary.target)
     others = [axis for axis in summary.axes if axis not in axes[:1]]
-    words = legend(means, summary.runs)
+    words = legend(means, summary.runs, said)
     means = means.reset_index()
     rows = [list(map(str, row)) for row in means.to_numpy()]
     links = {}
@@ -513,8 +514,11 @@ def _published_axes(axes: Any, inside: bool = False) -> Any:
     return published_axes
 
 
-def _sections(summary: StudySummary) -> Iterator[_Section]:
-    """The tables of a study with their pictures; without that of a table that lacks support."""
+def _sections(summary: StudySummary, verdict: str) -> Iterator[_Section]:
+    """The tables of a study with their pictures; without that of a table that lacks support.
+
+    No section repeats what the verdict says about too few seeds.
+    """
     pictures_of: dict[str, list[PagePicture]] = {}
     for picture in pictures(summary, _MOST_PICTURES):
         if not _has_support(summary.tables.get(picture.name)):
@@ -545,7 +549,8 @@ def _sections(summary: StudySummary) -> Iterator[_Section]:
         if max(map(len, table.excerpts)) < len(table.table) <= _MOST_ROWS:
             folded.append("Every number")
             tables["Every number"] = _table(_in_words(table.table, summary.axes), summary)
-        text = table.note.translate(_PLAIN)
+        note = table.note.replace(table.few, "") if table.few.strip() in verdict else table.note
+        text = note.translate(_PLAIN)
         if name == "means":
             text += f"\n{_reading(summary)}"
         yield _Section(name, table.title, text, pictures_of.get(name, []), tables, folded, details)

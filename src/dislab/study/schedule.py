@@ -17,6 +17,8 @@ _PLANS: Final = "plans"
 _FORMAT: Final = 1
 _EXACT: Final = 1e15
 """Size from which a whole number is not written out."""
+_LARGE: Final = 1e9
+"""Size from which a number with a short exponent is not written out."""
 
 
 @dataclass(frozen=True)
@@ -174,6 +176,14 @@ def plain(setting: Any) -> Any:
     """A whole number without a point, 1 for 1.0; any other value of an axis unchanged."""
     is_whole = isinstance(setting, float) and setting.is_integer() and abs(setting) < _EXACT
     return int(setting) if is_whole else setting
+
+
+def spelt(setting: Any) -> str:
+    """A value of an axis as text: 1 for 1.0, and 1e+10 for 10000000000.0."""
+    is_large = isinstance(setting, int | float) and abs(setting) >= _LARGE
+    if is_large and float(short := f"{setting:g}") == setting:
+        return short
+    return str(plain(setting))
 
 
 def _schedule_of(folder: Path, study: str) -> Path:

@@ -14,6 +14,7 @@ from dislab.study.resolving import OF_NO_SCORE, no_target
 from dislab.study.results import StudyFolder
 from dislab.study.samplers import Number, Range, Trial, load_sampler
 from dislab.study.schedule import Schedule, ScheduledGroup, ScheduledRun, SearchPlan, read_schedule
+from dislab.study.stages.score import CHANCE
 from dislab.study.study import Study
 from dislab.study.trials import point_in, ranges_of, still_in, trial_of
 
@@ -141,7 +142,7 @@ def search_lines(study: Study) -> Iterator[str]:
     search = study.schedule.search
     if search is None:
         return
-    settings, searcher = search.settings, Searcher(study.folder)
+    settings, searcher, is_chosen = search.settings, Searcher(study.folder), False
     for space in search.spaces:
         try:
             trials = searcher.trials(study.schedule, space)
@@ -162,8 +163,20 @@ def search_lines(study: Study) -> Iterator[str]:
         if values:
             best = (max if settings.maximize else min)(values, key=lambda part: part[0])
             point = ", ".join(f"{name} {value:g}" for name, value in best[1].items())
-            line += f"; best {settings.target} {best[0]:.4g}: {point}"
+            line += f"; best {settings.target} {best[0]:.4g}{_chance(study, search)}: {point}"
+            is_chosen = is_chosen or len(values) > 1
         yield line
+    if is_chosen:
+        yield "the best of many trials looks better than it is: train it again with other seeds"
+
+
+def _chance(study: Study, search: SearchPlan) -> str:
+    """The mean chance level of the target, in brackets, if it has one."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        table = study.table()
+    levels = [f"{name}{CHANCE}" for name in _candidates(search)]
+    return "".join(f" (chance {table[level].mean():.4g})" for level in levels if level in table)
 
 
 def _proposed(
@@ -188,8 +201,7 @@ def _proposed(
 def _column(search: SearchPlan, table: "pd.DataFrame") -> str:
     """The column of the table that the search improves."""
     target = search.settings.target
-    candidates = OF_NO_SCORE.get(target, (target, f"score.{target}"))
-    for name in candidates:
+    for name in _candidates(search):
         if name in table:
             return name
     results = [
@@ -197,6 +209,12 @@ def _column(search: SearchPlan, table: "pd.DataFrame") -> str:
     ]
     results = [name for name in results if name not in search.spaces[0].axes]
     raise no_target(target, (name.removeprefix("score.") for name in results))
+
+
+def _candidates(search: SearchPlan) -> tuple[str, ...]:
+    """Possible names of that column."""
+    target = search.settings.target
+    return OF_NO_SCORE.get(target, (target, f"score.{target}"))
 
 
 def _check_new(schedule: Schedule, runs: Sequence[ScheduledRun]) -> None:

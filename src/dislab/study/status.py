@@ -10,7 +10,7 @@ from tqdm import tqdm
 
 from dislab.storage import duration
 from dislab.study.results import LOG, Done, Failed, State
-from dislab.study.schedule import Schedule, ScheduledRun, plain
+from dislab.study.schedule import Schedule, ScheduledRun, spelt
 from dislab.study.stages import FIRST
 from dislab.study.trials import expected
 
@@ -41,12 +41,17 @@ class Status(NamedTuple):
         runs: Every run, in the order of the study file.
         seconds: Total run time of finished stages, by stage.
         remaining: Seconds of work left for one worker, estimated from the median of each stage's
-            finished runs; None if an unfinished stage has no finished run.
+            finished runs, with the trials that a search will add; None if an unfinished stage has
+            no finished run.
+        known: The same without such stages.
+        untimed: Names of these stages.
     """
 
     runs: list[RunStatus]
     seconds: dict[str, float]
     remaining: float | None
+    known: float = 0.0
+    untimed: tuple[str, ...] = ()
 
     def counts(self) -> dict[State, int]:
         """Number of runs in each state."""
@@ -113,18 +118,15 @@ def states_line(states: Sequence[str]) -> str:
 def lines(study: "Study") -> Iterator[str]:
     """Lines that describe the current state of a study."""
     status, schedule = study.status(), study.schedule
-    counts = status.counts()
     yield states_line([run.state for run in status.runs])
     for stage, seconds in status.seconds.items():
         done = sum(stage in run.done for run in status.runs)
         mean = f", {duration(seconds / done)} each" if done else ""
         yield f"  {stage}: {done} done{mean}"
-    if counts.get("waiting") or counts.get("running"):
-        is_known = status.remaining is not None
-        work = (
-            f"{duration(status.remaining or 0.0)} of one worker" if is_known else "unknown as yet"
-        )
-        yield f"work left: {work}"
+    if status.known or status.untimed:
+        known = [f"{duration(status.known)} of one worker"] if status.known else []
+        untimed = [f"{', '.join(status.untimed)} unknown as yet"] if status.untimed else []
+        yield f"work left: {'; '.join([*known, *untimed])}"
     for run in status.runs:
         for stage, failed in run.failed.items():
             yield (
@@ -288,7 +290,7 @@ def _told(run: ScheduledRun, schedule: Schedule) -> str:
     names = schedule.method_names()
     settings = [
         f"{axis.rpartition('.')[2]} "
-        f"{names.get(axis, {}).get(value, value) if isinstance(value, str) else plain(value)}"
+        f"{names.get(axis, {}).get(value, value) if isinstance(value, str) else spelt(value)}"
         for axis, value in run.group.axes.items()
         if schedule.search is not None or _varies(axis, schedule)
     ]

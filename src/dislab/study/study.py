@@ -14,6 +14,7 @@ from dislab.study.results import Failed, RecordWarning, StudyFolder, is_given_up
 from dislab.study.schedule import Schedule, ScheduledRun, plain, read_schedule
 from dislab.study.status import RunStatus, Status, mixed_versions, state_of
 from dislab.study.study_file import read_study_file
+from dislab.study.trials import expected
 from dislab.yaml_files import PLAN, study_hint
 
 if TYPE_CHECKING:
@@ -89,19 +90,21 @@ class Study:
             stage: [run.done[stage].seconds for run in runs if stage in run.done]
             for stage in self.schedule.stages
         }
-        remaining: float | None = 0.0
+        added = len(expected(self.schedule).runs) - len(runs)  # by a search, later
+        known, untimed = 0.0, []
         for stage, seconds in took.items():
-            waiting = sum(
+            waiting = added + sum(
                 run.state in ("waiting", "running")
                 and stage not in run.done
                 and stage not in run.failed
                 for run in runs
             )
-            if waiting and remaining is not None:
-                remaining = remaining + waiting * statistics.median(seconds) if seconds else None
-        return Status(
-            runs, {stage: sum(seconds, 0.0) for stage, seconds in took.items()}, remaining
-        )
+            if waiting and seconds:
+                known += waiting * statistics.median(seconds)
+            elif waiting:
+                untimed.append(stage)
+        total = {stage: sum(seconds, 0.0) for stage, seconds in took.items()}
+        return Status(runs, total, None if untimed else known, known, tuple(untimed))
 
     def table(self) -> "pd.DataFrame":
         """Table with one row per run, indexed by the run's name.

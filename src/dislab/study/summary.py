@@ -15,7 +15,7 @@ import pandas as pd
 from dislab.errors import InputError, suggestion
 from dislab.metrics.score_table import label as words
 from dislab.plugins import STAGES, declared, letters
-from dislab.study.schedule import plain
+from dislab.study.schedule import spelt
 from dislab.study.stages import load_stage
 from dislab.study.statistics import (
     comparisons,
@@ -106,6 +106,7 @@ class NamedTable(NamedTuple):
         excerpts: The most important part for readers, as one or more tables, possibly with numbers
             formatted as text.
         details: What the columns mean, beyond the note; tables of one kind can have the same.
+        few: The sentence of the note on too few seeds, with a space before it; empty without one.
     """
 
     title: str
@@ -113,6 +114,7 @@ class NamedTable(NamedTuple):
     table: pd.DataFrame
     excerpts: tuple[pd.DataFrame, ...]
     details: str = ""
+    few: str = ""
 
 
 @dataclass(frozen=True)
@@ -428,7 +430,7 @@ def label(column: str) -> str:
         return _transfer_label(*name.split("/", 2))
     if prefix in ("transfer", "generalisation"):
         return f"{prefix} {name}".replace("_", " ")
-    return ".".join(column.split(".")[-2:])
+    return ".".join([part for part in column.split(".") if part != "init_args"][-2:])
 
 
 def _transfer_label(scenario: str, predictor: str, of: str = "") -> str:
@@ -601,6 +603,7 @@ def _compared(
         f"p is by permutation, uncorrected and corrected by Holm for the rows of {label(target)}"
         f"{every * (len(scores) > 1)}.{apart}"
         f"{_OF_NEED * bool(part['seeds_needed'].notna().any())}",
+        few,
     )
 
 
@@ -613,7 +616,7 @@ def _of_few_seeds(differences: pd.DataFrame) -> str:
 
 def setting_text(setting: Any) -> str:
     """A setting as tables show it: a dash if a run has none, and 1 for 1.0."""
-    return UNKNOWN if pd.api.types.is_scalar(setting) and pd.isna(setting) else str(plain(setting))
+    return UNKNOWN if pd.api.types.is_scalar(setting) and pd.isna(setting) else spelt(setting)
 
 
 def of_few_seeds(seeds: int, tests: int, *, is_planned: bool = False) -> str:

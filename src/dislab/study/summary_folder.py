@@ -188,7 +188,7 @@ def _or_dash(value: Any) -> Any:
 PAGE: Final = "summary.md"
 _RUNS: Final = "runs.csv"
 _TITLE: Final = ": tables and pictures"
-_SNIPPET: Final = "<!-- --8<-- [start:"
+_NUMBERS: Final = "All numbers: ["
 
 
 def write_summary(
@@ -197,11 +197,9 @@ def write_summary(
     """Writes all tables and pictures of a study into a folder, and returns the files.
 
     Each table becomes a CSV file with full precision, and `runs.csv` has one row per run.
-    `summary.md` shows the pictures and the most important part of each table; a page can include
-    one part by `--8<-- "summary.md:NAME"` (pymdownx.snippets), where NAME is that of the CSV file.
-    Equal runs give equal bytes. The files reach the folder when all of them are written; they
-    replace those of an earlier summary there, and no others; its pictures of the same names in
-    other formats are removed.
+    `summary.md` shows the pictures and the most important part of each table. Equal runs give equal
+    bytes. The files reach the folder when all of them are written; they replace those of an earlier
+    summary there, and no others; its pictures of the same names in other formats are removed.
 
     Args:
         summary: Result of `summarize`.
@@ -246,7 +244,7 @@ def _is_of_summary(path: Path) -> bool:
     if path.name == _RUNS:
         return is_table(path)
     text = (path.parent / PAGE).read_text(encoding="utf-8")
-    is_summary = text.partition("\n")[0].endswith(_TITLE) and _SNIPPET in text
+    is_summary = text.partition("\n")[0].endswith(_TITLE) and _NUMBERS in text
     return is_summary and (path.name == PAGE or f"]({path.name})" in text)
 
 
@@ -270,8 +268,8 @@ def page(
         text = "\n".join(markdown(excerpt) for excerpt in table.excerpts)
         parts += [
             f"## {markdown_text(table.title)}",
-            f"{markdown_text(note)} All numbers: [{name}.csv]({name}.csv).",
-            f"{_SNIPPET}{name}] -->\n{text}<!-- --8<-- [end:{name}] -->",
+            f"{markdown_text(note)} {_NUMBERS}{name}.csv]({name}.csv).",
+            text.rstrip("\n"),
         ]
     if summary.absent:
         parts.append("## Tables left out")

@@ -22,7 +22,10 @@ SUFFIXES: Final[Mapping[str, TableFormat]] = {
     ".tex": "latex",
     ".parquet": "parquet",
 }
-MARKS: Final[Mapping[str, str]] = {"markdown": "<!-- dislab -->", "latex": "% dislab"}
+MARKS: Final[Mapping[str, str]] = {
+    "markdown": "<!-- dislab -->",
+    "latex": "% dislab wrote this table",
+}
 """First lines of files whose tables have too few columns to be told from those of a user."""
 _OF_MEANS: Final = frozenset(("score", "mean", "sd", "low", "high", "runs", "seeds", "missing"))
 """Columns of every table of `dislab.study.statistics.means`."""
