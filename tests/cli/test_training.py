@@ -308,6 +308,10 @@ def test_other_triggers_replace_the_default_one(dislab: Dislab, tmp_path: Path) 
             "it has gamma, width, depth, lr, betas, batches",
         ),
         (
+            ["--model.regularizers.tcc.gamma=7"],
+            "model.regularizers.tcc: no class is named (did you mean tc?); give its class_path too",
+        ),
+        (
             ["--model.regularizers.kl.gama=7"],
             "KL has no setting 'gama' (did you mean --model.regularizers.tc.gamma?); it has beta",
         ),

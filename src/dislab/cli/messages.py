@@ -6,15 +6,23 @@ import re
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from dislab.cli.arguments import TOO_FEW
 from dislab.errors import InputError, one_line, suggestion
-from dislab.plugins import GROUPS, available, configurations, hint_for, load, missing_package
-from dislab.yaml_files import is_yaml
+from dislab.plugins import (
+    GROUPS,
+    available,
+    configuration,
+    configurations,
+    hint_for,
+    load,
+    missing_package,
+)
+from dislab.yaml_files import is_yaml, read_mapping
 
 if TYPE_CHECKING:
     from jsonargparse import ArgumentParser
@@ -359,7 +367,28 @@ def _no_class(setting: str, file: str = "") -> str:
             f"dislab fit --config factorvae --config {file or 'FILE'}, in a study file config: "
             f"[factorvae, {file or 'FILE'}]"
         )
-    return f"no class is named; give its class_path too{_listing(setting)}"
+    hint = suggestion(setting.rpartition(".")[2], _entries(setting, file))
+    return f"no class is named{hint}; give its class_path too{_listing(setting)}"
+
+
+def _entries(setting: str, file: str) -> list[str]:
+    """The parts that a configuration names in the mapping of a setting such as that of penalties.
+
+    Args:
+        setting: Dotted name of a part, whose last word is its name in the mapping.
+        file: The configuration, a name or a path.
+    """
+    *sections, name = setting.split(".")
+    found: Any = {}
+    if file and sections and sections[-1] in NAMED_PARTS:
+        with suppress(InputError, OSError):
+            found = read_mapping(configuration(file) or Path(file), "")
+        for section in sections:
+            inner = found.get("init_args")
+            found = (inner if isinstance(inner, dict) else found).get(section)
+            if not isinstance(found, dict):
+                return []
+    return [str(entry) for entry in found if entry != name]
 
 
 def _no_specification(value: str, setting: str) -> str:
@@ -498,7 +527,8 @@ def _unknown_option(name: str, class_path: str, setting: str) -> str:
         if option in there or option.rpartition(".")[0] != f"--{setting}"
     }
     word = name.partition(".")[0]
-    beside = _others(setting.rpartition(".")[0]).items()  # settings of other parts of the mapping
+    mapping = setting.rpartition(".")[0]  # whose other parts may have the setting
+    beside = _others(mapping).items() if mapping.endswith(NAMED_PARTS) else ()
     hint = suggestion(word, names, others) or suggestion(
         word, (), {other: key for other, key in beside if not key.startswith(f"--{setting}.")}
     )
