@@ -73,7 +73,7 @@ def _shared_latents(runs: pd.DataFrame) -> list[Claim]:
     return [
         Claim(
             "Without supervision, correlated factors share latents",
-            "Träuble et al. (2021)",
+            "Träuble et al. (2021): latents reflect correlations (abstract)",
             f"shared importance higher by {', '.join(figures[k] for k in alone)} than without",
             list(low[alone] > 0),
             by_interval=True,
@@ -83,7 +83,7 @@ def _shared_latents(runs: pd.DataFrame) -> list[Claim]:
         claim_of_no_effect(
             Claim(
                 "Pairs that differ in one factor repair it",
-                "Träuble et al. (2021)",
+                "Träuble et al. (2021): weak supervision resolves them (abstract)",
                 f"shared importance higher by {', '.join(figures[k] for k in paired)} than "
                 f"without: up to {MARGIN} counts as no rise",
                 [],
@@ -112,7 +112,7 @@ def _penalised_total_correlation(runs: pd.DataFrame) -> Claim:
     figures = ", ".join(f"{cell} ({name})" for cell, name in zip(cells, correlations, strict=True))
     return Claim(
         "β-TCVAE disentangles more than β-VAE, also when factors are correlated",
-        "Chen et al. (2018), section 6",
+        "Chen et al. (2018): more often, section 6",
         f"MIG higher by {figures}",
         list(low > 0),
         by_interval=True,

@@ -104,7 +104,7 @@ def _shares(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
         claims.append(
             Claim(
                 text,
-                "section 5.3",
+                "more than the method, section 5.3",
                 f"share of the variance less that of the method: {figures}",
                 list((ends[1] > 0) & explains),
                 by_interval=True,
@@ -137,7 +137,16 @@ def _agreement(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
     tests = pd.concat([others, with_odd])[["left", "right"]].itertuples(index=False)
     names = [" and ".join(SCORES[name] for name in pair) for pair in tests]
     claim = Claim(
-        text, "section 5.2", here, supported, "", False, reach, RHO_MARGIN, against, names
+        text,
+        "all correlated except Modularity, section 5.2",
+        here,
+        supported,
+        "",
+        False,
+        reach,
+        RHO_MARGIN,
+        against,
+        names,
     )
     return [claim], {"header": ["ρ", *SCORES.values()], "rows": rows}
 
@@ -174,7 +183,9 @@ def _overlap(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
     )
     shown = [bottom > 0 for bottom in low]
     text, names = "The scores of the methods overlap", list(shares)
-    claim = Claim(text, "section 5.3", here, shown, reach=high, names=names)
+    claim = Claim(
+        text, "scores of methods overlap, section 5.3", here, shown, reach=high, names=names
+    )
     ends = ["best method, mean (range)", "worst method, mean (range)"]
     header = ["score", *ends, "worst beats best"]
     return [claim], {"header": header, "rows": rows, "intervals": "seeds"}
@@ -209,7 +220,14 @@ def _strength(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
     ways = bool(len(rising)), bool(len(falling))
     opposite = [0.0] if clear.all() else correlations[["low", "high"]].abs().max(axis=1)[~clear]
     text = "No strength is good for all methods and scores: trends differ"
-    claim = Claim(text, "section 5.3", here, [all(ways)], reach=opposite, margin=RHO_MARGIN)
+    claim = Claim(
+        text,
+        "no strength is best throughout, section 5.3",
+        here,
+        [all(ways)],
+        reach=opposite,
+        margin=RHO_MARGIN,
+    )
     rows.append(_by_chance(runs, len(SCORES)))
     return [claim], {"header": ["ρ with the strength", *SCORES.values()], "rows": rows}
 
@@ -263,7 +281,7 @@ def _codes(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
     claims = [
         Claim(
             "The total correlation of sampled codes falls with the strength",
-            "section 5.1",
+            "falls, section 5.1",
             f"ρ {named_range(rho[SAMPLED_TC])}",
             list(sampled),
             reach=-correlations["low"][sampled.index],
@@ -273,7 +291,7 @@ def _codes(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
         claim_of_no_effect(
             Claim(
                 "That of mean codes does not fall",
-                "section 5.1",
+                "does not fall, section 5.1",
                 f"falls for {mean.sum()} of {len(mean)} methods, ρ {named_range(rho[MEAN_TC])}; "
                 f"larger than that of sampled codes for {larger} of {len(runs)} runs",
                 [],

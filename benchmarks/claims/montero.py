@@ -107,7 +107,15 @@ def _extrapolation(runs: pd.DataFrame, conditions: list[str]) -> Claim:
     text = "Extrapolation fails more than recombination"
     here = f"ratio higher by {figures}"
     supported, names = list(low > 0), recombinations
-    return Claim(text, "Fig. 3 and 4", here, supported, by_interval=True, reach=high, names=names)
+    return Claim(
+        text,
+        "loss about 15,800; recombined 4,300 and 3,900 nats",
+        here,
+        supported,
+        by_interval=True,
+        reach=high,
+        names=names,
+    )
 
 
 def _rows(correlations: pd.DataFrame) -> list[list[str]]:

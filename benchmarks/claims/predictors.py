@@ -93,7 +93,9 @@ def _alike(pairs: pd.DataFrame, text: str, members: tuple[str, ...], chance: str
     supported = [bool(row["low"] > 0 and row["p_holm"] < LEVEL) for row in part]
     here, reach = f"ρ of their errors: {figures}; {chance}", [float(row["high"]) for row in part]
     names = [f"{row['left']} and {row['right']}" for row in part]
-    return Claim(text, "section 4", here, supported, reach=reach, margin=RHO_MARGIN, names=names)
+    return Claim(
+        text, "similar, section 4", here, supported, reach=reach, margin=RHO_MARGIN, names=names
+    )
 
 
 def _pair(pairs: pd.DataFrame, name: str, other: str) -> pd.Series:

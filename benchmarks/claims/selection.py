@@ -197,11 +197,22 @@ def claim_without_labels(choices: Sequence[Choice], chance: float) -> Claim:
     if selector.startswith("UDR"):
         text = f"{selector} selects good models without labels"
         return Claim(
-            text, "Duan et al. (2020)", here, helps, reach=reach, margin=RHO_MARGIN, names=scores
+            text,
+            "Duan et al. (2020): agrees with supervised scores",
+            here,
+            helps,
+            reach=reach,
+            margin=RHO_MARGIN,
+            names=scores,
         )
     text = f"{selector[0].upper()}{selector[1:]} does not select good models"
     good = ", ".join(choice.score for choice in choices if choice.helps)
-    claim = Claim(text, "section 5.4", f"{here}; helps for {good or 'none'}", [])
+    claim = Claim(
+        text,
+        "no loss identifies good models, section 5.4",
+        f"{here}; helps for {good or 'none'}",
+        [],
+    )
     ranked = [choice.is_ranked for choice in choices]
     return claim_of_no_effect(claim, reach, ranked, RHO_MARGIN, "ρ {:.2f}", scores)
 
@@ -216,9 +227,11 @@ def claim_with_labels(choices: Sequence[Choice], chance: float, among: str = "")
     """
     names = [f"{choice.score} by {choice.selector}" for choice in choices]
     here = _figures(choices, chance)
-    text, there = "A score on 100 labels selects good models", "Locatello et al. (2020), section 3"
+    text = "A score on 100 labels selects good models"
+    there = "Locatello et al. (2020): 0.01 to 0.5 % labels suffice"
     if among:
-        text, there = f"{text} among {among}", f"{there}: among models without labels"
+        text = f"{text} among {among}"
+        there = "Locatello et al. (2020): 0.01 to 0.5 %, models without labels"
     helps, reach = [choice.helps for choice in choices], [choice.high for choice in choices]
     return Claim(text, there, here, helps, reach=reach, margin=RHO_MARGIN, names=names)
 
