@@ -409,6 +409,11 @@ def test_a_regularizer_that_does_not_conform_is_told_why(build: Any, message: st
         check_regularizer(build)
 
 
+def test_an_objective_is_checked_on_a_batch() -> None:
+    with pytest.raises(AssertionError, match=r"a batch is given: check_objective\(build, batch\)"):
+        check_objective(partial(Careless, "none"))
+
+
 class Tiny(Encoder):
     """Breaks the rule that its setting names."""
 

@@ -608,6 +608,39 @@ def test_scores_that_say_little_come_with_a_warning(codes: torch.Tensor, message
         evaluate(codes, factors, ["MIG"])
 
 
+class Constant(Metric):
+    """A score of one value, whatever the codes."""
+
+    plot_lower_bound, plot_upper_bound = 0.0, 1.0
+
+    def __init__(self, space: FactorSpace, value: float = 1.0) -> None:
+        super().__init__(space)
+        self.value = value
+
+    def score(self, bank: CodeBank) -> dict[str, torch.Tensor]:
+        return {"constant": torch.tensor(math.nan if self.value == 9 else self.value)}
+
+
+@pytest.mark.filterwarnings("default::UserWarning")
+@pytest.mark.parametrize(
+    ("value", "fault"),
+    [
+        (9.0, r"is NaN; check its formula"),
+        (3.0, r"is 3, outside of its bounds 0\.0 and 1\.0; check its formula"),
+        (-0.1, r"is -0\.1, outside of its bounds"),
+        (1.00001, None),
+    ],
+)
+def test_impossible_scores_of_other_packages_are_told(
+    value: float, fault: str | None, recwarn: pytest.WarningsRecorder
+) -> None:
+    codes, factors = draw()
+    result = evaluate(codes, factors, [functools.partial(Constant, value=value)])["constant"]
+    assert result == pytest.approx(math.nan if value == 9 else value, nan_ok=True)
+    messages = [str(warning.message) for warning in recwarn if "formula" in str(warning.message)]
+    assert [bool(re.search(fault or "", message)) for message in messages] == [True] * bool(fault)
+
+
 @pytest.mark.filterwarnings("ignore")
 def test_transposed_codes_and_factors_are_suspected() -> None:
     codes, factors = (array[:, :3].T for array in draw(images=40))

@@ -1,5 +1,6 @@
 """Evaluation of one bank of codes by many scores: values, chance, intervals, parts, provenance."""
 
+import math
 import warnings
 from collections import Counter
 from collections.abc import Mapping
@@ -15,7 +16,7 @@ from dislab.base.metric import primary, reason_against
 from dislab.base.parts import make_part
 from dislab.codes.bank import CodeBank
 from dislab.codes.information import entropies
-from dislab.errors import InputError
+from dislab.errors import InputError, warn
 from dislab.factors import FactorSpace
 from dislab.functional.random import host_generator
 from dislab.metrics._intervals import Bootstrap, intervals
@@ -28,6 +29,8 @@ INFORMATION: Final = "mutual_information"
 BY_CHANCE: Final = "_by_chance"
 """What the name of that part of codes of other images ends in."""
 _STREAM: Final = 0xC4
+_ROUNDING: Final = 1e-4
+"""How far a score may leave its bounds by rounding."""
 
 
 class Evaluation(NamedTuple):
@@ -189,7 +192,29 @@ def _result(key: str, metric: Metric, bank: CodeBank, sample: Sample) -> dict[st
             f"{described(metric)}, {key} of the scores, returns {wrong or 'no scalar'}; it returns "
             "a dictionary of tensors by name, at least one of them a scalar"
         )
+    _warn_if_impossible(key, metric, result)
     return cast("dict[str, Tensor]", result)
+
+
+def _warn_if_impossible(key: str, metric: Metric, result: Mapping[str, Tensor]) -> None:
+    """Warns of a score of another package that is no number, or leaves the bounds that it names."""
+    if type(metric).__module__.partition(".")[0] == "dislab":
+        return
+    value = float(result[primary(result)])
+    low, high = metric.plot_lower_bound, metric.plot_upper_bound
+    fault = ""
+    if math.isnan(value):
+        fault = "NaN"
+    elif (low is not None and value < low - _ROUNDING) or (
+        high is not None and value > high + _ROUNDING
+    ):
+        fault = f"{value:.4g}, outside of its bounds {low} and {high}"
+    if fault:
+        warn(
+            f"{described(metric)}, {key} of the scores, is {fault}; check its formula, such as by "
+            "dislab.testing.check_metric",
+            UserWarning,
+        )
 
 
 def _settings(build: MetricBuilder, metric: Metric, name: str) -> dict[str, Any]:

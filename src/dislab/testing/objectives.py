@@ -32,7 +32,7 @@ from dislab.testing._claims import (
 )
 
 
-def check_objective(build: Callable[[], Objective], batch: Any) -> None:
+def check_objective(build: Callable[[], Objective], batch: Any = None) -> None:
     """Checks that `losses` is pure, codes are float32 vectors, and checkpoints can rebuild it.
 
     All randomness comes from `draw`, which returns at most one row per image and depends only on
@@ -45,6 +45,7 @@ def check_objective(build: Callable[[], Objective], batch: Any) -> None:
         batch: A batch of at least two images, as its data module delivers it.
     """
     first = made_by(Objective, build, "check_objective(lambda: {}(...), batch)")
+    must(batch is not None, "a batch is given: check_objective(build, batch), of its data module")
     second = build()
     batch = _received(first, batch)
     with mistakes():
