@@ -221,6 +221,7 @@ class Correlation(Metric):
         codes, factors = bank.codes, bank.factors
         both = torch.cat((codes.double(), factors.double()), dim=1).T
         table = torch.corrcoef(both)[: codes.shape[1], codes.shape[1] :].abs() ** self.power
+        table = table.nan_to_num(0.0)  # of latents that are constant
         return {"correlation": table.amax(0).mean(), "correlation_per_factor": table.amax(0)}
 
 
