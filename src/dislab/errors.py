@@ -125,12 +125,14 @@ def suggestion(
 def beside(path: Path) -> str:
     """` (did you mean …?)` with the file or folder whose name is most like that of a missing path.
 
+    Suffixes do not count: of two files with `.npz` one need not be meant by the other.
+
     Args:
         path: The path.
     """
     with suppress(OSError, ValueError):  # no folder can have such a name
         files = islice(path.parent.iterdir(), _MANY)
-        return suggestion(path.name, (), {file.name: str(file) for file in files})
+        return suggestion(path.stem, (), {file.stem: str(file) for file in files})
     return ""
 
 
