@@ -45,7 +45,6 @@ def check_objective(build: Callable[[], Objective], batch: Any = None) -> None:
         batch: A batch of at least two images, as its data module delivers it.
     """
     first = made_by(Objective, build, "check_objective(lambda: {}(...), batch)")
-    must(batch is not None, "a batch is given: check_objective(build, batch), of its data module")
     second = build()
     batch = _received(first, batch)
     with mistakes():
@@ -88,7 +87,7 @@ def check_objective(build: Callable[[], Objective], batch: Any = None) -> None:
     check_state_dict(first, build())
 
 
-def check_compiles(build: Callable[[], Objective], batch: Any) -> None:
+def check_compiles(build: Callable[[], Objective], batch: Any = None) -> None:
     """Checks that `torch.compile(backend="aot_eager")` compiles `losses` to a single graph.
 
     The compiled results equal the eager ones. A branch on the values of tensors, or a `print`, in
