@@ -383,5 +383,6 @@ def test_a_part_declared_since_its_package_was_installed_is_told(
     )
     assert hint == (told if editable else "")
     assert plugins.hint_for("Other", []) == ""
-    (source / "pyproject.toml").write_text("[project\n")
-    assert plugins.hint_for("Nice", []) == ""
+    for text in ("[project\n", "[tool.black]\n", "project = 1\n", "[project]\nentry-points = 1\n"):
+        (source / "pyproject.toml").write_text(text)
+        assert plugins.hint_for("Nice", []) == ""

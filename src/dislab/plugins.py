@@ -241,7 +241,7 @@ def remedy(word: str) -> str:
         if word in words:
             return f" without the plugin {name}; {_IN_A_CLONE}{name}"
     for name, folder in _editable():
-        with suppress(OSError, ValueError, AttributeError):  # of a file that pip would refuse
+        with suppress(OSError, ValueError, AttributeError, KeyError, TypeError):  # of setuptools
             project = tomllib.loads((folder / "pyproject.toml").read_text("utf-8"))["project"]
             groups = project.get("entry-points", {})
             if any(group.startswith("dislab.") and word in groups[group] for group in groups):

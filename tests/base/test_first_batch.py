@@ -31,6 +31,7 @@ from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
 from dislab.errors import InputError
 from dislab.factors import Factor, FactorSpace, Indices
+from dislab.functional.streams import Stream
 from dislab.objectives import VAE
 from dislab.regularizers import DIP, KL, CapacityKL, DecomposedKL, TotalCorrelation
 
@@ -369,6 +370,30 @@ def test_methods_that_return_something_else_are_named(
     }
     with pytest.raises(InputError, match=rf"^Wrong\.{method} returns {message}"):
         trainer(tmp_path).fit(Wrong(method, change, **parts), **data_of_batches(kind, 4))
+
+
+class Noisy(Untyped):  # type: ignore[misc]
+    """Encodes images with noise after the loss of its base class."""
+
+    def losses(self, batch: Any, draws: Draws, step: Tensor) -> Any:
+        terms = super().losses(batch, draws, step)
+        return terms._replace(loss=terms.loss + self.codes(batch.image - 0.5).sum())
+
+
+def test_a_loss_that_calls_that_of_its_base_class_may_add_noise() -> None:
+    model: Any = Noisy(
+        SHAPE,
+        16,
+        latent_dim=2,
+        encoder=partial(MLPEncoder, hidden=(8,)),
+        decoder=partial(MLPDecoder, hidden=(8,)),
+        regularizers={"kl": KL},
+    )
+    images = torch.rand(4, *SHAPE)
+    for _ in range(2):
+        model.losses(images, model.draw(4, Stream(0)), 0)
+    with pytest.raises(InputError, match=r"map \[-1, 1\] to \[0, 1\]"):
+        model.codes(images - 0.5)
 
 
 @pytest.mark.filterwarnings("default::UserWarning")

@@ -63,12 +63,13 @@ def warn_of_train_size(method: nn.Module, data: object) -> None:
     """Warns of a part that was made for another number of training images than the data have."""
     if not isinstance(data, DataModule):
         return
+    count = data.train_size
     for part in method.modules():
-        size = getattr(part, "train_size", data.train_size)
-        if size != data.train_size and part.training:
+        size = getattr(part, "train_size", count)
+        if size != count and part.training:
             warn(
                 f"{type(part).__name__} was made for train_size={size}, and {described(data)} has "
-                f"{data.train_size} training images; its estimates take the number that it was "
+                f"{count} training images; its estimates take the number that it was "
                 "made for",
                 UserWarning,
             )

@@ -116,11 +116,12 @@ def _taking_batches(method: Callable[..., Any]) -> Callable[..., Any]:
 @contextmanager
 def _computing_losses(model: Any) -> Iterator[None]:
     """In which a method may add noise to images before it encodes them."""
+    before = model.computes_losses  # a loss may call that of its base class
     model.computes_losses = True
     try:
         yield
     finally:
-        model.computes_losses = False
+        model.computes_losses = before
 
 
 class _NamedDraws(dict[str, Tensor]):

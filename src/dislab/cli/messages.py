@@ -19,6 +19,7 @@ from dislab.plugins import (
     configuration,
     configurations,
     hint_for,
+    letters,
     load,
     missing_package,
 )
@@ -379,16 +380,16 @@ def _entries(setting: str, file: str) -> list[str]:
         file: The configuration, a name or a path.
     """
     *sections, name = setting.split(".")
-    found: Any = {}
+    settings: Any = {}
     if file and sections and sections[-1] in NAMED_PARTS:
         with suppress(InputError, OSError):
-            found = read_mapping(configuration(file) or Path(file), "")
+            settings = read_mapping(configuration(file) or Path(file), "")
         for section in sections:
-            inner = found.get("init_args")
-            found = (inner if isinstance(inner, dict) else found).get(section)
-            if not isinstance(found, dict):
+            inner = settings.get("init_args")
+            settings = (inner if isinstance(inner, dict) else settings).get(section)
+            if not isinstance(settings, dict):
                 return []
-    return [str(entry) for entry in found if entry != name]
+    return [str(entry) for entry in settings if entry != name]
 
 
 def _no_specification(value: str, setting: str) -> str:
@@ -443,7 +444,7 @@ def _described_elsewhere(name: str, is_method: bool) -> str:
     for group in GROUPS:
         if any(plugin.name == name for plugin in available(group)):
             return f"{name} is one of the {group}; `dislab help {name}` describes it"
-    wanted = _letters(name)
+    wanted = letters(name)
     if is_method and wanted in configurations():
         return (
             f"{name} is not a class but a configuration, which `dislab configs show {wanted}` "
@@ -455,13 +456,8 @@ def _described_elsewhere(name: str, is_method: bool) -> str:
 def _method_hint(name: str) -> str:
     """A hint at the configuration of a method whose name is misspelt."""
     return suggestion(
-        _letters(name), (), {c: f"--config {c}" for c in configurations() if "/" not in c}
+        letters(name), (), {c: f"--config {c}" for c in configurations() if "/" not in c}
     )
-
-
-def _letters(name: str) -> str:
-    """A name in the letters and digits that names of configurations have."""
-    return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
 def _broken(name: str) -> str:
