@@ -656,7 +656,7 @@ def _show_end(study: Study) -> int:
     """Prints the results of a study; returns exit status 1 if a run has failed."""
     status = study.status()
     print()
-    for line in [*lines(study), *search_lines(study)]:
+    for line in [*lines(study, status), *search_lines(study)]:
         print(line)
     took = sum(status.seconds.values())
     print(f"work done: {duration(took)} of one worker")

@@ -143,6 +143,7 @@ def search_lines(study: Study) -> Iterator[str]:
     if search is None:
         return
     settings, searcher, is_chosen = search.settings, Searcher(study.folder), False
+    chance = _chance(study, search)
     for space in search.spaces:
         try:
             trials = searcher.trials(study.schedule, space)
@@ -163,7 +164,7 @@ def search_lines(study: Study) -> Iterator[str]:
         if values:
             best = (max if settings.maximize else min)(values, key=lambda part: part[0])
             point = ", ".join(f"{name} {value:g}" for name, value in best[1].items())
-            line += f"; best {settings.target} {best[0]:.4g}{_chance(study, search)}: {point}"
+            line += f"; best {settings.target} {best[0]:.4g}{chance}: {point}"
             is_chosen = is_chosen or len(values) > 1
         yield line
     if is_chosen:

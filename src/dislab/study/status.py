@@ -115,9 +115,9 @@ def states_line(states: Sequence[str]) -> str:
     return f"{len(states)} run{'s' * (len(states) != 1)}: {counts}"
 
 
-def lines(study: "Study") -> Iterator[str]:
-    """Lines that describe the current state of a study."""
-    status, schedule = study.status(), study.schedule
+def lines(study: "Study", status: Status | None = None) -> Iterator[str]:
+    """Lines that describe the state of a study, which is read unless it is given."""
+    status, schedule = status or study.status(), study.schedule
     yield states_line([run.state for run in status.runs])
     for stage, seconds in status.seconds.items():
         done = sum(stage in run.done for run in status.runs)
