@@ -198,12 +198,14 @@ def test_refuses_a_nuisance_factor(repeated: Dataset) -> None:
 BLOB: dict[str, Any] = {"dataset": GaussianBlob(16), "resize": 16, "batch_size": 64}
 
 
-def blank(kind: Any = VAE, latent_dim: int = 3, **regularizers: Any) -> Objective:
+def blank(
+    kind: Any = VAE, latent_dim: int = 3, train_size: int = 200, **regularizers: Any
+) -> Objective:
     """A model before its first step."""
     torch.manual_seed(1)
     model: Objective = kind(
         image_shape=(1, 16, 16),
-        train_size=200,
+        train_size=train_size,
         latent_dim=latent_dim,
         encoder=partial(MLPEncoder, hidden=(32,)),
         decoder=partial(MLPDecoder, hidden=(32,)),
@@ -243,9 +245,10 @@ def test_labels_beside_every_regularizer_resume_to_the_bit(name: str, tmp_path: 
     other = {} if name == "LabelFit" else {"other": builds("regularizers", name)[0]}
     states = []
     for steps, path in ((4, None), (2, None), (4, str(tmp_path / "two.ckpt"))):
-        model = blank(**other, labels=LabelFit)
+        data = SingleData(**BLOB, few_labels={"count": 20})
+        model = blank(train_size=data.train_size, **other, labels=LabelFit)
         runner = trainer(steps)
-        runner.fit(model, datamodule=SingleData(**BLOB, few_labels={"count": 20}), ckpt_path=path)
+        runner.fit(model, datamodule=data, ckpt_path=path)
         states.append(model.state_dict())
         if steps == 2:
             runner.save_checkpoint(tmp_path / "two.ckpt")
