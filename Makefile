@@ -27,8 +27,9 @@ test: lint
 part: .venv/.dev
 	$(BIN)/python tests/part.py $(NAME)
 
+# All slow tests, or a quarter of them: make slow QUARTER=2
 slow: .venv/.dev
-	$(BIN)/python -m pytest $(SPREAD) $(UNTYPED) -m "slow and not gpu and not data"
+	$(BIN)/python -m pytest $(SPREAD) $(UNTYPED) -m "slow and not gpu and not data" $(if $(QUARTER),--quarter $(QUARTER))
 
 gpu: .venv/.dev
 	$(BIN)/python -m pytest -m gpu
