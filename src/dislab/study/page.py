@@ -96,6 +96,7 @@ _HEADS: Final = {
 _PLAIN: Final = str.maketrans("", "", "`*")
 """Removes Markdown markup from a sentence."""
 _PAGE: Final = "page of the run"
+_TO_DO: Final = ("waiting", "running")
 _STATES: Final = ("finished", "diverged", "failed", "waiting")
 
 
@@ -176,6 +177,7 @@ def study_page_of(
             "notes": [
                 f"{note[0].upper()}{note[1:]}." for note in (mixed_versions(runs), reason) if note
             ],
+            "continues": bool(reason) and any(run.state in _TO_DO for run in runs),
             "no_models": _no_models(reason, load),
             "sections": [] if summary is None else list(_sections(summary, said)),
             "blind": {} if summary is None else _blind(summary),
@@ -212,7 +214,7 @@ def _summary(study: Study, target: str | None) -> tuple[StudySummary | None, str
     except NothingToCompareError as error:
         if target is not None:
             raise
-        return None, str(error)
+        return None, str(error).removeprefix(f"{study.schedule.name}: ")
 
 
 def _data(study: Study, runs: Sequence[RunStatus]) -> str:
@@ -327,7 +329,7 @@ def _digits(value: float) -> str:
 
 def _no_models(reason: str, load: Load | None) -> str:
     if reason:
-        return f"No model to show: {reason}."
+        return "No model to show."
     return "" if load is not None else "The page was written without explorers."
 
 

@@ -736,7 +736,7 @@ def _shares(runs: pd.DataFrame, axes: list[str], measures: Mapping[str, Best]) -
         f"Shares of each score's variance that come from {names[0]}, {other}and from the seed, the "
         "rest. By chance below: the level that 95 % of the shares of shuffled runs stay below"
         f"{within}. A share above it is more than chance, if that score alone is asked "
-        f"about.{same}",
+        f"about; not reached: the share is not above it.{same}",
         shares,
         (excerpt,),
     )

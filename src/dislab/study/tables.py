@@ -71,7 +71,7 @@ def is_table(path: Path) -> bool:
         file.seek(0)
         lines = file.read(_HEAD).decode("utf-8", errors="ignore").splitlines()[:_HEAD_LINES]
     rows = ([cell.strip(' |\\"') for cell in re.split("[,|&]", line.strip("| "))] for line in lines)
-    return lines[:1] in ([mark] for mark in MARKS.values()) or any(
+    return lines[:1] in ([mark] for mark in (*MARKS.values(), "% dislab")) or any(
         (row[0] == "run" and {"seed", "state"} <= set(row))
         or {"runs", "best run"} <= set(row)
         or set(row) >= _OF_MEANS

@@ -25,6 +25,8 @@ def test_markdown_escapes_names_and_keeps_small_numbers() -> None:
 
 def test_zero_has_no_sign() -> None:
     assert markdown(pd.DataFrame({"a": [-0.0]}), 2).splitlines()[-1] == "| 0.00 |"
+    for noise in (5e-17, -5e-17):
+        assert markdown(pd.DataFrame({"a": [noise]})).splitlines()[-1] == "| 0.000 |"
 
 
 def test_scores_near_zero_have_the_digits_of_others() -> None:

@@ -12,6 +12,8 @@ from dislab.metrics.score_table import count_text, is_count
 from dislab.storage import markdown_text, minus_signs
 
 _NUMBERS: Final = ("score", "mean", "sd", "low", "high", "runs", "seeds", "missing", "chance")
+_NOISE: Final = 1e-12
+"""Numbers below are rounding noise of sums that are 0."""
 _LARGE: Final = 100
 """Mean from which a cell has fewer digits, as of losses in nats."""
 _LATEX: Final = str.maketrans(
@@ -141,11 +143,11 @@ def _score(value: float, digits: int) -> str:
 
 
 def _text(value: Any, digits: int) -> str:
-    """A number as text: a dash if missing, with more digits if it would round to 0."""
+    """A number as text: a dash if missing, with an exponent if it would round to 0."""
     if pd.api.types.is_scalar(value) and pd.isna(value):
         return "–"
     if not isinstance(value, float):
         return str(value)
-    if 0 < abs(value) < 0.5 * 10.0**-digits or math.isinf(value):
+    if _NOISE < abs(value) < 0.5 * 10.0**-digits or math.isinf(value):
         return f"{value:.0e}"
-    return f"{value + 0.0:.{digits}f}"  # zero has no sign
+    return f"{round(value, digits) + 0.0:.{digits}f}"  # zero has no sign
