@@ -8,7 +8,8 @@ runs and the last one before it was in another file. Code that runs while a modu
 left out, and so is `__getattr__` of a package, which jsonargparse calls some 300 times to ask
 whether a class has a shorter path.
 
-* loss: one call of FactorVAE's `losses`.
+* loss: one call of FactorVAE's `losses`, as a step of training makes it; the checks that a first
+  batch gets before it are counted with the step.
 * step: from `dislab fit` to the first optimiser step, without pictures and page.
 * test, score: the MIG of a run, by `dislab test --run`, and by `dislab score` of its codes.
 * metric: `update` and `compute` of the class `MIG`.
@@ -128,8 +129,10 @@ def _level(path: str) -> int:
 
 
 def loss(folder: Path) -> Callable[[], object]:
-    """One call of FactorVAE's loss."""
+    """One call of FactorVAE's loss during training."""
+    import lightning.pytorch as pl
     import torch
+    from lightning.pytorch.trainer.states import TrainerStatus
 
     from dislab.base import ImageBatch
     from dislab.decoders import MLPDecoder
@@ -146,6 +149,8 @@ def loss(folder: Path) -> Callable[[], object]:
         decoder=partial(MLPDecoder, hidden=(16,)),
         regularizers={"kl": KL, "tc": TotalCorrelation},
     )
+    model.trainer = pl.Trainer(accelerator="cpu", logger=False)
+    model.trainer.state.status = TrainerStatus.RUNNING
     batch = ImageBatch(torch.rand(16, 1, 8, 8), torch.zeros(16, 1).long())
     return partial(model.losses, batch, model.draw(16, Stream(0)), torch.tensor(0))
 
