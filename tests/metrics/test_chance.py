@@ -54,6 +54,9 @@ def test_chance_of_informativeness_is_the_share_of_the_most_frequent_value() -> 
         expected.append((test == np.bincount(train).argmax()).mean())
     assert full.chance["dci_hgbt_informativeness"] == pytest.approx(np.mean(expected))
     assert full.parts["dci_hgbt_informativeness_per_factor"] != expected
+    assert full.parts["dci_hgbt_informativeness_per_factor_by_chance"] == pytest.approx(expected)
+    without = evaluate_fully(PERFECT, FACTORS, ["DCI"], shuffle=False, chance=False)
+    assert not any(name.endswith("_by_chance") for name in without.parts)
 
 
 def test_codes_of_nothing_score_as_chance_does() -> None:

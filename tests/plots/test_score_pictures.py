@@ -41,12 +41,26 @@ def test_rows_of_factors_that_are_hardly_predicted_are_faint() -> None:
     figure = hinton(np.abs(MATRIX), NAMES, informativeness=np.array([0.5, np.nan]))
     (squares,) = (one for one in figure.axes[0].collections if isinstance(one, PatchCollection))
     alphas = np.asarray(squares.get_facecolors())[:, 3]  # type: ignore[attr-defined]
-    assert alphas.reshape(3, 2)[0].tolist() == [0.5, 0.1]
+    assert alphas.reshape(3, 2)[0].tolist() == [0.5, 0.0]
     parts = {"a_importance": [[1.0, 0.0]], "b_informativeness_per_factor": [0.1, 0.2]}
     assert parts_of(parts, NAMES).informativeness is None  # that of other importances
     found = parts_of({**parts, "a_informativeness_per_factor": [0.3, None]}, NAMES)
     assert found.informativeness is not None
     assert found.informativeness[0] == 0.3
+
+
+def test_shades_of_importance_begin_at_the_chance_of_each_factor() -> None:
+    """Half of a factor of two values is chance, and of one of many values far above it."""
+    name = "a_informativeness_per_factor"
+    parts = {"a_importance": [[1.0, 1.0], [1.0, 1.0]], name: [0.5, 0.52]}
+    assert not parts_of(parts, NAMES).is_above_chance
+    found = parts_of({**parts, f"{name}_by_chance": [0.52, 0.04]}, NAMES)
+    assert found.is_above_chance
+    assert found.informativeness is not None
+    assert found.informativeness.tolist() == pytest.approx([0, 0.5])
+    found = parts_of({**parts, name: [1.0, 1.0], f"{name}_by_chance": [1.0, 0.04]}, NAMES)
+    assert found.informativeness is not None
+    assert found.informativeness.tolist() == [0, 1]  # a constant test part tells nothing
 
 
 def test_colours_and_texts_are_the_numbers() -> None:

@@ -587,7 +587,7 @@ def test_the_verdict_leaves_open_what_few_images_do_not_tell(images: int, senten
 
 
 def test_scores_of_single_factors_and_losses_without_scores_stand_in_tables(tmp_path: Path) -> None:
-    record = {
+    record: dict[str, Any] = {
         "scores": {"mig": 0.5},
         "parts": {"mig_per_factor": [0.75, 0.25], "importance": [[1.0, 0.0]]},
         "data": {"factors": ["x", "y"]},
@@ -604,6 +604,18 @@ def test_scores_of_single_factors_and_losses_without_scores_stand_in_tables(tmp_
     with_chance = read_run(write_run(tmp_path / "levels", scores=scores)).others
     assert next(iter(with_chance)) == (
         "By factor; chance is known for all factors together, as above"
+    )
+    dci = {
+        "dci_hgbt_informativeness_per_factor": [0.48, 0.48],
+        "mig_per_factor_by_chance": [0.001, 0.002],
+        "dci_hgbt_informativeness_per_factor_by_chance": [0.34, 0.04],
+    }
+    values = {"mig": 0.5, "dci_hgbt_informativeness": 0.48}
+    levels = {"scores": values, "chance": {"mig": 0.0}, "parts": record["parts"] | dci}
+    scores["test"] = {**record, **levels}
+    assert read_run(write_run(tmp_path / "by_chance", scores=scores)).others["By factor"] == Table(
+        ["factor", "MIG", "DCI informativeness", "chance of DCI informativeness"],
+        [["x", "0.750", "0.480", "0.340"], ["y", "0.250", "0.480", "0.040"]],
     )
     without = {"test": {"scores": {}, "losses": {"test/reconstruction": 190.5}}}
     run = read_run(write_run(tmp_path / "decoder", scores=without))

@@ -27,7 +27,9 @@ __all__ = ["Bootstrap", "Evaluation", "built", "score_bank"]
 INFORMATION: Final = "mutual_information"
 """The part with the mutual information of latents and factors in nats."""
 BY_CHANCE: Final = "_by_chance"
-"""What the name of that part of codes of other images ends in."""
+"""What the name of a part of codes of other images ends in."""
+PER_FACTOR: Final = "_per_factor"
+"""What the name of a part with one number per factor ends in."""
 _STREAM: Final = 0xC4
 _ROUNDING: Final = 1e-4
 """How far a score may leave its bounds by rounding."""
@@ -84,7 +86,7 @@ def score_bank(
     Nuisance factors are left out of the parts. If several scores use the same name, it gets the
     user's name of the score as a prefix, as in `fine/mig`. With `optional`, scores that cannot
     score these codes are skipped; with `chance`, the chance level of each score is computed, and as
-    a part that of the mutual information of latents and factors.
+    parts those of single factors and of the mutual information of latents and factors.
 
     Raises:
         InputError: A score cannot be built, or cannot score these codes and is not optional.
@@ -105,7 +107,7 @@ def score_bank(
     parts |= {
         f"{name}{BY_CHANCE}": tensor.tolist()
         for name, tensor in shuffled.items()
-        if name.rpartition("/")[2] == INFORMATION
+        if name.rpartition("/")[2] == INFORMATION or name.endswith(PER_FACTOR)
     }
     return Evaluation(
         {name: float(tensor) for name, tensor in tensors.items() if tensor.ndim == 0},

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.figure import Figure
 
-from dislab.metrics.evaluation import BY_CHANCE, INFORMATION, Evaluation
+from dislab.metrics.evaluation import BY_CHANCE, INFORMATION, PER_FACTOR, Evaluation
 from dislab.plots import score_sheet
 
 
@@ -56,7 +56,9 @@ class Parts(NamedTuple):
         information: Mutual information of latents and factors, in nats.
         kl: KL of each latent's posterior from the prior, in nats.
         about: Title of the information.
-        informativeness: How well each factor is predicted with these importances.
+        informativeness: How well each factor is predicted with these importances: 0 at chance, if
+            that is known by factor, and 1 without an error.
+        is_above_chance: Whether it begins at chance.
     """
 
     names: list[str]
@@ -65,6 +67,7 @@ class Parts(NamedTuple):
     kl: npt.NDArray[np.float64] | None
     about: str
     informativeness: npt.NDArray[np.float64] | None
+    is_above_chance: bool
 
 
 def parts_of(parts: Mapping[str, Any], factors: Sequence[str]) -> Parts:
@@ -80,11 +83,16 @@ def parts_of(parts: Mapping[str, Any], factors: Sequence[str]) -> Parts:
     importance, kl = (first_part(parts, name) for name in ("importance", "kl_per_latent"))
     information = information_of(parts)
     own = next((name for name in parts if name.endswith("importance")), "")
-    ending = f"{own.removesuffix('importance')}informativeness_per_factor"
+    ending = f"{own.removesuffix('importance')}informativeness{PER_FACTOR}"
     informativeness = first_part(parts, ending) if own else None
     if informativeness is not None and informativeness.shape != (len(factors),):
         informativeness = None
-    each = [np.asarray(part, float) for name, part in parts.items() if name.endswith("_per_factor")]
+    levels = first_part(parts, f"{ending}{BY_CHANCE}") if informativeness is not None else None
+    is_above_chance = levels is not None and levels.shape == (len(factors),)
+    if informativeness is not None and levels is not None and is_above_chance:
+        room = np.where(levels < 1, 1 - levels, np.inf)
+        informativeness = np.clip((informativeness - levels) / room, 0, 1)
+    each = [np.asarray(part, float) for name, part in parts.items() if name.endswith(PER_FACTOR)]
     if each and all(part.shape == (len(factors),) for part in each):
         kept = np.isfinite(np.stack(each)).any(axis=0)
         if kept.any():
@@ -94,7 +102,9 @@ def parts_of(parts: Mapping[str, Any], factors: Sequence[str]) -> Parts:
                 matrix if matrix is None or matrix.shape[1:] != kept.shape else matrix[:, kept]
                 for matrix in (importance, information)
             )
-    return Parts(list(factors), importance, information, kl, about, informativeness)
+    return Parts(
+        list(factors), importance, information, kl, about, informativeness, is_above_chance
+    )
 
 
 def information_of(parts: Mapping[str, Any]) -> npt.NDArray[np.float64] | None:

@@ -36,8 +36,6 @@ _MOST_NUMBERS: Final = 17
 """Maximum number of rows or columns of correlations that are written into their cells."""
 _LETTER: Final = 0.075
 """Width of a letter of a name in inches."""
-_FAINTEST: Final = 0.1
-"""Opacity of squares in a row of a factor that is not predicted at all."""
 _UNKNOWN: Final = "#bdbdbd"
 """Grey of cells without a number; the ground of a figure may be transparent."""
 
@@ -124,7 +122,8 @@ def hinton(
         importance: Importance of each latent for each factor.
         names: Names of the factors.
         title: Title above the figure; empty for none.
-        informativeness: How well each factor is predicted, from 0 to 1; rows of less are fainter.
+        informativeness: How well each factor is predicted, from 0 to 1; rows of less are fainter,
+            and those of 0 empty.
 
     Raises:
         InputError: The matrix is empty, or the number of names is not that of factors.
@@ -145,7 +144,7 @@ def plot_hinton(
     """Plots squares with areas proportional to the magnitude of the numbers.
 
     Negative numbers are hollow; NaN is a cross. Rows of factors that are predicted less
-    are fainter.
+    are fainter, and those of factors that are not predicted at all are empty.
 
     Raises:
         InputError: The matrix is empty, or the number of names is not that of factors.
@@ -155,7 +154,7 @@ def plot_hinton(
     sizes = np.where(finite, np.abs(np.where(finite, importance, 0)), 0)
     sides = 0.92 * np.sqrt(sizes / (sizes.max() or 1.0))
     shares = np.ones(len(names)) if informativeness is None else np.nan_to_num(informativeness)
-    alphas = np.clip(shares, _FAINTEST, 1)
+    alphas = np.clip(shares, 0, 1)
     squares, fills, edges = [], [], []
     for (latent, factor), side in np.ndenumerate(sides):
         squares.append(Rectangle((latent - side / 2, factor - side / 2), side, side))

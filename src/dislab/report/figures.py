@@ -55,9 +55,11 @@ _LIGHT_TEXT: Final = b"@media (prefers-color-scheme: dark) {svg {fill: #e6eaf0}}
 _OF_IMPORTANCE: Final = (
     "the larger a square in its row, the more the latent helps to predict the factor"
 )
-_OF_INFORMATIVENESS: Final = (
-    "; the fainter a row, the less of the factor is predicted at all (informativeness)"
-)
+_OF_INFORMATIVENESS: Final = {
+    False: "; the fainter a row, the less of the factor is predicted at all (informativeness)",
+    True: "; the fainter a row, the closer informativeness is to chance, where the row is empty",
+}
+"""What shades of rows say, by whether they begin at chance."""
 _OF_INFORMATION: Final = "what each latent tells of each factor, less that by chance"
 _OF_KL: Final = "a sample of the latent tells at most this, its mean may tell more"
 
@@ -185,12 +187,12 @@ def part_figures(record: Mapping[str, Any]) -> Iterator[tuple[str, str, Figure]]
         record: A record of `scores.json`, written by `test` or `validate`, or by hand.
     """
     try:
-        factors, importance, information, kl, about, informativeness = parts_of(
+        factors, importance, information, kl, about, informativeness, is_above_chance = parts_of(
             record.get("parts", {}), scored_factors(record)
         )
         if importance is not None:
             title = "importance for predicting a factor"
-            fainter = "" if informativeness is None else _OF_INFORMATIVENESS
+            fainter = "" if informativeness is None else _OF_INFORMATIVENESS[is_above_chance]
             figure = hinton(importance, factors, title, informativeness)
             yield title, f"{_OF_IMPORTANCE}{fainter}", figure
         if information is not None:

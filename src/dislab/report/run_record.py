@@ -13,6 +13,7 @@ from dislab.base._batches import learns_from_factors
 from dislab.base.objective import LEARNING_RATE
 from dislab.codes.latent_order import ACTIVE, NAMED
 from dislab.errors import InputError
+from dislab.metrics.evaluation import BY_CHANCE, PER_FACTOR
 from dislab.metrics.score_table import (
     OF_STILL,
     abbreviations,
@@ -76,15 +77,14 @@ _COLUMNS: Final = {
 }
 """Column headings by the suffix of a transfer score's name."""
 
-_OF_FACTORS: Final = {
-    False: "By factor",
-    True: "By factor; chance is known for all factors together, as above",
-}
-"""Titles of the table of single factors, by whether the record has chance levels."""
+_OF_FACTORS: Final = "By factor"
+_CHANCE_OF_ALL: Final = f"{_OF_FACTORS}; chance is known for all factors together, as above"
+"""Title of the table of single factors of an older record, which has chance of all together."""
+_LEAST_CHANCE: Final = 0.01
+"""Chance of a factor from which on the table has a column for it; less is about 0."""
 _FEW: Final = 8
 """Maximum number of values of a factor that are listed."""
 _SPLITS: Final = ("train", "validation", "test")
-_PER_FACTOR: Final = "_per_factor"
 _LOGGED: Final = 50
 """Lightning's `log_every_n_steps` where the settings have none."""
 _PHONE: Final = 44
@@ -198,7 +198,7 @@ def read_run(folder: Path, draw: bool = True) -> RunRecord:
         {
             title: table
             for title, table in (
-                (_OF_FACTORS[bool(scored.get("chance"))], _by_factor(scored)),
+                (_title_of_factors(scored), _by_factor(scored)),
                 ("Losses", None if scored.get("scores") else _losses(scored)),
                 *((title, _plain(mapping_in(records, name))) for name, title in _OTHERS.items()),
             )
@@ -556,17 +556,37 @@ def _losses(scored: Mapping[str, Any]) -> Table | None:
 
 
 def _by_factor(scored: Mapping[str, Any]) -> Table | None:
-    """Table with a row for each factor and a column for each score of single factors."""
+    """Table with a row for each factor and a column for each score of single factors.
+
+    Beside a score whose chance is not about 0 for all factors stands the chance of each.
+    """
     factors, scores = scored_factors(scored), mapping_in(scored, "scores")
-    columns = {
-        name.removesuffix(_PER_FACTOR): part
+    parts = {
+        name: part
         for name, part in mapping_in(scored, "parts").items()
-        if str(name).endswith(_PER_FACTOR) and isinstance(part, list) and len(part) == len(factors)
+        if isinstance(part, list) and len(part) == len(factors)
     }
-    shown = {name: part for name, part in columns.items() if not is_detail(name, scores)}
-    cells = zip(*([_digits(value) for value in part] for part in shown.values()), strict=True)
+    columns: dict[str, list[str]] = {}
+    heads = ["factor"]
+    for name, part in parts.items():
+        score = str(name).removesuffix(PER_FACTOR)
+        if score == name or is_detail(score, scores):
+            continue
+        heads.append(label(score))
+        columns[name] = [_digits(value) for value in part]
+        levels = parts.get(f"{name}{BY_CHANCE}", [])
+        if any(isinstance(level, int | float) and level >= _LEAST_CHANCE for level in levels):
+            heads.append(f"chance of {label(score)}")
+            columns[f"{name}{BY_CHANCE}"] = [_digits(level) for level in levels]
+    cells = zip(*columns.values(), strict=True)
     rows = [[name, *row] for name, row in zip(factors, cells, strict=False) if any(row)]
-    return Table(["factor", *map(label, shown)], rows) if rows else None
+    return Table(heads, rows) if rows else None
+
+
+def _title_of_factors(scored: Mapping[str, Any]) -> str:
+    ending = f"{PER_FACTOR}{BY_CHANCE}"
+    has_levels = any(str(name).endswith(ending) for name in mapping_in(scored, "parts"))
+    return _CHANCE_OF_ALL if scored.get("chance") and not has_levels else _OF_FACTORS
 
 
 def _reasons(scored: Mapping[str, Any]) -> dict[str, list[str]]:
