@@ -7,7 +7,14 @@ import pytest
 
 from dislab.report.literature import literature
 
-SCORES = {"factor_vae_score": 0.7512, "mig": 0.2}
+SCORED = {
+    "scores": {"factor_vae_score": 0.6, "mig": 0.2},
+    "checkpoint": {"steps": 300},
+    "data": {"provenance": {"source": "rendered"}},
+}
+NO_REPRODUCTION = (
+    "Close values reproduce the paper only if images, settings and length of training are the same."
+)
 
 
 def settings(method: str, dataset: str, **data: Any) -> dict[str, Any]:
@@ -22,22 +29,26 @@ def settings(method: str, dataset: str, **data: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("method", "dataset", "source", "value"),
+    ("method", "dataset", "source", "value", "conditions"),
     [
-        ("β-VAE", "DSprites", "auto", "0.814, best model, β = 4"),
-        ("FactorVAE", "DSprites", "auto", "0.889, best model, γ = 35"),
-        ("β-VAE", "Shapes3D", "official", "1, best model, β = 32"),
-        ("FactorVAE", "Shapes3D", "official", "1, best model, γ = 7"),
+        ("β-VAE", "DSprites", "auto", "0.814", "dSprites, best model, β = 4"),
+        ("FactorVAE", "DSprites", "auto", "0.889", "dSprites, best model, γ = 35"),
+        ("β-VAE", "Shapes3D", "official", "1", "3D Shapes, best model, β = 32"),
+        ("FactorVAE", "Shapes3D", "official", "1", "3D Shapes, best model, γ = 7"),
     ],
 )
 def test_a_value_of_the_same_method_data_and_score(
-    method: str, dataset: str, source: str, value: str, tmp_path: Path
+    method: str, dataset: str, source: str, value: str, conditions: str, tmp_path: Path
 ) -> None:
     run = settings(method, dataset, source=source)
-    (sentence,) = literature(tmp_path, run, SCORES)
-    assert sentence.startswith(f"FactorVAE score: here 0.751; published {value}")
-    assert sentence.endswith("(Kim & Mnih 2018).")
-    assert literature(tmp_path, run, {"mig": 0.2}) == []
+    assert literature(tmp_path, run, SCORED) == [
+        f"FactorVAE score: here 0.600, after 300 steps on {dataset} (rendered); published {value}, "
+        f"after a training whose length is not stored here on published {conditions} "
+        f"(Kim & Mnih 2018). {NO_REPRODUCTION}"
+    ]
+    assert literature(tmp_path, run, {"scores": {"mig": 0.2}}) == []
+    (unknown,) = literature(tmp_path, run, {"scores": SCORED["scores"]})
+    assert f"after an unknown number of steps on {dataset}; published" in unknown
 
 
 @pytest.mark.parametrize(
@@ -54,7 +65,7 @@ def test_a_value_of_the_same_method_data_and_score(
     ],
 )
 def test_no_value_of_another_method_or_other_data(run: dict[str, Any], tmp_path: Path) -> None:
-    assert literature(tmp_path, run, SCORES) == []
+    assert literature(tmp_path, run, SCORED) == []
 
 
 def test_the_last_logged_bound_of_info_gan(tmp_path: Path) -> None:
@@ -63,7 +74,10 @@ def test_the_last_logged_bound_of_info_gan(tmp_path: Path) -> None:
     assert literature(tmp_path, run, {}) == []
     log = "step,train/information/categorical\n1,0.5\n2,2.25\n3,\n"
     (tmp_path / "metrics.csv").write_text(log)
-    sentence = "Information categorical: here 2.25; published 2.3, in nats (Chen et al. 2016)."
+    sentence = (
+        "Information categorical: here 2.250, after 3 steps on MNIST; published 2.3, after 5,000 "
+        f"steps on MNIST, in nats (Chen et al. 2016). {NO_REPRODUCTION}"
+    )
     assert literature(tmp_path, run, {}) == [sentence]
     run["model"]["init_args"]["categorical"] = [5]
     assert literature(tmp_path, run, {}) == []

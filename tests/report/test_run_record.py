@@ -532,6 +532,27 @@ def test_the_verdict_says_of_which_factors_even_their_latent_knows_little() -> N
     assert verdict(record).endswith("which may be little of it.")
 
 
+def test_the_verdict_doubts_only_factors_that_are_not_predicted_well() -> None:
+    """Of two values, 0.8 is little more than chance of 0.6 is; of many it is nearly all."""
+    name = "dci_hgbt_informativeness_per_factor"
+    record: dict[str, Any] = {
+        "parts": {
+            "mutual_information": [[1.5, 0.0], [0.0, 1.5]],
+            "dci_hgbt_importance": [[1.0, 0.0], [0.0, 1.0]],
+            name: [1.0, 0.8],
+        },
+        "data": {"factors": ["hull", "sail"]},
+        "sample": {"entropy": {"hull": 2.0, "sail": 2.0}},
+    }
+    assert verdict(record).endswith("all latents together know about the factor.")
+    record["parts"][f"{name}_by_chance"] = [0.1, 0.6]
+    assert verdict(record).endswith("know about the factor, which may be little of sail.")
+    record["parts"][name] = [0.3, 0.6]
+    assert verdict(record).endswith("know about the factor, which may be little of it.")
+    record["parts"][name] = [1.0, None]
+    assert verdict(record).endswith("know about the factor, which may be little of sail.")
+
+
 def test_the_verdict_takes_the_entropy_of_factors_in_the_scored_images() -> None:
     """Of 40 declared values, two may be in the images; a record without entropies has the first."""
     record: dict[str, Any] = {

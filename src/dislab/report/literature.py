@@ -8,23 +8,28 @@ from typing import Any, Final
 from dislab.metrics.score_table import label
 from dislab.naming.classes import class_name, method_of
 from dislab.runs.curves import CURVES, read_curves
+from dislab.runs.records import mapping_in
 from dislab.yaml_files import parse_yaml
 
 _VALUES: Final = files("dislab.report") / "literature.yaml"
 _RESTRICTIONS: Final = ("include", "hold_out", "correlation", "resize")
 """Settings of data that make other data of a data set."""
+_NO_REPRODUCTION: Final = (
+    "Close values reproduce the paper only if images, settings and length of training are the same."
+)
 
 
-def literature(folder: Path, settings: Mapping[str, Any], scores: Mapping[str, Any]) -> list[str]:
+def literature(folder: Path, settings: Mapping[str, Any], scored: Mapping[str, Any]) -> list[str]:
     """Sentences that put published values of the same method, data and score beside a run's own.
 
-    Weights, networks and steps may differ; a sentence says those that the publication gives.
+    Weights, networks and steps may differ; a sentence says the images and the training of both.
 
     Args:
         folder: The run folder; the last value of its training log stands for a loss.
         settings: The run's configuration.
-        scores: Its scores by name.
+        scored: Its record of scores; empty for none.
     """
+    scores = mapping_in(scored, "scores")
     if any(_setting(settings, f"data.{name}") for name in _RESTRICTIONS):
         return []
     sentences = []
@@ -37,9 +42,30 @@ def literature(folder: Path, settings: Mapping[str, Any], scores: Mapping[str, A
         score = entry["score"]
         value = scores[score] if score in scores else _last_logged(folder, score)
         if isinstance(value, int | float):
-            published = f"published {entry['value']:.3g}, {entry['conditions']}"
-            sentences.append(f"{label(score)}: here {value:.3g}; {published} ({entry['source']}).")
+            steps = entry.get("steps")
+            trained = f"{steps:,} steps" if steps else "a training whose length is not stored here"
+            sentences.append(
+                f"{label(score)}: here {value:.3f}, after {_training(folder, scored)} on "
+                f"{entry['dataset']}{_origin(scored)}; published {entry['value']:.3g}, after "
+                f"{trained} on {entry['images']}, {entry['conditions']} ({entry['source']}). "
+                f"{_NO_REPRODUCTION}"
+            )
     return sentences
+
+
+def _training(folder: Path, scored: Mapping[str, Any]) -> str:
+    """How many steps a run has taken, as its scores or its training log have it."""
+    steps = mapping_in(scored, "checkpoint").get("steps")
+    if not isinstance(steps, int):
+        logged = [int(row["step"]) for row in read_curves(folder / CURVES).rows if "step" in row]
+        steps = max(logged, default=0)
+    return f"{steps:,} step{'s' * (steps != 1)}" if steps else "an unknown number of steps"
+
+
+def _origin(scored: Mapping[str, Any]) -> str:
+    """Where the images of a run are from, in parentheses; empty if its record does not say."""
+    source = mapping_in(mapping_in(scored, "data"), "provenance").get("source")
+    return f" ({source})" if source else ""
 
 
 def _setting(settings: Mapping[str, Any], name: str) -> Any:

@@ -205,7 +205,7 @@ def read_run(folder: Path, draw: bool = True) -> RunRecord:
             if table is not None
         },
         [
-            *literature(folder, settings, mapping_in(scored, "scores")),
+            *literature(folder, settings, scored),
             *(str(note) for note in transfer.get("notes", [])),
             *([] if unscored else _skipped(scored)),
         ],

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import compress
 from typing import Any, Final, NamedTuple
 
@@ -22,7 +23,7 @@ from dislab.codes.latent_order import (
     own_latents,
 )
 from dislab.metrics.evaluation import INFORMATION
-from dislab.metrics.sheet import first_part, information_by_chance, information_of
+from dislab.metrics.sheet import first_part, information_by_chance, information_of, parts_of
 from dislab.report.figures import scored_factors
 from dislab.runs.records import mapping_in
 
@@ -34,10 +35,10 @@ _LITTLE_KNOWN: Final = 0.25
 """Share of the entropy of a factor below which its main latent knows little of it."""
 _NEAR: Final = 0.05
 """Difference from a half up to which a share of information is called close to it."""
-_OF_WHAT: Final = (
-    " Each percentage is of what all latents together know about the factor, which may be little "
-    "of it."
-)
+_OF_WHAT: Final = " Each percentage is of what all latents together know about the factor"
+_PREDICTED: Final = 1 - _LITTLE_KNOWN
+"""Informativeness from which on latents know more than little of a factor: 0 is chance, if known
+by factor, and 1 is no error."""
 
 
 class _Information(NamedTuple):
@@ -131,9 +132,36 @@ def _on_factors(scored: Mapping[str, Any]) -> str:
         text = f"No factor {'is seen to have' if untold else 'has'} a latent of its own"
     rest = [name for name, latent in owners.items() if latent is None]
     text = "; ".join([text, *_without_own(rest, information, shares)]) + "."
-    if not any(share in text for share in shares.values() if share):
+    named = [
+        name
+        for name, share in shares.items()
+        if owners[name] is not None or (share and f"{name}{share}" in text)
+    ]
+    if not named:
         return text
-    return f"{text}{_OF_WHAT}{_little_known(information)}"
+    return f"{text}{_OF_WHAT}{_doubt(scored, named)}.{_little_known(information)}"
+
+
+def _doubt(scored: Mapping[str, Any], names: Sequence[str]) -> str:
+    """Says of which factors latents may know little: those that are not seen to be predicted well.
+
+    The end of the sentence on percentages of the factors; empty if all are predicted well.
+    """
+    predicted: dict[str, float] = {}
+    with suppress(TypeError, ValueError):  # a record written by hand
+        parts = parts_of(mapping_in(scored, "parts"), scored_factors(scored))
+        if parts.informativeness is not None:
+            predicted = dict(zip(parts.names, parts.informativeness.tolist(), strict=True))
+    unsure = [name for name in names if not predicted.get(name, 0.0) >= _PREDICTED]
+    if not unsure:
+        return ""
+    return f", which may be little of {'it' if unsure == list(names) else _listed(unsure)}"
+
+
+def _listed(texts: Sequence[str]) -> str:
+    """Texts as in `x, y and z`."""
+    *others, last = texts
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def _little_known(information: _Information) -> str:
@@ -150,9 +178,8 @@ def _little_known(information: _Information) -> str:
     if not texts:
         return ""
     texts[0] += " of its entropy"
-    *others, last = [f"{text})" for text in texts]
-    listed = f"{', '.join(others)} and {last}" if others else last
-    return f" Little of {listed} is in {'their' if others else 'its'} latent."
+    listed = _listed([f"{text})" for text in texts])
+    return f" Little of {listed} is in {'their' if len(texts) > 1 else 'its'} latent."
 
 
 def _information(scored: Mapping[str, Any]) -> _Information | None:

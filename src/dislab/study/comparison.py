@@ -130,8 +130,8 @@ def published_values(run: Path) -> list[str]:
     """Published values beside those of a run, a sentence each; see `literature`."""
     from dislab.report.literature import literature
 
-    scores: Mapping[str, Any] = _records(run).get("test", {})
-    return literature(run, read_config(run), scores.get("scores", {}))
+    scored: Mapping[str, Any] = _records(run).get("test", {})
+    return literature(run, read_config(run), scored)
 
 
 def scored_images(runs: Sequence[Path]) -> list[str]:
