@@ -21,6 +21,7 @@ from dislab.study.headline import (
     verdict,
     without_latents,
 )
+from dislab.study.stages.score import with_levels
 from dislab.study.statistics.selection import Best
 from dislab.study.summary import headline_measures
 
@@ -247,6 +248,21 @@ def test_means_stand_beside_chance() -> None:
     assert both.index.name == "method, strength"
     assert list(both.index) == ["m0, 1", "m0, 2", "m1, 11", "m1, 12", "chance"]
     assert str(both.loc["m1, 12", "MIG"]).strip() == "0.309 ± 0.007"
+
+
+def test_means_stand_beside_those_of_untrained_models() -> None:
+    found = runs(2, 2, 0.3).assign(**{"score.mig/untrained": 0.07})
+    table = headline_table(found, ["method", "strength"], SCORES)
+    assert list(table.index) == ["m0", "m1", "chance", "untrained"]
+    assert str(table.loc["untrained", "MIG"]).strip() == "0.070"
+    assert legend(table, found).endswith("untrained is the mean score of models with fresh weights")
+
+
+def test_scores_of_a_record_stand_beside_their_levels() -> None:
+    spread = {"mean": 0.07, "sd": 0.01}
+    untrained = {"scores": {"mig": spread, "sap": spread}}
+    record = {"scores": {"mig": 0.5}, "chance": {"mig": 0.02}, "untrained": untrained}
+    assert with_levels(record) == {"mig": 0.5, "mig/chance": 0.02, "mig/untrained": 0.07}
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,12 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "base.yaml").write_text("model: {class_path: VAE}\n")
     plan = planned(folder, TEXT)
     scores = [number * 37 % 238 / 238 for number in range(RUNS - 2)]
-    results = {"mig": scores, "mig/chance": [0.02] * len(scores), HOSTILE: scores[::-1]}
+    results = {
+        "mig": scores,
+        "mig/chance": [0.02] * len(scores),
+        "mig/untrained": [0.07] * len(scores),
+        HOSTILE: scores[::-1],
+    }
     scored(study, plan, {name: [*values, None, None] for name, values in results.items()})
     run = plan.runs[-1]
     digest = run.group.stages["train"].digest
@@ -265,7 +270,7 @@ def test_a_row_unfolds_its_settings_scores_and_page(browser: Browser, page: Path
     assert f"{HOSTILE}\n1" in unfolded.text
     titles = [one.text for one in unfolded.find_elements(By.TAG_NAME, "h4")]
     assert titles[:3] == ["Settings", "Run", "Scores"]
-    assert "(chance 0.02" in unfolded.text  # in the line of its score
+    assert "(chance 0.020, untrained 0.070)" in unfolded.text  # in the line of its score
     assert "/chance" not in unfolded.text
     unfolded.find_element(By.LINK_TEXT, "page of the run").click()
     settle(browser)

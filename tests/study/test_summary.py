@@ -133,7 +133,8 @@ def test_axes_that_mean_something_else_in_each_method(
 
 def test_means_have_the_chance_of_scores_where_it_was_measured() -> None:
     levels = [0.01 * number for number in range(60)]
-    runs = table(**{"score.mig/chance": levels, "score.tc": rising()})
+    untrained = {"score.mig/untrained": [0.5] * 60}
+    runs = table(**{"score.mig/chance": levels, "score.tc": rising(), **untrained})
     found = summarize(runs, "mine", ("method", "strength", "noise"))
     means = found.tables["means"]
     assert set(means.table["score"]) == {"score.mig", "score.tc"}
@@ -141,11 +142,13 @@ def test_means_have_the_chance_of_scores_where_it_was_measured() -> None:
     expected = np.reshape(levels, (-1, SEEDS)).mean(1)  # a setting has its seeds in a row
     assert mig["chance"].tolist() == pytest.approx(expected.tolist())
     assert means.table.loc[means.table["score"] == "score.tc", "chance"].isna().all()
-    last = means.excerpts[0].iloc[-1].to_dict()
+    assert set(mig["untrained"]) == {0.5}
+    assert means.excerpts[0].iloc[-1]["method"] == "untrained"
+    last = means.excerpts[0].iloc[-2].to_dict()
     assert (last["method"], last["MIG"], last["Tc"]) == ("chance", f"{np.mean(levels):.3f}", "–")
     assert "score.mig/chance" in found.runs
     assert not any("chance" in measure for measure in found.measures)
-    without = summarize(runs.drop(columns="score.mig/chance"), "mine", ("method",))
+    without = summarize(runs.drop(columns=["score.mig/chance", *untrained]), "mine", ("method",))
     assert "chance" not in without.tables["means"].table
 
 

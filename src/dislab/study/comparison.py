@@ -13,7 +13,7 @@ from dislab.plugins import STAGES, declared
 from dislab.study.results import RecordWarning
 from dislab.study.schedule import spelt
 from dislab.study.stages import load_stage
-from dislab.study.stages.score import with_chance
+from dislab.study.stages.score import with_levels
 from dislab.study.study import Study
 from dislab.yaml_files import read_config
 
@@ -169,7 +169,7 @@ def _scores(records: Mapping[str, Any]) -> dict[str, float | None]:
     scores: dict[str, float | None] = {}
     for prefix, names in _RECORDS.items():
         record: Mapping[str, Any] = next((records[name] for name in names if name in records), {})
-        scores |= {f"{prefix}.{name}": value for name, value in with_chance(record).items()}
+        scores |= {f"{prefix}.{name}": value for name, value in with_levels(record).items()}
     return scores
 
 

@@ -17,9 +17,9 @@ from dislab.errors import InputError
 from dislab.metrics.score_table import FACTOR_VAE, is_count, score_text
 from dislab.storage import WIDTH, minus_signs, text_table
 from dislab.study.identity import OF_THE_HOST
-from dislab.study.stages.score import CHANCE
+from dislab.study.stages.score import LEVELS
 from dislab.study.statistics import comparisons, latex, rank_correlations, seeds_needed
-from dislab.study.statistics._frames import AGREEMENT, is_chance, keyed
+from dislab.study.statistics._frames import AGREEMENT, is_level, keyed
 from dislab.study.statistics.selection import Best
 from dislab.study.status import states_line
 from dislab.study.summary import (
@@ -93,7 +93,7 @@ def headline_table(
 
     One row for each value, those of numbers in their order, with the number of scored runs (`2 of
     6` where the others have diverged or failed) and the best run by the first measure, and one for
-    the chance level where scores have one. `*` marks the
+    each level of `LEVELS`, such as that of chance, where scores have one. `*` marks the
     best mean and each mean whose difference from it is not supported, as `legend` says; counts,
     such as that of latents, have no mark.
 
@@ -138,13 +138,14 @@ def headline_table(
         ]
     if columns and (first := ends.get(columns[0])):
         table[BEST] = [_best(group[columns[0]], first) for group in groups.values()]
-    chance = {
-        heads[name]: f"{score_text(name, scored[level].mean())} "
-        for name in columns
-        if (level := f"{name}{CHANCE}") in scored and scored[level].notna().any()
-    }
-    if chance:
-        table.loc["chance"] = [chance.get(name, "") for name in table.columns]
+    for level in LEVELS:
+        cells = {
+            heads[name]: f"{score_text(name, scored[column].mean())} "
+            for name in columns
+            if (column := f"{name}/{level}") in scored and scored[column].notna().any()
+        }
+        if cells:
+            table.loc[level] = [cells.get(name, "") for name in table.columns]
     return table
 
 
@@ -223,8 +224,8 @@ def legend(table: pd.DataFrame, runs: pd.DataFrame, verdict: str = "") -> str:
         runs: The runs that it was made of.
         verdict: Text beside the table; what it says about too few seeds is not repeated.
     """
-    chance = "chance is the score of codes without information" if "chance" in table.index else ""
-    return "; ".join(filter(None, [unfinished(runs), _of_marks(table, runs, verdict), chance]))
+    levels = [text for level, text in LEVELS.items() if level in table.index]
+    return "; ".join(filter(None, [unfinished(runs), _of_marks(table, runs, verdict), *levels]))
 
 
 def unfinished(runs: pd.DataFrame) -> str:
@@ -238,7 +239,7 @@ def unfinished(runs: pd.DataFrame) -> str:
 
 def _of_marks(table: pd.DataFrame, runs: pd.DataFrame, verdict: str) -> str:
     """Says which means are marked, or why none is; empty for one row."""
-    rows = table.drop(index="chance", errors="ignore")
+    rows = table.drop(index=list(LEVELS), errors="ignore")
     count = int((~rows["runs"].str.startswith("0 ")).sum())
     if count < 2:
         return ""
@@ -357,7 +358,7 @@ def narrow_table(
     """
     if not measures:  # of a single run, no score varies
         scores = [str(name) for name in runs if str(name).startswith("score.")]
-        measures = {name: "highest" for name in scores if not is_chance(name)}
+        measures = {name: "highest" for name in scores if not is_level(name)}
     varying = _varying(runs, settings)
     varying.sort(key=lambda name: _rank(runs, name, axes))
     ends = _varying(runs, ["seed"])

@@ -14,7 +14,7 @@ from dislab.study.resolving import OF_NO_SCORE, no_target
 from dislab.study.results import StudyFolder
 from dislab.study.samplers import Number, Range, Trial, load_sampler
 from dislab.study.schedule import Schedule, ScheduledGroup, ScheduledRun, SearchPlan, read_schedule
-from dislab.study.stages.score import CHANCE
+from dislab.study.stages.score import CHANCE, SUFFIXES
 from dislab.study.study import Study
 from dislab.study.trials import point_in, ranges_of, still_in, trial_of
 
@@ -205,9 +205,7 @@ def _column(search: SearchPlan, table: "pd.DataFrame") -> str:
     for name in _candidates(search):
         if name in table:
             return name
-    results = [
-        str(name) for name in table if "." in str(name) and not str(name).endswith("/chance")
-    ]
+    results = [str(name) for name in table if "." in str(name) and not str(name).endswith(SUFFIXES)]
     results = [name for name in results if name not in search.spaces[0].axes]
     raise no_target(target, (name.removeprefix("score.") for name in results))
 

@@ -28,7 +28,7 @@ from dislab.study.statistics import (
     summary_table,
     variance_shares,
 )
-from dislab.study.statistics._frames import AGREEMENT, LABELLED, groups, is_chance, result_columns
+from dislab.study.statistics._frames import AGREEMENT, LABELLED, groups, is_level, result_columns
 from dislab.study.statistics.agreement import LEAST_MODELS
 from dislab.study.statistics.correlations import LEAST
 from dislab.study.statistics.means import Ranges
@@ -256,7 +256,7 @@ def shown_scores(
     Raises:
         InputError: A word is no result of numbers, or of no run.
     """
-    results = [column for column in result_columns(runs) if not is_chance(column)]
+    results = [column for column in result_columns(runs) if not is_level(column)]
     results = [column for column in results if pd.api.types.is_numeric_dtype(runs[column])]
     results = [column for column in results if runs[column].notna().any()]
     shown: dict[str, Best | None] = {}
@@ -458,7 +458,7 @@ def _is_score_of_codes(column: str) -> bool:
     """Whether a column is a score of mean codes over all states, not of one split or of samples."""
     if not column.startswith("score.") or column.startswith("score.sampled/"):
         return False
-    if is_chance(column):
+    if is_level(column):
         return False
     return not _OF_OTHER_DRAWS.search(column)
 
@@ -496,7 +496,8 @@ def _means(
         "Means over seeds",
         "Mean ± standard deviation over the runs of a setting, with Student's 95 % interval of "
         "the mean for three runs or more, cut where the range of a score ends. Where scores were "
-        f"compared with chance, the last row has the mean of that level.{same}"
+        "compared with chance or with untrained models, the last rows have the means of these "
+        f"levels.{same}"
         + (_OF_BOUNDS if any(map(is_bound, names)) else "")
         + (_OF_AGREEMENT if INFORMATIVE in names else ""),
         means,
@@ -515,7 +516,7 @@ def means_of(
         ranges: Result of `Study.score_ranges`.
         scores: The results; all unless given.
     """
-    results = [name for name in result_columns(runs) if not is_chance(name)]
+    results = [name for name in result_columns(runs) if not is_level(name)]
     ranges = {**{name: _range_of(name) for name in results}, **ranges}
     return summary(runs, list(scores) or results, by=list(by), ranges=ranges)
 

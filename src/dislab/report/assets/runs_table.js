@@ -186,22 +186,25 @@
     [/^agreement\./, "Agreement with other seeds"],
     [/^labelled\./, "Scores on few labels"],
   ];
-  const CHANCE = "/chance";
+  const LEVELS = ["chance", "untrained"];
 
   function groupOf(name) {
     const prefix = name.split(".")[0];
     return GROUPS.find(([pattern]) => pattern.test(name))?.[1] ?? prefix[0].toUpperCase() + prefix.slice(1);
   }
 
-  /* The results of a run by group, each with its level of chance. */
+  /* The results of a run by group, each with its levels. */
   function resultsOf(number) {
     const cell = (i) => (i < 0 || rows[number][i] === null ? null : text(rows[number][i], columns[i]));
     const groups = new Map();
     columns.forEach((column, i) => {
-      if (column.kind !== "result" || column.name.endsWith(CHANCE) || cell(i) === null) return;
-      const chance = cell(columns.findIndex((other) => other.name === column.name + CHANCE));
+      if (column.kind !== "result" || LEVELS.some((level) => column.name.endsWith(`/${level}`)) || cell(i) === null) return;
+      const levels = LEVELS.flatMap((level) => {
+        const value = cell(columns.findIndex((other) => other.name === `${column.name}/${level}`));
+        return value === null ? [] : [`${level} ${value}`];
+      });
       const title = groupOf(column.name);
-      groups.set(title, [...(groups.get(title) ?? []), [column.label, chance === null ? cell(i) : `${cell(i)} (chance ${chance})`]]);
+      groups.set(title, [...(groups.get(title) ?? []), [column.label, levels.length ? `${cell(i)} (${levels.join(", ")})` : cell(i)]]);
     });
     return groups;
   }

@@ -8,6 +8,12 @@ from dislab.study.stages.base import Stage, of_section
 
 CHANCE: Final = "/chance"
 """Suffix that names the chance level of a score."""
+LEVELS: Final = {
+    "chance": "chance is the score of codes without information",
+    "untrained": "untrained is the mean score of models with fresh weights",
+}
+"""Levels to compare scores with, each `<score>/<level>`, and what they are."""
+SUFFIXES: Final = tuple(f"/{level}" for level in LEVELS)
 _CODES: Final = {"mean": "mean", "sample": "sample", "sampled": "sample"}
 
 
@@ -36,7 +42,7 @@ class ScoreStage(Stage):
         return of_section(run, self.section, settings, test_of(config))
 
     def scores(self, run: Path) -> dict[str, float | None]:
-        """The scores, and their chance levels as `<score>/chance`."""
+        """The scores, and their levels as `<score>/chance` and `<score>/untrained`."""
         return recorded(run, "")
 
 
@@ -48,22 +54,25 @@ def test_of(config: Mapping[str, Any]) -> str:
 
 def recorded(run: Path, suffix: str) -> dict[str, float | None]:
     """Scores in the record `test<suffix>` or `validate<suffix>` of `scores.json`."""
-    return with_chance(_record(run, suffix))
+    return with_levels(_record(run, suffix))
 
 
-def with_chance(record: Mapping[str, Any]) -> dict[str, float | None]:
-    """Scores of a record of `scores.json`, and their chance levels as `<score>/chance`.
+def with_levels(record: Mapping[str, Any]) -> dict[str, float | None]:
+    """Scores of a record of `scores.json`, and their levels as `<score>/chance` and the like.
 
     A FactorVAE score of codes in which no latent varies enough is 0 and has no chance level.
     """
     from dislab.metrics.score_table import is_of_no_latent
 
     scores: dict[str, float | None] = record.get("scores", {})
-    levels: dict[str, float | None] = record.get("chance") or {}
+    spreads: Mapping[str, Mapping[str, Any]] = (record.get("untrained") or {}).get("scores") or {}
+    untrained = {name: spread.get("mean") for name, spread in spreads.items()}
+    levels = {"chance": (record.get("chance") or {}, scores), "untrained": (untrained, untrained)}
     return scores | {
-        f"{name}{CHANCE}": None if is_of_no_latent(name, scores) else levels[name]
+        f"{name}/{level}": None if is_of_no_latent(name, of) else values[name]
+        for level, (values, of) in levels.items()
         for name in scores
-        if name in levels
+        if name in values
     }
 
 

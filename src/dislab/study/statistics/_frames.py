@@ -13,7 +13,7 @@ import pandas as pd
 from dislab.errors import InputError, suggestion
 from dislab.naming.settings import is_number
 from dislab.plugins import STAGES, declared
-from dislab.study.stages.score import CHANCE
+from dislab.study.stages.score import SUFFIXES
 
 Columns: TypeAlias = str | Sequence[str] | None
 """One or more column names; `None` for the default choice of a function."""
@@ -39,9 +39,9 @@ def result_columns(table: pd.DataFrame) -> list[str]:
     return [name for name in table.columns if str(name).startswith(prefixes)]
 
 
-def is_chance(column: str) -> bool:
-    """Whether a column holds the chance level of a score rather than a score."""
-    return column.startswith("score.") and column.endswith(CHANCE)
+def is_level(column: str) -> bool:
+    """Whether a column holds a level of a score, such as that of chance, rather than a score."""
+    return column.startswith("score.") and column.endswith(SUFFIXES)
 
 
 def setting_columns(table: pd.DataFrame) -> list[str]:
@@ -53,14 +53,14 @@ def setting_columns(table: pd.DataFrame) -> list[str]:
 def chosen_results(table: pd.DataFrame, scores: Columns) -> list[str]:
     """The named results, or all numeric ones; rejects a table without any.
 
-    Chance levels of scores count as results only if they are named.
+    Levels of scores, such as that of chance, count as results only if they are named.
     """
     if scores is not None or table.empty:
         return named_columns(table, scores or [], "scores")
     results = [
         name
         for name in result_columns(table)
-        if pd.api.types.is_numeric_dtype(table[name]) and not is_chance(name)
+        if pd.api.types.is_numeric_dtype(table[name]) and not is_level(name)
     ]
     if not results:
         raise InputError(

@@ -11,7 +11,7 @@ import pandas as pd
 from jaxtyping import Float, Int
 
 from dislab.functional.checks import check_count
-from dislab.study.stages.score import CHANCE
+from dislab.study.stages.score import LEVELS
 from dislab.study.statistics._frames import (
     AGREEMENT,
     SEED,
@@ -56,8 +56,9 @@ def summary(
       lies beyond them, this leaves the coverage as it is;
     * `runs`, `seeds`: number of runs with a finite score, and of different seeds among them;
     * `missing`: number of runs whose score is missing or not finite; they are left out;
-    * `chance`: mean chance level of the score over the group's runs, from the column
-      `<score>/chance`; NaN for results without one, and left out if none has one.
+    * `chance`, `untrained`: mean level of the score over the group's runs, from the columns
+      `<score>/chance` and `<score>/untrained`; NaN for results without one, and left out if none
+      has one.
 
     By default a group is one setting, so that its runs differ only in the seed. The interval is
     NaN for fewer than three seeds; the deviation for fewer than two runs, of an agreement than
@@ -78,11 +79,13 @@ def summary(
     """
     check_share("confidence", confidence)
     columns, keys = chosen_results(table, scores), chosen_settings(table, by, "by")
-    levels = {name: f"{name}{CHANCE}" for name in columns if f"{name}{CHANCE}" in table}
+    levels = {
+        level: {name: f"{name}/{level}" for name in columns if f"{name}/{level}" in table}
+        for level in LEVELS
+    }
     rows = []
     for key, group in groups(table, keys):
         values = numbers(group, columns)
-        chance = numbers(group, list(levels.values()))
         for name in columns:
             finite = values[name].dropna()
             ends = interval(_by_seed(group, values[name]), confidence)
@@ -106,8 +109,10 @@ def summary(
                     "missing": len(group) - len(finite),
                 }
             )
-            if levels:
-                rows[-1]["chance"] = chance[levels[name]].mean() if name in levels else np.nan
+            for level, of in levels.items():
+                if of:
+                    mean = numbers(group, [of[name]])[of[name]].mean() if name in of else np.nan
+                    rows[-1][level] = mean
     return pd.DataFrame(rows)
 
 

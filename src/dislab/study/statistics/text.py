@@ -10,8 +10,9 @@ import pandas as pd
 from dislab.functional.checks import check_count
 from dislab.metrics.score_table import count_text, is_count
 from dislab.storage import markdown_text, minus_signs
+from dislab.study.stages.score import LEVELS
 
-_NUMBERS: Final = ("score", "mean", "sd", "low", "high", "runs", "seeds", "missing", "chance")
+_NUMBERS: Final = ("score", "mean", "sd", "low", "high", "runs", "seeds", "missing", *LEVELS)
 _NOISE: Final = 1e-12
 """Numbers below are rounding noise of sums that are 0."""
 _LARGE: Final = 100
@@ -35,7 +36,7 @@ def summary_table(summary: pd.DataFrame, digits: int = 3) -> pd.DataFrame:
     A cell has mean ± standard deviation over runs, and the interval of the mean; the last column,
     `runs`, has the number of runs with a score, as a range if scores differ in it, and `0 of 3`
     where none of three has any. If chance levels are known, a last row `chance` has their mean over
-    all runs.
+    all runs, and so has `untrained`.
 
     Args:
         summary: Result of `summary`.
@@ -59,18 +60,19 @@ def summary_table(summary: pd.DataFrame, digits: int = 3) -> pd.DataFrame:
         if missing and not most:
             row["runs"] = f"0 of {missing}"
     lines = list(rows.values())
-    if "chance" in summary and summary["chance"].notna().any():
-        lines.append(_chance(summary, keys, digits))
+    for level in LEVELS:
+        if level in summary and summary[level].notna().any():
+            lines.append(_level(summary, level, keys, digits))
     return pd.DataFrame(lines)
 
 
-def _chance(summary: pd.DataFrame, keys: list[str], digits: int) -> dict[str, str]:
-    """Row of the chance levels, averaged over groups weighted by their number of runs."""
+def _level(summary: pd.DataFrame, level: str, keys: list[str], digits: int) -> dict[str, str]:
+    """Row of the levels of scores, averaged over groups weighted by their number of runs."""
     row = {**dict.fromkeys(keys, "–"), "runs": "–"}
-    row[next(iter(row))] = "chance"
+    row[next(iter(row))] = level
     for name, part in summary.groupby("score", sort=False):
-        scored = part[part["chance"].notna() & (part["runs"] > 0)]
-        mean = np.average(scored["chance"], weights=scored["runs"]) if len(scored) else np.nan
+        scored = part[part[level].notna() & (part["runs"] > 0)]
+        mean = np.average(scored[level], weights=scored["runs"]) if len(scored) else np.nan
         row[str(name)] = _score(float(mean), digits)
     return row
 
