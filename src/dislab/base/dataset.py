@@ -196,7 +196,10 @@ class Dataset(Part, ABC):
 
     @abstractmethod
     def provenance(self) -> dict[str, str]:
-        """Origin of the images for the run's records: source, version, checksum."""
+        """Origin of the images for the run's records: `source`, and what determines them.
+
+        That is the version and checksum of files, or the settings of computed images.
+        """
 
     def canonical(self, index: Indices) -> Indices:
         """For each state, the first state with the same image.

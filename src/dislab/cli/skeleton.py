@@ -34,8 +34,8 @@ _CONFIG: Final = {
     "trained": "A VAE with $Class",
     "method": "VAE",
     "model": "VAE",
-    "encoder": "MLPEncoder",
-    "decoder": "MLPDecoder",
+    "encoder": "MLPEncoder, init_args: {hidden: [64, 64]}",
+    "decoder": "MLPDecoder, init_args: {hidden: [64, 64]}",
     "regularizers": "\n    regularizers: {kl: {class_path: KL}}",
     "dataset": "GaussianBlob, resize: 16",
     "metrics": "",
@@ -188,17 +188,16 @@ def build(weight: float = 0.1) -> $Class:
         "In a configuration: `data: {class_path: SingleData, init_args: {dataset: $Class}}`.",
         """
 
-def test_the_dot_is_where_its_factors_say() -> None:
+def test_the_squares_are_as_bright_as_their_factors_say() -> None:
     dataset = $Class()
-    (image,) = dataset.images(torch.tensor([len(dataset.factors["y"]) + 2]))
-    x, y = dataset.factors.values(dataset.factors.positions([len(dataset.factors["y"]) + 2]))[0]
-    assert image[0, int(y), int(x)] == 255
-    assert image[0, int(x), int(y)] == 0
+    (image,) = dataset.images(torch.tensor([len(dataset.factors["small"]) + 2]))
+    assert image[0, 0, 0] == 17
+    assert image[0, -1, -1] == 34
 """,
         "$Class()",
         config={
             "trained": "A VAE",
-            "dataset": "$Class, validation: 0.1, test: 0.1, batch_size: 16",
+            "dataset": "$Class, validation: 0.1, test: 0.1",
         },
     ),
 }
