@@ -392,7 +392,8 @@ def test_a_module_that_fails_to_import_is_one_line_and_its_parts_are_left_out(
     assert told.stderr.count(error) == 1
     assert "TinyEncoder of mykit 1.2 cannot be used; the warning above says" in told.stderr
     listed = dislab(installed, "plugins")
-    assert listed.returncode == 0
+    assert listed.returncode == 1
+    assert "MIG " in listed.stdout
     assert " ".join(listed.stdout.split()).count(f"mykit 1.2 cannot be used: {error}") == 9
     rows = json.loads(dislab(installed, "plugins", "--json").stdout)
     assert {row["error"] for row in rows if row["distribution"] == "mykit"} == {error}

@@ -382,6 +382,13 @@ def test_a_part_declared_since_its_package_was_installed_is_told(
         f"pip install -e {source})"
     )
     assert hint == (told if editable else "")
+    (source / "src/fake_cards/configs/studies").mkdir(parents=True)
+    (source / "src/fake_cards/configs/studies/nice.yaml").write_text("name: nice\n")
+    with (source / "pyproject.toml").open("a") as stream:
+        stream.write('[project.entry-points."dislab.configurations"]\na = "fake_cards.configs"\n')
+    assert plugins.configuration_hint("studies/nice") == (
+        told if editable else " (did you mean studies/quick?)"
+    )
     assert plugins.hint_for("Other", []) == ""
     for text in ("[project\n", "[tool.black]\n", "project = 1\n", "[project]\nentry-points = 1\n"):
         (source / "pyproject.toml").write_text(text)

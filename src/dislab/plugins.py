@@ -232,7 +232,8 @@ def load_declared(group: str, word: str, base: type) -> Any:
 def remedy(word: str) -> str:
     """How to install the plugin that declares a name; empty if none does.
 
-    It is one of dislab, or an editable one whose declaration is younger than its installation.
+    It is one of dislab, an editable one whose declaration is younger than its installation, or one
+    whose folder is the working folder or in it.
 
     Args:
         word: Name of a part, a command, a stage, a sampler or a configuration.
@@ -241,15 +242,51 @@ def remedy(word: str) -> str:
         if word in words:
             return f" without the plugin {name}; {_IN_A_CLONE}{name}"
     for name, folder in _editable():
-        with suppress(OSError, ValueError, AttributeError, KeyError, TypeError):  # of setuptools
-            project = tomllib.loads((folder / "pyproject.toml").read_text("utf-8"))["project"]
-            groups = project.get("entry-points", {})
-            if any(group.startswith("dislab.") and word in groups[group] for group in groups):
-                return (
-                    f" ({name} declares it since it was installed; install it again: "
-                    f"pip install -e {folder})"
-                )
+        if word in _declared_in(folder):
+            return (
+                f" ({name} declares it since it was installed; install it again: "
+                f"pip install -e {folder})"
+            )
+    for name, folder in _beside():
+        if word in _declared_in(folder):
+            return f" (the package {name} declares it; install it: {_installing(folder)})"
     return ""
+
+
+def _declared_in(folder: Path) -> set[str]:
+    """Names of parts, commands and configurations that the pyproject.toml of a folder declares."""
+    names = set[str]()
+    with suppress(OSError, ValueError, AttributeError, KeyError, TypeError):  # of setuptools
+        for group, points in _project(folder).get("entry-points", {}).items():
+            if group == f"dislab.{CONFIGURATIONS}":
+                for value in points.values():
+                    configs = folder / "src" / value.replace(".", "/")
+                    files = configs.rglob("*.yaml")
+                    names |= {
+                        file.relative_to(configs).with_suffix("").as_posix() for file in files
+                    }
+            elif group.startswith("dislab."):
+                names |= points.keys()
+    return names
+
+
+def _project(folder: Path) -> dict[str, Any]:
+    """The table `project` of the pyproject.toml of a folder."""
+    project: dict[str, Any] = tomllib.loads((folder / "pyproject.toml").read_text("utf-8"))
+    return project["project"]  # type: ignore[no-any-return]
+
+
+def _beside() -> Iterator[tuple[str, Path]]:
+    """Names and folders of the packages in the working folder, and of this folder's own."""
+    for file in (Path("pyproject.toml"), *sorted(Path().glob("*/pyproject.toml"))):
+        with suppress(OSError, ValueError, AttributeError, KeyError, TypeError):
+            if (name := _project(file.parent)["name"]) != "dislab":
+                yield name, file.parent
+
+
+def _installing(folder: Path) -> str:
+    """The command that installs the package of a folder in the working folder."""
+    return "pip install -e ." if folder == Path() else f"pip install -e ./{folder}"
 
 
 def _editable() -> Iterator[tuple[str, Path]]:
@@ -728,8 +765,8 @@ def missing_package(name: object) -> str | None:
     if importlib.util.find_spec(package) is not None:
         return None
     distribution = package.replace("_", "-")
-    how = _IN_A_CLONE if distribution in _PLUGINS else "such as by pip install "
-    return (
-        f"and no package {package} is installed here; install the plugin that has it, "
-        f"{how}{distribution}"
-    )
+    how = f"{_IN_A_CLONE if distribution in _PLUGINS else 'such as by pip install '}{distribution}"
+    for _, folder in _beside():
+        if (folder / "src" / package).is_dir():
+            how = _installing(folder)
+    return f"and no package {package} is installed here; install the plugin that has it, {how}"

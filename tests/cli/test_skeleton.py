@@ -325,3 +325,32 @@ def test_the_class_of_the_part_is_named(
     command = ["plugins", "new", "x", "--group", group, "--class", "Own", "--folder", str(tmp_path)]
     assert main(command) == 0
     assert f"\nMade Own, one of the {group}, in " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_parts_and_configurations_of_a_package_that_is_not_installed_name_its_folder(
+    inside: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_package("mine", "datasets", None, Path())
+    add_part("tidy", "metrics", None, Path("dislab-mine"))
+    folder = "." if inside else "./dislab-mine"
+    monkeypatch.chdir("dislab-mine" if inside else ".")
+    install = f"install it: pip install -e {folder})"
+    for args in (
+        ["fit", "--config", "mine"],
+        ["configs", "show", "mine"],
+        ["help", "TidyScore"],
+        ["fit", "--config", "vae", "--data.dataset", "MineImages"],
+    ):
+        assert main(args) == 2
+        assert f" (the package dislab-mine declares it; {install}" in capsys.readouterr().err, args
+    assert main(["fit", "--config", "vae", "--data.dataset", "dislab_mine.mine.MineImages"]) == 2
+    assert f"plugin that has it, pip install -e {folder}\n" in capsys.readouterr().err
+    for text in ("[project\n", "project = 1\n", "[project]\nname = 1\nentry-points = 1\n"):
+        (tmp_path / "dislab-mine/pyproject.toml").write_text(text)
+        assert main(["fit", "--config", "mine"]) == 2
+        assert "declares it" not in capsys.readouterr().err

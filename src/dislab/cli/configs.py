@@ -284,7 +284,7 @@ def _required(name: str) -> Path:
     path = configuration(_short(name))
     if path is None:
         raise InputError(
-            f"no configuration is named {name!r}{suggestion(name, configurations())}; "
+            f"no configuration is named {name!r}{configuration_hint(name)}; "
             "`dislab configs list` shows their names"
         )
     return path

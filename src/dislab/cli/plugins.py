@@ -26,6 +26,7 @@ def run(args: list[str]) -> int:
     """List the parts that a configuration can name; write a package of new ones.
 
     Parts of other distributions are imported, so that the table shows those that cannot be used.
+    The exit status is 1 if there are any.
     """
     if args[:1] == ["new"]:
         return skeleton.run(args[1:])
@@ -57,7 +58,7 @@ def run(args: list[str]) -> int:
         print()
     else:
         print(_table(plugins, errors))
-    return 0
+    return int(not all(map(is_elsewhere, errors)))
 
 
 def _with_words(words: list[str]) -> list[Plugin]:
