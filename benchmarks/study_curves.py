@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -62,7 +63,14 @@ LABELS = {
     DCI: "DCI disentanglement",
 }
 NUMBER = re.compile(r"-?\d+\.\d+")
-SIDES = ((1, 1), (1, -1), (-1, 1), (-1, -1))
+OFFSETS = [
+    (radius * np.cos(angle), radius * np.sin(angle))
+    for radius in (12, 18, 26, 34)
+    for angle in np.linspace(0, 2 * np.pi, 16, endpoint=False) + np.pi / 4
+]
+"""Places of a name beside its point, in points of a page, the nearest first."""
+ROOM = 12
+"""Least distance of a name from other names and points."""
 DIGITS = {ELBO: 1, ERROR: 1, TOTAL: 3}
 
 
@@ -229,19 +237,21 @@ def curve_figure(
 
 
 def _name_points(axes: Axes, points: Sequence[tuple[float, float, str, str]]) -> None:
-    """Writes a name beside each point, on the side that lies farthest from other points."""
-    shown = axes.transData.transform([point[:2] for point in points])
+    """Writes a name beside each point: the nearest place with room, with a line if it is far."""
+    shown = axes.transData.transform([point[:2] for point in points]) * 72 / axes.figure.dpi
+    names: list[npt.NDArray[np.float64]] = []
     for number, (x, y, name, colour) in enumerate(points):
-        others = np.delete(shown, number, axis=0)
-        room = [
-            np.linalg.norm(others - shown[number] - 14 * np.array(side), axis=1).min()
-            for side in SIDES
-        ]
-        side = SIDES[int(np.argmax(room))]
+        taken = np.array([*np.delete(shown, number, axis=0), *names])
+        places = shown[number] + OFFSETS
+        room = np.linalg.norm(taken - places[:, None], axis=2).min(1)
+        place = int(np.argmax(np.minimum(room, ROOM)))
+        names.append(places[place])
+        is_far = np.hypot(*OFFSETS[place]) > 20
         label = axes.annotate(
             name,
             (x, y),
-            xytext=[9 * end for end in side],
+            xytext=OFFSETS[place],
+            arrowprops={"arrowstyle": "-", "color": colour, "lw": 0.6} if is_far else None,
             textcoords="offset points",
             color=colour,
             fontsize=9,

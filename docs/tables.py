@@ -48,9 +48,14 @@ METRICS = ROOT / "docs" / "metrics.md"
 CLAIMS = ROOT / "docs" / "results" / "what_comes_out.md"
 PHRASES = ROOT / "docs" / "claims.yaml"
 BY_INTERVAL = "yes, by the interval"
+EXAMPLES = {
+    "example for": "show the claim",
+    "example in part": "show a part",
+    "example against": "show the contrary",
+}
 VERDICTS = (
     *("yes", BY_INTERVAL, "mostly", "partly", "mixed"),
-    *("undecided", "no", "example", "not tried"),
+    *("undecided", "no", *EXAMPLES, "not tried"),
 )
 INTERVALS = {
     "runs": "by resampling runs (bootstrap)",
@@ -355,6 +360,10 @@ def _tally() -> str:
         and bool(re.search(r"tests for\b.*?, [1-9]\d* against", here))
         for _, verdict, _, here in rows
     )
+    examples = ", ".join(
+        f"{count[name]} {words} (*{name.removeprefix('example ')}*)"
+        for name, words in EXAMPLES.items()
+    )
     return (
         f"**Of {count.total()} claims of papers, {count['yes'] + count[BY_INTERVAL]} come out in "
         f"these small models (*yes*; {count[BY_INTERVAL]} of them *by the interval* alone), "
@@ -362,7 +371,8 @@ def _tally() -> str:
         f"*partly* (in up to half), {count['mixed']} are *mixed* (one part comes out, another "
         f"does not or is open) and {count['no']} do not come out (*no*).**\n\n"
         f"{count['undecided']} are *undecided*, as no test is for them but wide intervals leave "
-        f"them possible. {count['example']} are an *example*, one run of each kind. {against} of "
+        f"them possible. {sum(map(count.__getitem__, EXAMPLES))} are an *example*, one run of each "
+        f"kind: {examples}. {against} of "
         "those that come out mostly or partly have a test against them ([the rule](#the-rule))."
     )
 

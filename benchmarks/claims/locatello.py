@@ -104,7 +104,7 @@ def _shares(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
         claims.append(
             Claim(
                 text,
-                "more than the method, section 5.3",
+                "more than the method (not read here)",
                 f"share of the variance less that of the method: {figures}",
                 list((ends[1] > 0) & explains),
                 by_interval=True,
@@ -138,7 +138,7 @@ def _agreement(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
     names = [" and ".join(SCORES[name] for name in pair) for pair in tests]
     claim = Claim(
         text,
-        "all correlated except Modularity, section 5.2",
+        "all correlated except Modularity (not read here)",
         here,
         supported,
         "",
@@ -184,7 +184,7 @@ def _overlap(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
     shown = [bottom > 0 for bottom in low]
     text, names = "The scores of the methods overlap", list(shares)
     claim = Claim(
-        text, "scores of methods overlap, section 5.3", here, shown, reach=high, names=names
+        text, "scores of methods overlap (not read here)", here, shown, reach=high, names=names
     )
     ends = ["best method, mean (range)", "worst method, mean (range)"]
     header = ["score", *ends, "worst beats best"]
@@ -222,7 +222,7 @@ def _strength(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
     text = "No strength is good for all methods and scores: trends differ"
     claim = Claim(
         text,
-        "no strength is best throughout, section 5.3",
+        "no strength is best throughout (not read here)",
         here,
         [all(ways)],
         reach=opposite,
@@ -281,7 +281,7 @@ def _codes(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
     claims = [
         Claim(
             "The total correlation of sampled codes falls with the strength",
-            "falls, section 5.1",
+            "falls (not read here)",
             f"ρ {named_range(rho[SAMPLED_TC])}",
             list(sampled),
             reach=-correlations["low"][sampled.index],
@@ -291,7 +291,7 @@ def _codes(runs: pd.DataFrame) -> tuple[list[Claim], Table]:
         claim_of_no_effect(
             Claim(
                 "That of mean codes does not fall",
-                "does not fall, section 5.1",
+                "does not fall (not read here)",
                 f"falls for {mean.sum()} of {len(mean)} methods, ρ {named_range(rho[MEAN_TC])}; "
                 f"larger than that of sampled codes for {larger} of {len(runs)} runs",
                 [],
