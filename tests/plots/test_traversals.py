@@ -1,4 +1,5 @@
 import inspect
+import re
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -73,6 +74,17 @@ def test_a_factor_is_named_for_the_latent_that_carries_it(drawn: list[tuple[Any,
     assert any(label.startswith("z0") and "size" in label for label in drawn[0][1])
     assert drawn[0][2][:2] == ["−3", "−2.25"]
     assert drawn[0][0].shape[:2] == (4, 18)
+
+
+def test_all_factors_are_named_that_share_a_latent(drawn: list[tuple[Any, ...]]) -> None:
+    model, images = vae(), np.repeat(BYTES, 20, axis=0)
+    with torch.no_grad():
+        first = model.codes(images)[:, 0]  # type: ignore[arg-type]
+        model.encoder.network[-1].weight[0] *= 30  # type: ignore[union-attr, index]
+    big = (first > first.median()).long().numpy()[:, None]
+    plots.traversals(model, images, np.repeat(big, 2, axis=1), ["size", "weight"])
+    (label,) = (label for label in drawn[0][1] if label.startswith("z0"))
+    assert re.search(r"  partly size, weight 0\.\d\d, 0\.\d\d nats in the mean$", label)
 
 
 def test_codes_without_posteriors_are_moved_in_their_spread(drawn: list[tuple[Any, ...]]) -> None:

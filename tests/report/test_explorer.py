@@ -20,7 +20,13 @@ from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
 from dislab.errors import InputError
 from dislab.objectives import VAE, DenoisingAutoencoder, GroundTruthDecoder, InfoGAN
-from dislab.report.explorer import STARTS, STRIP_STARTS, STRIP_STEPS, explorer_of
+from dislab.report.explorer import (
+    STARTS,
+    STRIP_STARTS,
+    STRIP_STEPS,
+    explorer_of,
+    traversal_figure,
+)
 
 SIZE = 12
 
@@ -91,6 +97,17 @@ def test_a_slider_names_a_factor_as_the_verdict_of_the_run_does(data: SingleData
     other = next(name for name in data.factors.essential_names if name != factors[latent])
     renamed = explorer_of(module, data, {other: latent})["sliders"]  # of more than it tells most of
     assert next(one["carries"] for one in renamed if one["latent"] == latent) == other
+
+
+def test_a_row_of_traversals_names_both_factors_of_its_latent(data: SingleData) -> None:
+    module = reads_coordinates()
+    explorer = explorer_of(module, data)
+    explorer["sliders"][0] |= {"name": "z0", "carries": "partly floor_hue, wall_hue"}
+    explorer["sliders"][1] |= {"name": "z1", "carries": "partly floor_hue, wall_hue, object_hue, x"}
+    figure = traversal_figure(module, explorer)
+    assert figure is not None
+    labels = [text.get_text() for text in figure.texts]
+    assert labels[:2] == ["z0 partly floor_hue,\nwall_hue", "z1 partly floor_hue,\nwall_hue…"]
 
 
 def test_a_slider_names_all_factors_that_the_verdict_gives_its_latent(data: SingleData) -> None:

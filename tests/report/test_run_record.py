@@ -88,6 +88,10 @@ def with_legend(sentence: str) -> str:
     )
 
 
+def test_a_folder_with_the_name_of_its_run_gives_the_name_once(tmp_path: Path) -> None:
+    assert read_run(write_run(tmp_path / "small")).name == "small"
+
+
 def test_facts_scores_and_transfer_of_a_run(tmp_path: Path) -> None:
     found = read_run(write_run(tmp_path / "version_2"))
     assert found.name == "small/version_2"

@@ -12,6 +12,7 @@ from dislab.base.objective import Objective
 from dislab.codes.latent_order import LatentOrder, nats, order_by_kl, order_by_spread
 from dislab.errors import InputError
 from dislab.functional.losses import kl_per_latent
+from dislab.plots._panels import two_lines
 
 
 class Order(NamedTuple):
@@ -20,7 +21,7 @@ class Order(NamedTuple):
     Attributes:
         latents: Numbers of the latents.
         labels: Name and content of each latent.
-        names: Name of each latent and of the factor that it carries.
+        names: Name of each latent and of the factors that it carries, in at most two lines.
         dead: Whether each latent carries no information, in the order of `latents`.
         centre: Position 0 of every latent of the method, in the unit of its codes.
         scale: Standard deviation of every latent of the method, in the unit of its codes.
@@ -100,10 +101,16 @@ def _labelled(order: LatentOrder, labels: list[str], names: Sequence[str], where
     texts, short = [], []
     for latent in order.latents:
         carried, name = order.carried[latent], labels[latent].split()[0]
-        factor = f"{'' if carried.is_own else 'partly '}{names[carried.factor]}" if carried else ""
-        content = f"  {factor} {carried.nats:.2f} nats{where}" if carried else ""
+        factors = [factor for factor, main in enumerate(order.main) if main == latent]
+        if carried is not None and len(factors) < 2:
+            factors = [carried.factor]
+        is_own = carried is not None and carried.is_own
+        listed = ", ".join(names[factor] for factor in factors)
+        text = f"{'' if is_own else 'partly '}{listed}" if factors else ""
+        told = ", ".join(f"{order.information[latent, factor]:.2f}" for factor in factors)
+        content = f"  {text} {told} nats{where}" if factors else ""
         texts.append(labels[latent] + ("  dead" if order.dead[latent] else content))
-        short.append(f"{name} {factor}".strip())
+        short.append(two_lines(f"{name} {text}"))
     dead = [order.dead[latent] for latent in order.latents]
     return Order(order.latents, texts, short, dead, order.centre, order.scale)
 

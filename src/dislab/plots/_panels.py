@@ -1,6 +1,7 @@
 """Sizes, colours and panels that figures share."""
 
 from collections.abc import Iterable, Sequence
+from textwrap import wrap
 from typing import Any, Final
 
 import numpy as np
@@ -24,6 +25,8 @@ WIDEST: Final = 16.0
 """Maximum total width of the cells in inches."""
 INK: Final = "#26456e"
 FAINT: Final = "#d9d9d9"
+_LETTERS: Final = 20
+"""Letters of a line of the label of a row of images."""
 
 
 def panel(width: float, height: float) -> tuple[Figure, Axes]:
@@ -61,3 +64,12 @@ def plain_numbers(values: Iterable[Any], name: str) -> Float[np.ndarray, " _"]:
         return np.array([float(value) for value in values], dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise InputError(f"{name}: the values to draw must be numbers ({error})") from error
+
+
+def two_lines(label: str) -> str:
+    r"""The label of a row of images in at most two lines; one that is longer ends in an ellipsis.
+
+    >>> two_lines("z0 partly object_hue, scale, floor_hue")
+    'z0 partly\nobject_hue, scale…'
+    """
+    return "\n".join(wrap(label, _LETTERS, max_lines=2, placeholder="…")).replace(",…", "…")

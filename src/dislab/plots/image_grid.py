@@ -271,9 +271,10 @@ def _write(
 
 
 def _extent(text: str, size: float) -> int:
-    """Width of a line of text in screen pixels, rounded up."""
+    """Width of the longest line of a text in screen pixels, rounded up."""
     if not text.strip():
         return 0
     font = FontProperties(size=size)
-    points, _, _ = text_to_path.get_text_width_height_descent(text, font, ismath=False)
-    return int(np.ceil(points * DPI / 72)) + 4
+    lines = text.splitlines()
+    widths = [text_to_path.get_text_width_height_descent(line, font, False)[0] for line in lines]
+    return int(np.ceil(max(widths) * DPI / 72)) + 4

@@ -20,6 +20,7 @@ from dislab.errors import InputError
 from dislab.factors import Indices
 from dislab.functional.losses import kl_per_latent
 from dislab.plots import codes_against_factors, image_grid
+from dislab.plots._panels import two_lines
 from dislab.report.figures import atlas, png
 from dislab.report.network import network_of
 
@@ -39,8 +40,6 @@ _RECONSTRUCTED: Final = 8
 """Number of images above their reconstructions, the same as in the picture of the run."""
 _WIDTH: Final = 4.6
 """Width in inches of the picture of traversals, which fits a phone."""
-_LETTERS: Final = 20
-"""Letters of the label of a row in that picture."""
 _DIGITS: Final = 4
 
 Record = dict[str, Any]
@@ -272,11 +271,7 @@ def traversal_figure(module: Objective, explorer: Record) -> Figure | None:
     with torch.inference_mode():
         flat = _decoder(module)(codes.flatten(0, 1))
     images = flat.reshape(*codes.shape[:2], *flat.shape[1:])
-    labels = [f"{slider['name']} {slider['carries']}".strip() for slider in sliders]
-    labels = [
-        label if len(label) <= _LETTERS else f"{label[: _LETTERS - 1].rstrip(', ')}…"
-        for label in labels
-    ]
+    labels = [two_lines(f"{slider['name']} {slider['carries']}") for slider in sliders]
     faded = [not slider["active"] for slider in sliders]
     return image_grid(images.numpy(), labels, faded=faded, width=_WIDTH)
 

@@ -123,7 +123,8 @@ class RunRecord(NamedTuple):
     """One run, ready to be shown.
 
     Attributes:
-        name: Name and version, such as `factorvae/version_0`.
+        name: Name and version, such as `factorvae/version_0`; the name alone of a folder that has
+            this name, such as that of an exported model.
         facts: Names and values of basic facts such as method, data and steps.
         verdict: Sentence on which latents carry which factors; empty if that was not scored.
         main: The main latent of each factor that has one; None if that was not scored.
@@ -184,8 +185,9 @@ def read_run(folder: Path, draw: bool = True) -> RunRecord:
     curves = list(_curves(folder)) if draw else []
     table, reasons = _scores(scored, are_details=False), set(_reasons(scored))
     unscored = reasons.pop() if table is None and len(reasons) == 1 else ""
+    name, version = str(settings.get("name") or "run"), folder.resolve().name
     return RunRecord(
-        f"{settings.get('name') or 'run'}/{folder.resolve().name}",
+        name if name == version else f"{name}/{version}",
         facts_of(settings, scored) | _training(folder),
         verdict(scored),
         None if main is None else {f: z for f, z in main.items() if z is not None},
