@@ -262,8 +262,8 @@ def test_a_plain_loop_takes_batches_of_a_loader_as_a_trainer_does(batch: Any, st
         (IMAGES.double(), "pass images.to", VAE),
         (IMAGES.permute(0, 2, 3, 1), r"channels first: .*images\.permute\(0, 3, 1, 2\)", VAE),
         (ImageBatch(IMAGES, LABELS), "integers of shape", VAE),
-        (IMAGES.numpy(), "delivers a ndarray, and VAE learns from ImageBatch", VAE),
-        (IMAGES, "delivers a Tensor, and AdaGVAE learns from PairBatch", AdaGVAE),
+        (IMAGES.numpy(), "the batch is a ndarray, and VAE learns from ImageBatch", VAE),
+        (IMAGES, "the batch is a Tensor, and AdaGVAE learns from PairBatch", AdaGVAE),
     ],
 )
 def test_a_plain_loop_checks_its_first_batch(
@@ -331,3 +331,38 @@ def test_losses_of_single_images_by_vmap_are_those_of_a_loop() -> None:
 def test_a_shape_with_the_channels_last_is_refused() -> None:
     with pytest.raises(InputError, match=r"channels last: give \(3, 64, 64\)"):
         VAE((64, 64, 3), 12, 3, **PARTS)
+
+
+@pytest.mark.parametrize(
+    ("model", "batch", "message"),
+    [
+        (VAE, ImageBatch(IMAGES * 2, LABELS[:, None]), "^the batch has image whose pixels are"),
+        (
+            VAE,
+            ImageBatch(IMAGES, cast("Any", None)),
+            r"^the batch has factors as NoneType; .*; without factors it is torch.zeros\(len",
+        ),
+        (
+            AdaGVAE,
+            IMAGES,
+            "^the batch is a Tensor, and AdaGVAE learns from PairBatch.*; give one$",
+        ),
+    ],
+)
+def test_a_batch_that_a_caller_of_losses_gives_is_no_loaders(
+    model: type[Objective], batch: Any, message: str
+) -> None:
+    method = vae(model)
+    draws = method.draw(len(IMAGES), Stream(0))
+    with pytest.raises(InputError, match=message):
+        method.losses(batch, draws, torch.tensor(0))
+
+
+def test_draws_take_a_seed_or_a_stream_and_no_generator_of_torch() -> None:
+    model = vae()
+    by_seed, by_stream = (
+        model.draw(4, source) for source in (cast("Any", 1), model.prior_stream(1))
+    )
+    assert torch.equal(by_seed["noise"], by_stream["noise"])
+    with pytest.raises((InputError, TypeError), match=r"Generator"):  # or of the import hook
+        model.draw(4, cast("Any", torch.Generator()))

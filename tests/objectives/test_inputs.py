@@ -115,7 +115,9 @@ def test_a_loss_of_images_of_another_shape_names_both_and_the_cure(
         if isinstance(images, Tensor) and images.shape[1:] == SHAPE
     }
     assert larger
-    message = r"delivers \w+ of 1×9×9, and \w+ was made for 1×8×8; give images of 1×8×8 \(resize=8"
+    message = (
+        r"the batch has \w+ of 1×9×9, and \w+ was made for 1×8×8; give images of 1×8×8 \(resize=8"
+    )
     with pytest.raises(InputError, match=message):
         model.losses(batch._replace(**larger), draws, 0)
 

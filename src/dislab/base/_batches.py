@@ -119,14 +119,21 @@ _IMAGES: Final = ("image", "second", "transform", "target", "labelled")
 
 @contextmanager
 def first_batch(
-    method: nn.Module, accepted: tuple[type, ...], data: object, batch: Any
+    method: nn.Module, accepted: tuple[type, ...], data: object, batch: Any, by_loader: bool
 ) -> Iterator[None]:
     """Checks a batch, and the output of every part during the step on this batch.
 
     The message names the data module or part that breaks its contract: a wrong type, shape or
     dtype, pixels outside of [0, 1], or an error in a part of another distribution.
+
+    Args:
+        method: The method that learns from the batch.
+        accepted: Batch types.
+        data: The data module that delivers the batch, if any.
+        batch: The batch.
+        by_loader: Whether a loader delivers it, rather than a caller of `losses`.
     """
-    _check_batch(method, accepted, data, batch)
+    _check_batch(method, accepted, data, batch, by_loader)
     _check_likelihood(method, batch)
     hooks = [
         part.register_forward_hook(_checking(name, check))
@@ -142,20 +149,26 @@ def first_batch(
             hook.remove()
 
 
-def _check_batch(method: nn.Module, accepted: tuple[type, ...], data: object, batch: Any) -> None:
-    source = described(data) if isinstance(data, DataModule) else "the data loader"
+def _check_batch(
+    method: nn.Module, accepted: tuple[type, ...], data: object, batch: Any, by_loader: bool
+) -> None:
+    loader = described(data) if isinstance(data, DataModule) else "the data loader"
+    source = f"{loader} delivers" if by_loader else "the batch has"
     if not isinstance(batch, accepted):
         types = " or ".join(batch_type.__name__ for batch_type in accepted)
+        start, deed = (
+            (source, "return one from the loader") if by_loader else ("the batch is", "give one")
+        )
         raise InputError(
-            f"{source} delivers a {type(batch).__name__}, and {type(method).__name__} learns from "
-            f"{types}, a named tuple of dislab.base; return one from the loader"
+            f"{start} a {type(batch).__name__}, and {type(method).__name__} learns from {types}, a "
+            f"named tuple of dislab.base; {deed}"
         )
     fields = fields_of(batch)
     _check_tensors(source, batch, fields)
     for tensor in fields.values():
         if tensor.ndim == 0 or len(tensor) != len(next(iter(fields.values()))):
             raise InputError(
-                f"{source} delivers {_shapes(batch)}; every field of {type(batch).__name__} has "
+                f"{source} {_shapes(batch)}; every field of {type(batch).__name__} has "
                 "one row per image"
             )
     shape: ImageShape | None = data.image_shape if isinstance(data, DataModule) else None
@@ -173,9 +186,10 @@ def _check_batch(method: nn.Module, accepted: tuple[type, ...], data: object, ba
 def _check_tensors(source: str, batch: Any, fields: Mapping[str, Any]) -> None:
     for name, tensor in fields.items():
         if not isinstance(tensor, Tensor):
+            none = "; without factors it is torch.zeros(len(image), 0, dtype=torch.int64)"
             raise InputError(
-                f"{source} delivers {name} as {type(tensor).__name__}; every field of "
-                f"{type(batch).__name__} is a torch.Tensor"
+                f"{source} {name} as {type(tensor).__name__}; every field of "
+                f"{type(batch).__name__} is a torch.Tensor{none if name == 'factors' else ''}"
             )
 
 
@@ -185,11 +199,11 @@ def check_later_batch(batch: Any) -> None:
     Each process checks its own rows: another one may have fewer batches.
     """
     fields = fields_of(batch)
-    _check_tensors("the data loader", batch, fields)
+    _check_tensors("the batch has", batch, fields)
     for name in _IMAGES:
         image = fields.get(name)
         if image is not None and (image.is_cpu or not image.is_floating_point()):
-            _check_pixels("the data loader", name, image, gather=lambda rows: rows)
+            _check_pixels("the batch has", name, image, gather=lambda rows: rows)
 
 
 def _check_images(source: str, name: str, image: Tensor, shape: ImageShape | None) -> None:
@@ -199,8 +213,7 @@ def _check_images(source: str, name: str, image: Tensor, shape: ImageShape | Non
         if shape is not None and given == (*shape[1:], shape[0]):
             advice = f"; {shape_advice(shape, given)}"
         raise InputError(
-            f"{source} delivers {name} of shape {tuple(image.shape)}; it has shape (batch, {size})"
-            f"{advice}"
+            f"{source} {name} of shape {tuple(image.shape)}; it has shape (batch, {size}){advice}"
         )
     _check_pixels(source, name, image, gather_rows)
 
@@ -218,10 +231,10 @@ def _check_pixels(
         return
     vector = is_vector(image.shape)
     if fault := pixel_fault(image.dtype, low, high, len(image), vector):
-        raise InputError(f"{source} delivers {name} whose pixels {fault}")
+        raise InputError(f"{source} {name} whose pixels {fault}")
     if not image.is_floating_point():
         raise InputError(
-            f"{source} delivers {name} as {image.dtype}; pixels are floats in [0, 1]: convert "
+            f"{source} {name} as {image.dtype}; pixels are floats in [0, 1]: convert "
             "booleans by image.float(), divide bytes by 255, or return uint8 from the data set's "
             "images, which are divided for you"
         )
@@ -231,7 +244,7 @@ def _check_shape(source: str, name: str, shape: Sequence[int], method: nn.Module
     taken = getattr(method, "hparams", {}).get("image_shape")
     if taken is not None and tuple(shape[1:]) != tuple(taken):
         raise InputError(
-            f"{source} delivers {name} of {by(shape[1:])}, and {type(method).__name__} was made "
+            f"{source} {name} of {by(shape[1:])}, and {type(method).__name__} was made "
             f"for {by(taken)}; {shape_advice(taken, shape[1:])}"
         )
 
@@ -259,7 +272,7 @@ def _check_factors(source: str, factors: Tensor, columns: int | None) -> None:
     if integral and factors.ndim == 2 and columns in (None, factors.shape[1]):
         return
     raise InputError(
-        f"{source} delivers factors as {factors.dtype} of shape {tuple(factors.shape)}; they are "
+        f"{source} factors as {factors.dtype} of shape {tuple(factors.shape)}; they are "
         f"value numbers, integers of shape (batch, {'factor' if columns is None else columns}): "
         "FactorSpace.positions gives them"
     )
@@ -275,7 +288,7 @@ def _check_labels(source: str, labels: Tensor) -> None:
     else:
         shown = f"as {labels.dtype} of shape {tuple(labels.shape)}"
     raise InputError(
-        f"{source} delivers labels {shown}; they are floats in [0, 1] of shape (batch, label), "
+        f"{source} labels {shown}; they are floats in [0, 1] of shape (batch, label), "
         "NaN for no value: scale the values of each factor from 0 for the first to 1 for the last"
     )
 

@@ -93,6 +93,16 @@ def _without_gradients(method: Callable[..., Any]) -> Callable[..., Any]:
     return taking
 
 
+def _taking_streams(method: Callable[..., Any]) -> Callable[..., Any]:
+    """A method of random numbers that also accepts a seed, and refuses torch's generators."""
+
+    @functools.wraps(method)
+    def taking(self: Any, count: int, stream: Any) -> Any:
+        return method(self, count, self.prior_stream(stream))
+
+    return taking
+
+
 def _taking_batches(method: Callable[..., Any]) -> Callable[..., Any]:
     """A loss that, without a trainer, also accepts batches of any loader, and a step as an int.
 
@@ -204,6 +214,7 @@ _TAKING: Final = {
     "decode": _taking_latents,
     "render": _taking_positions,
     "generate": _without_gradients,
+    "draw": _taking_streams,
     "losses": _taking_batches,
 }
 """What lets each method of an objective accept what users have."""
@@ -331,7 +342,7 @@ class Representation(ABC):
         raise InputError(f"{type(self).__name__} does not draw from true factors")
 
     def prior_stream(self, stream: Stream | int | None) -> Stream:
-        """The source of random numbers of `generate`, on the device of the model.
+        """The source of random numbers of `generate` and `draw`, on the device of the model.
 
         Args:
             stream: A seed, None for 0, or a stream, which is returned itself.

@@ -43,7 +43,8 @@ class ImageBatch(NamedTuple):
 
     Attributes:
         image: Pixels in [0, 1], shape (batch, channel, height, width).
-        factors: Positions: value numbers, -1 for no value, shape (batch, factor).
+        factors: Positions: value numbers, -1 for no value, shape (batch, factor); without factors
+            `torch.zeros(len(image), 0, dtype=torch.int64)`.
         labelled: As many images with labels; empty if there are none.
     """
 

@@ -149,7 +149,7 @@ class Objective(pl.LightningModule, Representation, Part):
 
         Args:
             count: Images in the global batch, over all processes.
-            stream: Source of the numbers, on the device of the step.
+            stream: Source of the numbers, on the device of the step; a caller may give a seed.
         """
 
     def forward(
@@ -211,7 +211,9 @@ class Objective(pl.LightningModule, Representation, Part):
                 check_later_batch(batch)
             return nullcontext()
         self._tried.add(stage)
-        return first_batch(self, accepted or self.batch_types, data, batch)
+        return first_batch(
+            self, accepted or self.batch_types, data, batch, by_loader=stage != "plain"
+        )
 
     def watch(self, terms: dict[str, Tensor]) -> None:
         """Records the terms of a step for `check_finite`, without waiting for the device.
