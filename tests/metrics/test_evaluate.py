@@ -30,6 +30,7 @@ from dislab.metrics import DCI, MIG, FactorVAEScore, evaluate, evaluate_fully
 from dislab.metrics._arrays import tensor
 from dislab.metrics.array_scores import DEFAULT, DoubtfulScoresWarning, SkippedScoreWarning
 from dislab.metrics.score_table import score_table
+from dislab.objectives import VAE
 from dislab.plugins import available
 from dislab.runs import OpenRun
 from dislab.runs.codes import Encoded
@@ -337,6 +338,9 @@ def test_a_run_in_place_of_codes_is_refused_in_words(
         function(draw()[0], run)
     with pytest.raises(InputError, match=f"^codes is an object of SingleData; {allowed}$"):
         function(data)
+    remedy = r"model.codes\(images\) gives codes, and open_run\(RUN\).encode\(\) those of a run$"
+    with pytest.raises(InputError, match=f"^codes is an object of VAE; {allowed}; {remedy}"):
+        function(object.__new__(VAE), draw()[1])
     with pytest.raises(InputError, match=r"in evaluate\(open_run\(RUN\)\.encode\(\)\), and a"):
         function("runs/a")
     with pytest.raises(InputError, match=r"evaluate\(open_run\('/.*'\)\.encode\(\)\)"):

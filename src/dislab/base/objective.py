@@ -77,12 +77,13 @@ class Objective(pl.LightningModule, Representation, Part):
     it has a posterior and a decoder. With an attribute `latent_dim`, its number of latents, such a
     class generates images from the standard normal prior. `codes`, `encode` and `reconstruct` also
     accept NumPy arrays: floats in [0, 1], booleans, or bytes, which are divided by 255, and
-    `decode` arrays of latents; no gradients are then recorded. They refuse pixels out
-    of [0, 1]. A method that learns from single images also trains on batches of PyTorch
-    loaders: a tensor of images, or a list that begins with one. All random numbers of a step are a
-    function of the run's seed and the number of the batch. They are drawn for the global batch, and
-    each process takes its rows. Therefore a resumed run continues exactly, the result does not
-    depend on the number of processes, and every device draws the same numbers.
+    `decode` arrays of latents; no gradients are then recorded. They refuse pixels out of [0, 1].
+
+    A method that learns from single images also trains on batches of PyTorch loaders: a tensor of
+    images, or a list that begins with one. All random numbers of a step are a function of the run's
+    seed and the number of the batch. They are drawn for the global batch, and each process takes
+    its rows. Therefore a resumed run continues exactly, the result does not depend on the number of
+    processes, and every device draws the same numbers.
 
     Args:
         optimizer: Makes the optimiser from parameter groups; None is Adam with a learning rate

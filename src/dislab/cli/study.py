@@ -515,7 +515,8 @@ def _summary(parser: Parser, args: list[str]) -> int:
     print(f"\n{out / PAGE} and {len(files) - 1} other files")
     if removed:
         named = f"{', '.join(removed[:_MORE])}{', …' * (len(removed) > _MORE)}"
-        print(f"removed {len(removed)} pictures of an earlier summary in another format: {named}")
+        pictures = f"{len(removed)} picture{'s' * (len(removed) > 1)}"
+        print(f"removed {pictures} of an earlier summary in another format: {named}")
     return 0
 
 

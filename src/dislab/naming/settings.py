@@ -276,6 +276,8 @@ def _remedy(value: object, annotation: Any) -> str:
         return "; dislab.datamodules.SingleData makes one of a data set"
     if _takes_array(annotation) and any(map(_is_run, type(value).__mro__)):
         return "; run.encode() gives the codes and factors of a run: evaluate(run.encode())"
+    if _takes_array(annotation) and any(map(_is_model, type(value).__mro__)):
+        return "; model.codes(images) gives codes, and open_run(RUN).encode() those of a run"
     if "Dataset" in _allowed(annotation):
         if hasattr(value, "shape"):
             return "; dislab.datasets.ArrayDataset makes one of arrays"
@@ -290,6 +292,10 @@ def _is_dataset(cls: type) -> bool:
 
 def _is_run(cls: type) -> bool:
     return cls.__name__ == "OpenRun" and cls.__module__.startswith("dislab.runs")
+
+
+def _is_model(cls: type) -> bool:
+    return cls.__name__ == "Objective" and cls.__module__.startswith("dislab.base")
 
 
 def _takes_array(annotation: Any) -> bool:
