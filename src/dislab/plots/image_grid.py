@@ -35,6 +35,8 @@ LABEL_SIZE: Final = 9.0
 TITLE_SIZE: Final = 11.0
 _GREY: Final = "#8c8c8c"
 """Colour of the label of a faded row."""
+_LINE: Final = 0.98
+"""Distance of the two lines of a label, so that it is no higher than a row of a narrow figure."""
 _PALE: Final = 200
 """Grey value, of 255, towards which the pixels of a faded row are moved."""
 _FADING: Final = 3
@@ -265,9 +267,11 @@ def _write(
     up: Literal["top", "center", "bottom"],
     colour: str = "black",
 ) -> None:
-    """Writes a line of text at a position in screen pixels from the upper left corner."""
+    """Writes text at a position in screen pixels from the upper left corner."""
     x, y = point[0] / size[0], 1 - point[1] / size[1]
-    figure.text(x, y, text, fontsize=points, ha=across, va=up, color=colour, parse_math=False)
+    spacing = _LINE if "\n" in text else 1.2  # the default, which also places single lines
+    style: dict[str, Any] = {"fontsize": points, "color": colour, "linespacing": spacing}
+    figure.text(x, y, text, ha=across, va=up, parse_math=False, **style)
 
 
 def _extent(text: str, size: float) -> int:
