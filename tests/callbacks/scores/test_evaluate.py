@@ -413,7 +413,8 @@ def test_a_method_with_codes_only_is_scored_without_kl(
     runner.test(without_decoder, datamodule=data, verbose=False)
     record = runs.read_scores(tmp_path / "run")["test"]
     assert set(record["scores"]) == {"correlation"}
-    assert set(record["parts"]) == {"correlation_per_factor"}
+    part = "correlation_per_factor"
+    assert set(record["parts"]) == {part, f"{part}_by_chance"}
 
 
 def test_a_method_without_codes_leaves_its_losses(
