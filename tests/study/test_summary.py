@@ -240,7 +240,7 @@ def test_every_selector_of_a_target_has_as_many_permutations() -> None:
     found = summarize(runs, "mine", ("method",)).tables["model_selection"]
     rows = found.table.query("target == 'score.s0' and group == 'all'").set_index("selector")
     assert rows["p"]["labelled.mig_100_labels"] == rows["p"]["score.s1"] == 1 / 3601
-    assert "p by 3,600 permutations" in found.note
+    assert "p is by 3,600 permutations" in found.details
 
 
 def test_comparisons_of_the_target_are_corrected_for_themselves() -> None:

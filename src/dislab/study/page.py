@@ -78,6 +78,8 @@ _FEW_ROWS: Final = 12
 """Number of rows above which a table of means is collapsed initially."""
 _MOST_COLUMNS: Final = 8
 """Number of columns above which a table is collapsed initially."""
+_MANY_COLUMNS: Final = 10
+"""Number of columns from which a matrix has two digits, to fit a phone."""
 _MOST_SHOWN: Final = 4
 """Number of scores shown initially as columns of the table of runs."""
 _MOST_VALUES: Final = 8
@@ -620,6 +622,8 @@ def _table(frame: pd.DataFrame, summary: StudySummary) -> Table:
     for index, (name, column) in enumerate(frame.items()):
         if set(column.map(setting_text)) <= settings.get(str(name), set()):
             plain.isetitem(index, list(map(setting_text, column)))
-    cells = texts(plain, 3)
+    is_matrix = frame.index.name is not None
+    digits = 2 if is_matrix and len(frame.columns) >= _MANY_COLUMNS else 3
+    cells = texts(plain.round(2) if digits == 2 else plain, digits)
     rows = [list(map(str, row)) for row in cells.to_numpy()]
-    return Table(list(map(str, cells.columns)), rows, is_matrix=frame.index.name is not None)
+    return Table(list(map(str, cells.columns)), rows, is_matrix=is_matrix)

@@ -495,13 +495,13 @@ def _means(
     return NamedTable(
         "Means over seeds",
         "Mean ± standard deviation over the runs of a setting, with Student's 95 % interval of "
-        "the mean for three runs or more, cut where the range of a score ends. Where scores were "
-        "compared with chance or with untrained models, the last rows have the means of these "
-        f"levels.{same}"
-        + (_OF_BOUNDS if any(map(is_bound, names)) else "")
-        + (_OF_AGREEMENT if INFORMATIVE in names else ""),
+        f"the mean for three runs or more.{same}",
         means,
         tuple(excerpts),
+        "An interval is cut where the range of a score ends. Where scores were compared with "
+        "chance or with untrained models, the last rows have the means of these levels."
+        + (_OF_BOUNDS if any(map(is_bound, names)) else "")
+        + (_OF_AGREEMENT if INFORMATIVE in names else ""),
     )
 
 
@@ -684,12 +684,12 @@ def _correlated(
     within = f" and within each value of {label(axes[0])}" if axes else ""
     return NamedTable(
         "Rank correlations",
-        f"Spearman's ρ over all runs{within}, with 95 % bootstrap intervals; p by permutation, "
-        f"corrected by Holm for the family of all {len(correlations)} pairs and groups, and hence "
-        f"at least {least:.2g}.{_OF_FAMILIES} Over all runs two scores correlate already if "
-        f"settings change both.{same}{_DEPENDENT}",
+        f"Spearman's ρ over all runs{within}, with 95 % bootstrap intervals. Over all runs two "
+        f"scores correlate already if settings change both.{same}",
         correlations,
         (matrix, overall),
+        f"p is by permutation, corrected by Holm for the family of all {len(correlations)} pairs "
+        f"and groups, and hence at least {least:.2g}.{_OF_FAMILIES}{_DEPENDENT}",
     )
 
 
@@ -735,11 +735,12 @@ def _shares(runs: pd.DataFrame, axes: list[str], measures: Mapping[str, Best]) -
     return NamedTable(
         "What matters",
         f"Shares of each score's variance that come from {names[0]}, {other}and from the seed, the "
-        "rest. By chance below: the level that 95 % of the shares of shuffled runs stay below"
-        f"{within}. A share above it is more than chance, if that score alone is asked "
-        f"about; not reached: the share is not above it.{same}",
+        "rest. A share that does not reach its level *by chance below* is no more than chance."
+        f"{same}",
         shares,
         (excerpt,),
+        "By chance below: the level that 95 % of the shares of shuffled runs stay below"
+        f"{within}. A share above it is more than chance, if that score alone is asked about.",
     )
 
 
@@ -778,15 +779,15 @@ def _selected(
     excerpt, same = _without_constants(excerpt, [P_HOLM, "best", "runs"])
     return NamedTable(
         "Model selection",
-        f"First: runs selected for {label(target)} by another score, over all runs. ρ is positive "
-        "where the selector prefers the better runs; intervals are 95 % bootstrap intervals; p by "
-        f"{orders:,} permutations, corrected by Holm for the family of the {tests} tests of a "
-        f"target, and hence at least {min(1.0, tests / (orders + 1)):.2g}.{_OF_FAMILIES} *Regret* "
-        "is the distance of the selected run from the best one; it depends on that run alone."
-        f"{same} Then the regret of every selector for every target, in the target's unit."
-        f"{_DEPENDENT}{_OF_FEW if few else ''}",
+        f"First: runs selected for {label(target)} by another score, over all runs; ρ is positive "
+        "where the selector prefers the better runs. Then the *regret* of every selector for every "
+        f"target, in the target's unit: the distance of the selected run from the best one.{same}",
         selections,
         (excerpt, regret),
+        f"Intervals are 95 % bootstrap intervals; p is by {orders:,} permutations, corrected by "
+        f"Holm for the family of the {tests} tests of a target, and hence at least "
+        f"{min(1.0, tests / (orders + 1)):.2g}.{_OF_FAMILIES} The regret depends on the selected "
+        f"run alone.{_DEPENDENT}{_OF_FEW if few else ''}",
     )
 
 
