@@ -53,14 +53,16 @@ def test_shades_of_importance_begin_at_the_chance_of_each_factor() -> None:
     """Half of a factor of two values is chance, and of one of many values far above it."""
     name = "a_informativeness_per_factor"
     parts = {"a_importance": [[1.0, 1.0], [1.0, 1.0]], name: [0.5, 0.52]}
-    assert not parts_of(parts, NAMES).is_above_chance
-    found = parts_of({**parts, f"{name}_by_chance": [0.52, 0.04]}, NAMES)
-    assert found.is_above_chance
-    assert found.informativeness is not None
-    assert found.informativeness.tolist() == pytest.approx([0, 0.5])
-    found = parts_of({**parts, name: [1.0, 1.0], f"{name}_by_chance": [1.0, 0.04]}, NAMES)
-    assert found.informativeness is not None
-    assert found.informativeness.tolist() == [0, 1]  # a constant test part tells nothing
+    assert _predicted(parts) == [0.5, 0.52]  # the chance is not known
+    assert _predicted({**parts, f"{name}_by_chance": [0.52, 0.04]}) == pytest.approx([0, 0.5])
+    constant = {**parts, name: [1.0, 1.0], f"{name}_by_chance": [1.0, 0.04]}
+    assert _predicted(constant) == [0, 1]  # a constant test part tells nothing
+
+
+def _predicted(parts: dict[str, Any]) -> list[float]:
+    predicted = parts_of(parts, NAMES).predicted()
+    assert predicted is not None
+    return list(predicted)
 
 
 def test_colours_and_texts_are_the_numbers() -> None:

@@ -550,11 +550,16 @@ def test_the_verdict_doubts_only_factors_that_are_not_predicted_well() -> None:
     }
     assert verdict(record).endswith("all latents together know about the factor.")
     record["parts"][f"{name}_by_chance"] = [0.1, 0.6]
-    assert verdict(record).endswith("know about the factor, which may be little of sail.")
+    unsure = "know about the factor, and that is not all: DCI informativeness is"
+    assert verdict(record).endswith(f"{unsure} 0.80 for sail.")
     record["parts"][name] = [0.3, 0.6]
-    assert verdict(record).endswith("know about the factor, which may be little of it.")
+    assert verdict(record).endswith(f"{unsure} 0.30 for hull and 0.60 for sail.")
     record["parts"][name] = [1.0, None]
     assert verdict(record).endswith("know about the factor, which may be little of sail.")
+    record["parts"][name] = [0.3, None]
+    assert verdict(record).endswith(
+        "which may be little of sail, and that is not all: DCI informativeness is 0.30 for hull."
+    )
 
 
 def test_the_verdict_takes_the_entropy_of_factors_in_the_scored_images() -> None:
@@ -572,7 +577,7 @@ def test_the_verdict_takes_the_entropy_of_factors_in_the_scored_images() -> None
     )
     record["parts"] = {"mutual_information": [[0.21, 0.6], [0.03, 0.0]]}  # enough, but not in z0
     assert verdict(record) == with_legend(
-        "1 of 2 factors has a latent of its own: y in z0 (100 %); x is spread over several latents."
+        "1 of 2 factors has a latent of its own: y in z0 (100 %); little of x is in any latent."
     )
 
 

@@ -43,7 +43,7 @@ def sheet_of(
         title,
         chance,
         drawn.about,
-        informativeness=drawn.informativeness,
+        informativeness=drawn.predicted(),
     )
 
 
@@ -56,9 +56,8 @@ class Parts(NamedTuple):
         information: Mutual information of latents and factors, in nats.
         kl: KL of each latent's posterior from the prior, in nats.
         about: Title of the information.
-        informativeness: How well each factor is predicted with these importances: 0 at chance, if
-            that is known by factor, and 1 without an error.
-        is_above_chance: Whether it begins at chance.
+        informativeness: How well each factor is predicted with these importances; 1 is no error.
+        chance: That of codes without information; None if it is not known by factor.
     """
 
     names: list[str]
@@ -67,7 +66,14 @@ class Parts(NamedTuple):
     kl: npt.NDArray[np.float64] | None
     about: str
     informativeness: npt.NDArray[np.float64] | None
-    is_above_chance: bool
+    chance: npt.NDArray[np.float64] | None
+
+    def predicted(self) -> npt.NDArray[np.float64] | None:
+        """Informativeness from 0 at chance, if that is known by factor, to 1 without an error."""
+        if self.informativeness is None or self.chance is None:
+            return self.informativeness
+        room = np.where(self.chance < 1, 1 - self.chance, np.inf)
+        return np.clip((self.informativeness - self.chance) / room, 0, 1)
 
 
 def parts_of(parts: Mapping[str, Any], factors: Sequence[str]) -> Parts:
@@ -87,24 +93,22 @@ def parts_of(parts: Mapping[str, Any], factors: Sequence[str]) -> Parts:
     informativeness = first_part(parts, ending) if own else None
     if informativeness is not None and informativeness.shape != (len(factors),):
         informativeness = None
-    levels = first_part(parts, f"{ending}{BY_CHANCE}") if informativeness is not None else None
-    is_above_chance = levels is not None and levels.shape == (len(factors),)
-    if informativeness is not None and levels is not None and is_above_chance:
-        room = np.where(levels < 1, 1 - levels, np.inf)
-        informativeness = np.clip((informativeness - levels) / room, 0, 1)
+    chance = first_part(parts, f"{ending}{BY_CHANCE}") if informativeness is not None else None
+    if chance is not None and chance.shape != (len(factors),):
+        chance = None
     each = [np.asarray(part, float) for name, part in parts.items() if name.endswith(PER_FACTOR)]
     if each and all(part.shape == (len(factors),) for part in each):
         kept = np.isfinite(np.stack(each)).any(axis=0)
         if kept.any():
             factors = [name for name, keep in zip(factors, kept, strict=True) if keep]
-            informativeness = None if informativeness is None else informativeness[kept]
+            informativeness, chance = (
+                levels if levels is None else levels[kept] for levels in (informativeness, chance)
+            )
             importance, information = (
                 matrix if matrix is None or matrix.shape[1:] != kept.shape else matrix[:, kept]
                 for matrix in (importance, information)
             )
-    return Parts(
-        list(factors), importance, information, kl, about, informativeness, is_above_chance
-    )
+    return Parts(list(factors), importance, information, kl, about, informativeness, chance)
 
 
 def information_of(parts: Mapping[str, Any]) -> npt.NDArray[np.float64] | None:

@@ -187,18 +187,18 @@ def part_figures(record: Mapping[str, Any]) -> Iterator[tuple[str, str, Figure]]
         record: A record of `scores.json`, written by `test` or `validate`, or by hand.
     """
     try:
-        factors, importance, information, kl, about, informativeness, is_above_chance = parts_of(
-            record.get("parts", {}), scored_factors(record)
-        )
-        if importance is not None:
-            title = "importance for predicting a factor"
-            fainter = "" if informativeness is None else _OF_INFORMATIVENESS[is_above_chance]
-            figure = hinton(importance, factors, title, informativeness)
+        parts = parts_of(record.get("parts", {}), scored_factors(record))
+        if parts.importance is not None:
+            title, predicted = "importance for predicting a factor", parts.predicted()
+            begins_at_chance = parts.chance is not None
+            fainter = "" if predicted is None else _OF_INFORMATIVENESS[begins_at_chance]
+            figure = hinton(parts.importance, parts.names, title, predicted)
             yield title, f"{_OF_IMPORTANCE}{fainter}", figure
-        if information is not None:
-            yield about, _OF_INFORMATION, heat_map(information, factors, "nats", about, kl)
-        if kl is not None:
-            yield "KL from the prior", _OF_KL, kl_bars(kl)
+        if parts.information is not None:
+            figure = heat_map(parts.information, parts.names, "nats", parts.about, parts.kl)
+            yield parts.about, _OF_INFORMATION, figure
+        if parts.kl is not None:
+            yield "KL from the prior", _OF_KL, kl_bars(parts.kl)
     except (InputError, KeyError, TypeError, ValueError):  # a record written by hand
         return
 

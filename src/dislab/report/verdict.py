@@ -77,10 +77,10 @@ def verdict(scored: Mapping[str, Any]) -> str:
 
     Each sentence is left out where its scores are missing. A factor without a latent of its own
     shares one, if that has more than half of the information about the factor, or is spread, or is
-    in no latent, as `own_latents` counts. Shares of the information that decide this are given,
-    with those that are just above or below half: within 0.05, or within what chance may give this
-    number of images, and what the main latent of a factor knows of its entropy where that is less
-    than a quarter. A latent with a KL of at most 0.1 nats is not in use: it has no factor, and
+    in no latent, or hardly, as `own_latents` counts. Shares of the information that decide this are
+    given, with those that are just above or below half: within 0.05, or within what chance may give
+    this number of images, and what the main latent of a factor knows of its entropy where that is
+    less than a quarter. A latent with a KL of at most 0.1 nats is not in use: it has no factor, and
     its information does not count. Of few images, information counts only if chance does not give
     as much; a factor without any cannot be told.
 
@@ -143,24 +143,33 @@ def _on_factors(scored: Mapping[str, Any]) -> str:
 
 
 def _doubt(scored: Mapping[str, Any], names: Sequence[str]) -> str:
-    """Says of which factors latents may know little: those that are not seen to be predicted well.
+    """Says how well factors are predicted that are not seen to be predicted well.
 
     The end of the sentence on percentages of the factors; empty if all are predicted well.
     """
-    predicted: dict[str, float] = {}
+    informativeness: dict[str, float] = {}
+    unsure = list(names)
     with suppress(TypeError, ValueError):  # a record written by hand
         parts = parts_of(mapping_in(scored, "parts"), scored_factors(scored))
-        if parts.informativeness is not None:
-            predicted = dict(zip(parts.names, parts.informativeness.tolist(), strict=True))
-    unsure = [name for name in names if not predicted.get(name, 0.0) >= _PREDICTED]
-    if not unsure:
-        return ""
-    return f", which may be little of {'it' if unsure == list(names) else _listed(unsure)}"
+        if parts.informativeness is not None and (predicted := parts.predicted()) is not None:
+            informativeness = dict(zip(parts.names, parts.informativeness.tolist(), strict=True))
+            shares = dict(zip(parts.names, predicted.tolist(), strict=True))
+            unsure = [name for name in names if not shares.get(name, 0.0) >= _PREDICTED]
+    measured = [name for name in unsure if math.isfinite(informativeness.get(name, math.nan))]
+    others = [name for name in unsure if name not in measured]
+    levels = _listed([f"{informativeness[name]:.2f} for {name}" for name in measured])
+    rest = "it" if others == list(names) else _listed(others)
+    return "".join(
+        [
+            f", which may be little of {rest}" if others else "",
+            f", and that is not all: DCI informativeness is {levels}" if measured else "",
+        ]
+    )
 
 
 def _listed(texts: Sequence[str]) -> str:
-    """Texts as in `x, y and z`."""
-    *others, last = texts
+    """Texts as in `x, y and z`; empty for none."""
+    *others, last = texts or [""]
     return f"{', '.join(others)} and {last}" if others else last
 
 
@@ -255,11 +264,14 @@ def _shares(information: _Information) -> dict[str, str]:
 def _without_own(
     names: Sequence[str], information: _Information, shares: Mapping[str, str]
 ) -> Iterator[str]:
-    """Where factors without a latent of their own are: shared, spread, in no latent, or unknown."""
+    """Where factors without a latent of their own are: shared, spread, in no latent, or unknown.
+
+    Little is in any latent of a factor whose largest share is more than half of too little.
+    """
     factors, nats, least = information.factors, information.nats, information.least
-    is_there = dict(
-        zip(factors, ((nats.amax(0) > LEAST) & (nats.sum(0) > least)).tolist(), strict=True)
-    )
+    is_there = (nats.amax(0) > LEAST) & (nats.sum(0) > least)
+    is_spread = is_there & (nats.amax(0) <= MAIN * nats.sum(0))
+    kinds = [is_spread, is_there & ~is_spread, ~is_there]
     untold = _untold(information)
     main = dict(zip(factors, main_latents(nats, least), strict=True))
     together: dict[int, list[str]] = {}
@@ -269,9 +281,14 @@ def _without_own(
     yield from (f"{' and '.join(members)} share z{k}" for k, members in together.items())
     rest = [name for name in names if main[name] is None]
     rest = [name for name in rest if name not in untold]
-    for ending, wanted in (("spread over several latents", True), ("in no latent", False)):
-        if members := [name for name in rest if is_there[name] is wanted]:
-            members = [f"{name}{shares[name] if wanted else ''}" for name in members]
-            yield f"{', '.join(members)} {'is' if len(members) == 1 else 'are'} {ending}"
+    spread, little, nowhere = (
+        [name for name in rest if kind[factors.index(name)]] for kind in kinds
+    )
+    for members, ending in ((spread, "spread over several latents"), (nowhere, "in no latent")):
+        if members:
+            texts = [f"{name}{shares[name] if members is spread else ''}" for name in members]
+            yield f"{', '.join(texts)} {'is' if len(members) == 1 else 'are'} {ending}"
+    if little:
+        yield f"little of {_listed(little)} is in any latent"
     if untold:
         yield f"{', '.join(untold)} cannot be told from {information.images:,} images"
