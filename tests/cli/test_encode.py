@@ -15,6 +15,7 @@ from dislab.cli import main
 from dislab.errors import InputError
 from dislab.metrics import evaluate
 from dislab.objectives import VAE
+from dislab.report.run_record import read_run
 from dislab.runs import load_run, open_run
 from dislab.runs.codes import read_codes
 
@@ -96,7 +97,10 @@ def test_codes_of_own_images_name_their_files(
 
 
 def test_images_with_gaps_are_counted_and_may_be_encoded(
-    small_run: SmallRun, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    small_run: SmallRun,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     images = np.random.default_rng(0).integers(256, size=(90, 1, 16, 16), dtype=np.uint8)
     side = np.repeat([0.0, 1.0, np.nan], 30)
@@ -105,7 +109,19 @@ def test_images_with_gaps_are_counted_and_may_be_encoded(
     own = {"file": f"{tmp_path}/own.npz", "factors": "side", "gaps": "keep"}
     settings["data"]["init_args"]["dataset"] = {"class_path": "NumpyDataset", "init_args": own}
     run = small_run(yaml.safe_dump(settings))
+    scored = (
+        "60 of 90 images, training included (30 without a value of some factor are left out), so "
+        "few that scores are rough"
+    )
     capsys.readouterr()
+    assert f"Scoring {scored}, by" in caplog.text
+    page = read_run(run, draw=False)
+    assert page.reading[0] == f"Scored on {scored}."
+    assert page.bounds is not None
+    counts = [int(head.split("(")[1].split()[0]) for head in page.bounds.heads[1:]]
+    record = json.loads((run / "scores.json").read_text())["test"]
+    assert counts == list(record["bound_images"].values())
+    assert sum(counts) == 60
     assert main(["encode", str(run), "--out=codes.npz"]) == 0
     said = (
         "codes.npz: 60 of 90 images of all splits (30 without a value of some factor are left out"

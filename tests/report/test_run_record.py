@@ -658,6 +658,10 @@ def test_likelihoods_stand_in_one_table(tmp_path: Path) -> None:
     assert record.scores is None
     rows = [["ELBO of mean codes, no bound", "1.0", "1.0"], ["KL", "1.0", "1.0"]]
     assert record.bounds == Table(["nats per image", "train", "test"], rows)
+    counted = {"test": {"scores": scores, "bound_images": {"train": 1000, "test": 29}}}
+    bounds = read_run(write_run(tmp_path / "counted", scores=counted)).bounds
+    heads = ["nats per image", "train (1,000 images)", "test (29 images)"]
+    assert bounds == Table(heads, rows)
     assert list(record.blind) == ["ELBO of mean codes, no bound, KL"]
     assert not record.verdict
 

@@ -330,19 +330,25 @@ def scored_on(count: int, available: int, split: str) -> str:
     return f"{count:,} of {available:,} {part}"
 
 
-def images_text(count: int, scored: str = "") -> str:
+def images_text(count: int, scored: str = "", incomplete: int = 0) -> str:
     """The images that are scored in words, and that few images make rough scores.
 
     Args:
         count: Their number.
         scored: Which they are, by `scored_on`; the number alone unless given.
+        incomplete: How many images are left out for want of a value of some factor.
 
     >>> images_text(10_000)
     '10,000 images'
     >>> images_text(300, "300 of 400 images, training included")
     '300 of 400 images, training included,'
+    >>> images_text(300, "300 of 302 images", incomplete=2)
+    '300 of 302 images (2 without a value of some factor are left out)'
     """
     text = scored or f"{count:,} image{'s' if count != 1 else ''}"
+    if incomplete:
+        verb = "is" if incomplete == 1 else "are"
+        text += f" ({incomplete:,} without a value of some factor {verb} left out)"
     if count < _FEW:
         text += ", so few that scores are rough"
     return f"{text}," if ", " in text else text

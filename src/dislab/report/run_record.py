@@ -18,6 +18,7 @@ from dislab.metrics.score_table import (
     OF_STILL,
     abbreviations,
     blind_spot,
+    images_text,
     is_detail,
     is_of_no_latent,
     label,
@@ -194,7 +195,7 @@ def read_run(folder: Path, draw: bool = True) -> RunRecord:
         _headline(scored),
         table,
         list(_reading(scored)),
-        _bounds(mapping_in(scored, "scores")),
+        _bounds(scored),
         blind_spots(mapping_in(scored, "scores")),
         _transfer(transfer["scores"]) if transfer.get("scores") else None,
         {
@@ -309,6 +310,12 @@ def images_of(scored: Mapping[str, Any]) -> str:
     if not isinstance(count, int) or not isinstance(available, int):
         return ""
     return scored_on(count, available, _text(split))
+
+
+def _count(scored: Mapping[str, Any], section: str, name: str) -> int:
+    """A number of images in a section of a record; 0 if an older record lacks it."""
+    count = mapping_in(scored, section).get(name)
+    return count if isinstance(count, int) else 0
 
 
 def caution(scored: Iterable[str], data_differ: bool) -> str:
@@ -471,7 +478,8 @@ def _scores(scored: Mapping[str, Any], are_details: bool) -> Table | None:
 def _reading(scored: Mapping[str, Any]) -> Iterator[str]:
     """How to read the table of scores: its images, the best value, the columns, abbreviations."""
     if (images := images_of(scored)) and _scores(scored, are_details=False):
-        yield f"Scored on {images}."
+        count, incomplete = (_count(scored, "draw", name) for name in ("points", "incomplete"))
+        yield f"Scored on {images_text(count, images, incomplete).removesuffix(',')}."
     scores, metrics = mapping_in(scored, "scores"), _mappings(mapping_in(scored, "metrics"))
     ends = {True: "Higher is better", False: "Lower is better"}
     for is_high, sentence in ends.items():
@@ -500,16 +508,18 @@ def _reading(scored: Mapping[str, Any]) -> Iterator[str]:
         yield f"{text}."
 
 
-def _bounds(scores: Mapping[str, Any]) -> Table | None:
-    """Table with a row for each likelihood, and a column for each split."""
+def _bounds(scored: Mapping[str, Any]) -> Table | None:
+    """Table with a row for each likelihood, and a column for each split with its images."""
     rows: dict[str, dict[str, str]] = {}
-    for name, value in scores.items():
+    for name, value in mapping_in(scored, "scores").items():
         if bound := likelihood(name):
             digits = _digits if str(name).startswith(EXPLAINED) else _nats
             rows.setdefault(bound[0], {})[bound[1]] = digits(value)
     splits = [split for split in _SPLITS if any(split in row for row in rows.values())]
     table = [[term, *(row.get(split, "") for split in splits)] for term, row in rows.items()]
-    return Table(["nats per image", *splits], table) if table else None
+    counts = {split: _count(scored, "bound_images", split) for split in splits}
+    heads = [f"{split} ({count:,} images)" if count else split for split, count in counts.items()]
+    return Table(["nats per image", *heads], table) if table else None
 
 
 def blind_spots(scores: Mapping[str, Any]) -> dict[str, str]:

@@ -130,8 +130,8 @@ def test_the_record_tells_how_it_came_about(
     }
     assert record["intervals"] == {}
     assert {"c/correlation", "sharp/correlation", "active_units"} == set(record["scores"])
-    draw = {"split": "test", "points": 12, "seed": 0, "codes": "mean", "available": 12}
-    assert record["draw"] == draw
+    draw = {"split": "test", "points": 12, "seed": 0, "codes": "mean"}
+    assert record["draw"] == {**draw, "available": 12, "incomplete": 0}
     assert record["data"]["provenance"] == {"source": "blocks", "version": "1"}
     assert record["data"]["factors"] == ["x", "y", "brightness"]
     assert record["checkpoint"] == {"path": None, "steps": 123}

@@ -45,11 +45,20 @@ def bounds(
     if not points or any(lacks(module, name) for name in ("encode", "decode", "pixel_loss")):
         return {}
     values: dict[str, float] = {}
-    for split in SPLITS:
-        if len(data.indices(split)) and len(drawable(data, split)):
-            terms = _terms(trainer, data, module, split, points, batch_size, seed)
-            values |= {f"{name}_{split}": value for name, value in terms.items()}
+    for split in bound_images(data, points):
+        terms = _terms(trainer, data, module, split, points, batch_size, seed)
+        values |= {f"{name}_{split}": value for name, value in terms.items()}
     return values
+
+
+def bound_images(data: DataModule, points: int) -> dict[Split, int]:
+    """How many images of each split `bounds` takes, of splits that have states with all values."""
+    counts = {
+        split: min(points, len(drawable(data, split)))
+        for split in SPLITS
+        if len(data.indices(split))
+    }
+    return {split: count for split, count in counts.items() if count}
 
 
 def bounds_table(values: Mapping[str, float]) -> str:

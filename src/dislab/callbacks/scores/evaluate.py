@@ -14,7 +14,7 @@ from dislab.base import DataModule, MetricBuilder, Objective, Split
 from dislab.base.datamodule import draw_states, drawable, split_with_states
 from dislab.base.inference import lacks
 from dislab.callbacks._trainer import objective_of
-from dislab.callbacks.scores._bounds import QUANTITIES, SPLITS, bounds, bounds_table
+from dislab.callbacks.scores._bounds import QUANTITIES, SPLITS, bound_images, bounds, bounds_table
 from dislab.callbacks.scores._score_callback import ScoreCallback, Scored, Stages
 from dislab.callbacks.scores._scorer import SAMPLED, Codes, Scorer, inapplicable, names_of
 from dislab.codes.splits import TEST_FRACTION, train_count
@@ -189,10 +189,9 @@ class Evaluate(ScoreCallback):
         names = [title(name) for name in self.metrics if name not in self._left_out]
         split = split_with_states(data, self.split)
         available = len(data.indices(split))
-        scored = images_text(count, scored_on(count, available, split))
+        incomplete = available - len(complete)
+        scored = images_text(count, scored_on(count, available, split), incomplete)
         text = f"{scored} by {', '.join(names) or 'bounds alone'}"
-        if incomplete := available - len(complete):
-            text += f" ({incomplete:,} without a value of some factor are left out)"
         return f"{text}; then {others}" if others else text
 
     def scored_images(self, data: DataModule) -> str:
@@ -214,6 +213,7 @@ class Evaluate(ScoreCallback):
         record = {
             **evaluation._replace(values=values).record(),
             "draw": self._sampling(data, len(states)),
+            "bound_images": bound_images(data, self.bound_points) if nats else {},
             **runs.origin(module, data, trainer.ckpt_path),
             "losses": {name: float(value) for name, value in trainer.callback_metrics.items()},
             "untrained": floor,
@@ -274,7 +274,8 @@ class Evaluate(ScoreCallback):
         sampling["codes"] = self.codes
         if self.distribution != "uniform":
             sampling["distribution"] = self.distribution
-        return sampling | {"available": len(data.indices(split))}
+        available, complete = len(data.indices(split)), len(drawable(data, self.split))
+        return sampling | {"available": available, "incomplete": available - complete}
 
 
 def _listed(reasons: Mapping[str, str], verb: str) -> str:
