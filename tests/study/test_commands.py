@@ -21,7 +21,7 @@ from dislab.cli import main
 from dislab.errors import InputError
 from dislab.study.claims import Claims
 from dislab.study.results import Done, Failed, StudyFolder
-from dislab.study.schedule import Schedule
+from dislab.study.schedule import Schedule, read_schedule
 from dislab.study.status import Progress
 from dislab.study.study import Study
 
@@ -157,6 +157,12 @@ def test_a_plan_says_what_is_to_be_done_and_makes_nothing(
     for verb in ("plan", "run"):
         assert main(["study", verb, "mine.yaml", *["--launcher", "slurm"] * (verb == "run")]) == 0
         assert "too few" not in "".join(capsys.readouterr())
+    folder, plan = StudyFolder(Path("studies/mine")), read_schedule(Path("studies/mine"))
+    for run in plan.runs:
+        folder.write_done(run, "train", Done(run.group.stages["train"].digest, "done", {}, 9.0, {}))
+    assert main(["study", "plan", "mine.yaml"]) == 0
+    told = "mine: 12 runs in studies/mine, stages train, score; left to do: score of 12 runs\n"
+    assert capsys.readouterr().out.startswith(told)
 
 
 def test_a_plan_lists_the_strengths_of_each_method(
@@ -371,6 +377,31 @@ def test_means_in_a_file_are_numbers_as_in_a_summary(
     # of 0 and 1/4
     first = means[["score", "mean", "sd", "runs"]].iloc[0].tolist()
     assert first == ["score.mig", 0.125, pytest.approx(0.25 / 2**0.5), 2]
+
+
+def test_a_repeated_stage_is_told_with_its_log_and_without_the_time_of_training(
+    folder: StudyFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = "base: [base.yaml]\naxes: {model.b: [1, 2]}\nstages: {train: {}, score: {points: 9}}\n"
+    scored(folder, planned(tmp_path, text), {"mig": [0.1, 0.2]})
+    plan = planned(tmp_path, text.replace("9", "7"))
+    run = plan.runs[0]
+    progress = Progress(Study.of(folder.path, plan), 4)
+    claims = Claims(folder.claims)
+    claim = claims.take(run.id)
+    assert claim is not None
+    progress.tick()
+    log = folder.stage(run.id, "score") / "log.txt"
+    assert capsys.readouterr().out.splitlines() == [
+        f"mine: 2 runs to do, score without training, with 2 workers in {folder.path}",
+        f"the first run has begun: {run.id}: b 1, seed 0, score; its progress: {log}",
+    ]
+    digest = run.group.stages["score"].digest
+    folder.write_done(run, "score", Done(digest, "done", {"mig": 0.3}, 7.0, {}))
+    claim.release()
+    claims.close()
+    progress.close()
+    assert capsys.readouterr().out.endswith(f"{run.id}: b 1, seed 0, MIG 0.300 (7 s)\n")
 
 
 def test_each_run_that_ends_gets_a_line(

@@ -19,7 +19,7 @@ from dislab.cli import main
 from dislab.errors import InputError
 from dislab.storage import duration
 from dislab.study.results import Done, Failed, StudyFolder
-from dislab.study.schedule import Schedule, read_schedule
+from dislab.study.schedule import Schedule, read_schedule, study_file_of
 from dislab.study.statistics import udr
 from dislab.study.status import lines
 from dislab.study.study import Study, StudyWarning
@@ -47,7 +47,22 @@ def plan(folder: StudyFolder, tmp_path: Path) -> Schedule:
         ("seeds: [3, 5]", "seeds: [3]", "6 runs, 3 in the file"),
         ("model.b: [1, 2]", "model.b: [1, 2, 4]", "6 runs, 10 in the file"),
         ("model.a: 3", "model.a: 4", "6 runs, 6 in the file, 2 of them new"),
-        ("score: {}", "score: {points: 100}", "6 runs, 6 in the file, 6 of them new"),
+        (
+            "score: {}",
+            "score: {points: 100}",
+            "0 new; stage score of 6 runs is repeated, without training",
+        ),
+        (
+            "score: {}, generalisation: {}",
+            "score: {points: 100}, codes: {}",
+            "0 new; stage score of 6 runs is repeated, without training; stage codes of 6 runs is "
+            "added, without training; stage generalisation of 6 runs is left out",
+        ),
+        (
+            "[3, 5]\nexclude: [{model.b: 2, supervision: none}]\nstages: {train: {}, score: {}",
+            "[3]\nexclude: [{model.b: 2, supervision: none}]\nstages: {train: {}, score: {a: 1}",
+            "6 runs, 3 in the file; stage score of 3 runs is repeated, without training",
+        ),
         ("base: [base.yaml]", "base: [base.yaml] # the same\nresources: {cpus: 2}", ""),
     ],
 )
@@ -62,6 +77,7 @@ def test_a_file_that_has_changed_since_it_was_run_is_told(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     plan.write(folder.path)
+    study_file_of(folder.path, "mine").write_text(TEXT)
     text = TEXT.replace(old, new)
     if "4]" in new:
         text = text.replace("model.b: 2, supervision: none", "model.b: 2, supervision: weak")
@@ -72,7 +88,7 @@ def test_a_file_that_has_changed_since_it_was_run_is_told(
         Study("studies/mine")
     told = (
         f"mine.yaml differs from the study that was run ({counts}), which is shown; "
-        "`dislab study run mine.yaml` trains the rest"
+        "`dislab study run mine.yaml` does the rest"
     )
     assert [str(one.message) for one in found] == [told] * bool(counts)
 

@@ -113,9 +113,13 @@ def _plan(parser: Parser, args: list[str]) -> int:
         raise InputError(f"--steps_per_second is {rate:g}; it must be a number greater than 0")
     folder, schedule = _scheduled(options)
     whole = expected(schedule)
-    print(
-        f"{schedule.name}: {len(whole.runs)} runs in {folder}, stages {', '.join(schedule.stages)}"
-    )
+    study = Study.of(folder, schedule)
+    status = study.status()
+    stages = f"stages {', '.join(schedule.stages)}"
+    if any(run.done for run in status.runs):
+        left = [f"{stage} of {runs} run{'s' * (runs != 1)}" for stage, runs in status.left.items()]
+        stages += f"; left to do: {', '.join(left) or 'nothing'}"
+    print(f"{schedule.name}: {len(whole.runs)} runs in {folder}, {stages}")
     for line in _axes(whole):
         print(f"  {line}")
     print(f"  seeds: {len({run.seed for run in whole.runs})}")
@@ -125,12 +129,12 @@ def _plan(parser: Parser, args: list[str]) -> int:
     facts = [(group.axes, _facts(group)) for group in groups]
     head = "all runs" if schedule.search is None else "at the low ends of the ranges"
     told = _told(facts, schedule.axes, "", head)
-    for line in [*search_lines(Study.of(folder, schedule)), *told]:
+    for line in [*search_lines(study), *told]:
         print(line)
     for line in estimate(whole, rate):
         print(line)
     if (folder / PLAN).is_file():
-        for line in lines(Study.of(folder, schedule)):
+        for line in lines(study, status):
             print(line)
     return 0
 

@@ -4,6 +4,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -93,7 +94,9 @@ def make_schedule(
     )
 
 
-def changes(file: StudyFile, schedule: Schedule) -> str:
+def changes(
+    file: StudyFile, schedule: Schedule, before: Mapping[str, dict[str, Any]] | None = None
+) -> str:
     """Says how a study file differs from the schedule that was made of it before; else empty.
 
     A change of the files that it names counts, too; one of comments, resources or retries does not.
@@ -101,7 +104,10 @@ def changes(file: StudyFile, schedule: Schedule) -> str:
     Args:
         file: The study file.
         schedule: The schedule of the study's name.
+        before: Settings of each stage in the file that the schedule was made of, if known.
     """
+    settings = file.stages
+    file = replace(file, stages=dict(settings if before is None else before))
     stages = {word: load_stage(word) for word in file.stages}
     spaces, wanted = set[str](), set[tuple[str, int]]()
     for group, read in _groups(file, _options(stages, file.stages), schedule.versions):
@@ -111,22 +117,45 @@ def changes(file: StudyFile, schedule: Schedule) -> str:
             wanted |= {(read, seed) for seed in file.seeds}
     search = schedule.search
     there = {(run.group.read, run.seed) for run in schedule.runs}
+    of_stages = list(_stage_changes(settings, file.stages, len(there)))
     if search or file.search:
         planned = search and (
             search.settings,
             search.seeds,
             {space.read for space in search.spaces},
         )
-        if planned == (file.search, file.seeds, spaces) and wanted <= there:
+        is_same = planned == (file.search, file.seeds, spaces) and wanted <= there
+        if is_same and not of_stages:
             return ""
-        counts = ""
+        counts = "; ".join(of_stages)
     elif wanted == there:
-        return ""
+        if not of_stages:
+            return ""
+        counts = "; ".join(["0 new", *of_stages])
     else:
         new = len(wanted - there)
         listed = f", {new} of them new" if new and len(wanted) <= len(there) else ""
-        counts = f" ({len(there)} runs, {len(wanted)} in the file{listed})"
-    return f"{file.path} differs from the study that was run{counts}"
+        of_stages = list(_stage_changes(settings, file.stages, len(wanted & there)))
+        counts = "; ".join([f"{len(there)} runs, {len(wanted)} in the file{listed}", *of_stages])
+    in_brackets = f" ({counts})" if counts else ""
+    return f"{file.path} differs from the study that was run{in_brackets}"
+
+
+def _stage_changes(
+    settings: Mapping[str, dict[str, Any]], before: Mapping[str, dict[str, Any]], runs: int
+) -> Iterator[str]:
+    """Says which stages of runs that are trained already have changed."""
+    changed = [word for word in settings if word in before and settings[word] != before[word]]
+    parts = {
+        "repeated, without training": changed,
+        "added, without training": [word for word in settings if word not in before],
+        "left out": [word for word in before if word not in settings],
+    }
+    for what, words in parts.items():
+        if words and runs:
+            some = f"stage{'s' * (len(words) > 1)} {', '.join(words)}"
+            of = f"{runs} run{'s' * (runs != 1)}"
+            yield f"{some} of {of} {'are' if len(words) > 1 else 'is'} {what}"
 
 
 def _groups(

@@ -4,6 +4,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from math import ceil
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tqdm import tqdm
@@ -45,6 +46,8 @@ class Status(NamedTuple):
             no finished run.
         known: The same without such stages.
         untimed: Names of these stages.
+        left: Number of runs that still need a stage, by stage, with the trials that a search will
+            add; without stages that no run needs.
     """
 
     runs: list[RunStatus]
@@ -52,6 +55,7 @@ class Status(NamedTuple):
     remaining: float | None
     known: float = 0.0
     untimed: tuple[str, ...] = ()
+    left: Mapping[str, int] = MappingProxyType({})
 
     def counts(self) -> dict[State, int]:
         """Number of runs in each state."""
@@ -213,7 +217,10 @@ class Progress:
         self._has_begun = False
         self._is_first_told = False
         self._due = 0.0
-        self._ended = {run.run.id for run in study.status().runs if run.state in _ENDED}
+        status = study.status()
+        self._ended = {run.run.id for run in status.runs if run.state in _ENDED}
+        self._before = {run.run.id: frozenset(run.done) for run in status.runs}
+        self._left = status.left
         self._total = len(expected(study.schedule).runs)
         self._bar = tqdm(
             desc=study.schedule.name, total=self._total, bar_format=_FORMAT, disable=None
@@ -231,6 +238,8 @@ class Progress:
         self._has_begun = True
         left = self._total - len(self._ended)
         runs = f"{left} run{'s' * (left != 1)} to do"
+        if FIRST not in self._left and self._left:
+            runs += f", {', '.join(self._left)} without training,"
         workers = min(self._workers or 0, left)
         with_workers = f" with {workers} worker{'s' * (workers != 1)}" * bool(workers)
         path = self._study.path
@@ -251,16 +260,22 @@ class Progress:
         for run in status.runs:
             if run.state == "running" and not self._is_first_told:
                 self._is_first_told = True
-                log = self._study.folder.stage(run.run.id, FIRST) / LOG
+                ended = {*run.done, *run.failed}
+                stages = self._study.schedule.stages
+                stage = next(stage for stage in stages if stage not in ended)
+                log = self._study.folder.stage(run.run.id, stage) / LOG
                 told = _told(run.run, self._study.schedule)
+                told += f", {stage}" * (stage != FIRST)
                 self._bar.write(f"the first run has begun: {told}; its progress: {log}")
             if run.state in _ENDED and run.run.id not in self._ended:
                 self._ended.add(run.run.id)
                 count = f"{len(self._ended)}/{self._total}"
                 # the time is that of now, after all runs that have ended since the last look
+                before = self._before.get(run.run.id, frozenset())
+                text = ended_line(run, self._study.schedule, before)
                 is_last = len(self._ended) == self._bar.n < self._total
                 about = f", about {left}" if left and is_last else ""
-                self._bar.write(f"[{count}{about}] {ended_line(run, self._study.schedule)}")
+                self._bar.write(f"[{count}{about}] {text}")
         parts = [f"{counts[s]} {s}" for s in ("running", "diverged", "failed") if s in counts]
         parts += [left] if left else []
         self._bar.set_postfix_str(", ".join(parts))
@@ -272,8 +287,11 @@ class Progress:
         self._bar.close()
 
 
-def ended_line(status: RunStatus, schedule: Schedule) -> str:
-    """One line about a run that ended: name, what differs, default target, and time."""
+def ended_line(status: RunStatus, schedule: Schedule, before: frozenset[str] = frozenset()) -> str:
+    """One line about a run that ended: name, what differs, default target, and time.
+
+    The time is that of the stages that are not in `before`.
+    """
     from dislab.study.summary import default_target, label
 
     run, scores = status.run, status.done["score"].scores if "score" in status.done else {}
@@ -281,7 +299,7 @@ def ended_line(status: RunStatus, schedule: Schedule) -> str:
     result = "" if status.state == "finished" else f", {status.state}"
     if main and (score := scores[name := default_target(main)]) is not None:
         result += f", {label(f'score.{name}')} {score:.3f}"
-    seconds = sum(done.seconds for done in status.done.values())
+    seconds = sum(done.seconds for stage, done in status.done.items() if stage not in before)
     return f"{_told(run, schedule)}{result} ({duration(seconds)})"
 
 

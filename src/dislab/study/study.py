@@ -11,9 +11,15 @@ from dislab.functional.checks import check_count
 from dislab.study.claims import Claims
 from dislab.study.resolving import changes
 from dislab.study.results import Failed, RecordWarning, StudyFolder, is_given_up
-from dislab.study.schedule import Schedule, ScheduledRun, plain, read_schedule
+from dislab.study.schedule import (
+    Schedule,
+    ScheduledRun,
+    plain,
+    read_schedule,
+    study_file_of,
+)
 from dislab.study.status import RunStatus, Status, mixed_versions, state_of
-from dislab.study.study_file import read_study_file
+from dislab.study.study_file import read_stages, read_study_file
 from dislab.study.trials import expected
 from dislab.yaml_files import PLAN, study_hint
 
@@ -53,9 +59,11 @@ class Study:
         directory = folder_of(path, folder)
         file = None if directory == Path(path) else read_study_file(path)
         self._read(directory, read_schedule(directory, file.name if file else None))
-        if file and (differ := changes(file, self.schedule)):
+        copy = study_file_of(directory, self.schedule.name)
+        before = read_stages(copy) if file and copy.is_file() else None
+        if file and (differ := changes(file, self.schedule, before)):
             command = f"dislab study run {path}{f' --folder {folder}' if folder else ''}"
-            warn(f"{differ}, which is shown; `{command}` trains the rest", StudyWarning)
+            warn(f"{differ}, which is shown; `{command}` does the rest", StudyWarning)
 
     @classmethod
     def of(cls, folder: Path, schedule: Schedule) -> "Study":
@@ -91,7 +99,7 @@ class Study:
             for stage in self.schedule.stages
         }
         added = len(expected(self.schedule).runs) - len(runs)  # by a search, later
-        known, untimed = 0.0, []
+        known, untimed, left = 0.0, [], {}
         for stage, seconds in took.items():
             waiting = added + sum(
                 run.state in ("waiting", "running")
@@ -99,12 +107,14 @@ class Study:
                 and stage not in run.failed
                 for run in runs
             )
+            if waiting:
+                left[stage] = waiting
             if waiting and seconds:
                 known += waiting * statistics.median(seconds)
             elif waiting:
                 untimed.append(stage)
         total = {stage: sum(seconds, 0.0) for stage, seconds in took.items()}
-        return Status(runs, total, None if untimed else known, known, tuple(untimed))
+        return Status(runs, total, None if untimed else known, known, tuple(untimed), left)
 
     def table(self) -> "pd.DataFrame":
         """Table with one row per run, indexed by the run's name.

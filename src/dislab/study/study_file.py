@@ -190,7 +190,7 @@ def read_study_file(path: str | Path) -> StudyFile:
     reader = _Reader(path)
     axes = reader.axes(content.get("axes") or {})
     seeds = reader.seeds(content.get("seeds", 1))
-    stages = checked_stages(reader.mapping(content.get("stages", _STAGES), "stages"), str(path))
+    stages = _stages(content, path)
     search = reader.search(content.get("search"), axes, stages, seeds)
     if len(seeds) * _count(axes) * (search.trials if search else 1) > _MOST_RUNS:
         raise InputError(f"{path}: the axes have more than {_MOST_RUNS:,} combinations; use fewer")
@@ -207,6 +207,21 @@ def read_study_file(path: str | Path) -> StudyFile:
         failure=reader.failure(content.get("failure") or {}),
         search=search,
     )
+
+
+def read_stages(path: Path) -> dict[str, dict[str, Any]]:
+    """Settings of each stage in a study file, of which nothing else is read.
+
+    Raises:
+        InputError: The file cannot be read, or a stage is unknown or malformed.
+    """
+    content = parse_mapping(read_text(path), str(path), _EXAMPLE)
+    return _stages(content, path)
+
+
+def _stages(content: Mapping[str, Any], path: Path) -> dict[str, dict[str, Any]]:
+    stages = _Reader(path).mapping(content.get("stages", _STAGES), "stages")
+    return checked_stages(stages, str(path))
 
 
 def _meant(key: str) -> str:
