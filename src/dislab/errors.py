@@ -39,6 +39,10 @@ _INNER: Final = frozenset(
     ("dislab", "lightning", "torch", "torchmetrics", "jsonargparse", "jaxtyping", "beartype")
 )
 """Packages between the line of a user's program and a warning of dislab."""
+_ALIKE: Final = 0.7
+"""Likeness, by `difflib`, from which a name is suggested."""
+_ALIKE_FROM_START: Final = 0.65
+"""Likeness from which a name with the same first letter is suggested."""
 _MANY: Final = 10_000
 """Files of a folder among whose names a misspelt one is sought."""
 
@@ -112,10 +116,15 @@ def suggestion(
     ' (did you mean dci_hgbt_completeness or dci_hgbt_informativeness?)'
     >>> suggestion("trian", ["fit", "transfer"], {"train": "fit"})
     ' (did you mean fit?)'
+    >>> suggestion("bogus", ["devices"], {"gpus": "devices"}), suggestion("nonsense", ["noise"])
+    ('', '')
     """
     themselves = {candidate: candidate for candidate in names}
     by_lower = {candidate.lower(): meant for candidate, meant in {**others, **themselves}.items()}
-    matches = get_close_matches(name.lower(), list(by_lower), n=1)
+    lower_name = name.lower()
+    alike = [lower for lower in by_lower if lower[:1] == lower_name[:1]]
+    matches = get_close_matches(lower_name, list(by_lower), n=1, cutoff=_ALIKE)
+    matches = matches or get_close_matches(lower_name, alike, n=1, cutoff=_ALIKE_FROM_START)
     if not matches and len(name) > 2:
         matches = [lower for lower in by_lower if lower.startswith(f"{name.lower()}_")][:3]
     meant = " or ".join(by_lower[lower] for lower in matches)

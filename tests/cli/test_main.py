@@ -138,6 +138,8 @@ def test_the_help_gives_choices_and_defaults(capsys: pytest.CaptureFixture[str])
         (["--hlep"], "no command is named '--hlep' (did you mean --help?)"),
         (["help", "fti"], f"{UNKNOWN} 'fti' (did you mean fit?)"),
         (["help", "MGI"], f"{UNKNOWN} 'MGI' (did you mean MIG?)"),
+        (["help", "nonsense"], f"{UNKNOWN} 'nonsense'; `disl"),
+        (["help", "study run x"], "dislab help study run takes no further word, got 'x'"),
         (["score", "--help", "xx"], f"{UNKNOWN} 'xx'; `disl"),
         (["help", "corr"], f"{UNKNOWN} 'corr' (did you mean TotalCorrelation or "),
         (["help", "DCI", "extra"], "dislab help DCI takes no further word, got 'extra'; write one"),

@@ -222,7 +222,8 @@ def _started(command: str, args: list[str], folder: Path | None = None) -> int:
 def _asked(command: str, args: Sequence[str]) -> list[str]:
     """The words that help is asked on by `help NAME` or `COMMAND --help NAME`; none otherwise."""
     if command in _HELP:
-        return [word for word in args if not word.startswith("-")]
+        named = (word for word in args if not word.startswith("-"))
+        return [part for word in named for part in word.split() or [word]]  # "study run" is two
     if args[:1] and args[0] in _HELP[1:] and args[1:] and not args[1].startswith("-"):
         return [command, *args[1:]]
     return []
