@@ -93,6 +93,7 @@ def test_the_caption_of_traversals_has_the_range_of_the_explorer(small: Reported
     sliders = explorers(small)[0]["sliders"]
     (low,), (high,) = ({slider[end] for slider in sliders} for end in ("low", "high"))
     caption = f"Each row moves one latent from {low:g} to {high:g}, left to right".replace("-", "−")
+    caption += ", from test image 1"
     assert caption in page_of([small])
 
 

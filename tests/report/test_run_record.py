@@ -55,6 +55,33 @@ def test_a_factor_vae_score_of_codes_of_small_scale_has_its_reason(tmp_path: Pat
     found = read_run(write_run(tmp_path / "version_2", scores={"test": scored})).scores
     assert found is not None
     assert found.rows[0][:2] == ["FactorVAE score", "0.000 (no latent varies enough)"]
+    carded = {**scored, "metrics": {"factor_vae": {"primary": "factor_vae_score"}}}
+    cards = read_run(write_run(tmp_path / "version_3", scores={"test": carded})).headline
+    assert cards["FactorVAE score"] == ("0.00", "no latent varies enough")
+
+
+@pytest.mark.parametrize(("value", "said"), [(0.3, "not above untrained"), (0.31, "untrained")])
+def test_a_score_that_is_not_above_its_untrained_level_says_so(
+    value: float, said: str, tmp_path: Path
+) -> None:
+    scored = {
+        **SCORED,
+        "scores": {"mig": value},
+        "chance": {},
+        "untrained": {"scores": {"mig": {"mean": 0.3, "std": 0.0}}},
+        "metrics": {"mig": {"primary": "mig", "higher_is_better": True}},
+    }
+    cards = read_run(write_run(tmp_path / "version_2", scores={"test": scored})).headline
+    assert cards == {"MIG": (f"{value:.2f}", f"{said} 0.30")}
+
+
+def test_own_images_are_told_by_their_folder_and_number(tmp_path: Path) -> None:
+    arguments = {"folder": "/a/my_images", "gaps": "keep", "side": 64}
+    own = {"class_path": "dislab.datasets.FolderDataset", "init_args": arguments}
+    settings = {**SETTINGS, "data": {**SETTINGS["data"], "init_args": {"dataset": own}}}
+    scored = {**SCORED, "draw": {"split": "all", "points": 225, "available": 227}}
+    folder = write_run(tmp_path / "version_2", settings=settings, scores={"test": scored})
+    assert read_run(folder).images == "my_images, 227 images"
 
 
 def test_untrained_models_without_a_latent_that_varies_have_no_level(tmp_path: Path) -> None:

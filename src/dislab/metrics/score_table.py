@@ -13,7 +13,7 @@ from dislab.storage import text_table
 _FORMS: Final = {
     "train": "on training images",
     "unweighted": "unweighted",
-    "nrmse": "as error, NRMSE",
+    "nrmse": "NRMSE, lower is better",
     "normalized": "normalised",
 }
 """Suffixes of scalars that repeat another score in another form, each in words."""
@@ -277,7 +277,7 @@ def label(name: str) -> str:
     >>> label("dci_hgbt_disentanglement"), label("factor_vae_score"), label("elbo_sample_test")
     ('DCI disentanglement', 'FactorVAE score', 'ELBO (test)')
     >>> label("dci_hgbt_informativeness_nrmse"), label("sap_r2"), label("beta_vae_score")
-    ('DCI informativeness (as error, NRMSE)', 'SAP R²', 'β-VAE score')
+    ('DCI informativeness (NRMSE, lower is better)', 'SAP R²', 'β-VAE score')
     """
     if parts := likelihood(name):
         return f"{parts[0]} ({parts[1]})"

@@ -163,6 +163,7 @@ def _with_traversals(record: RunRecord, module: Objective, explorer: dict[str, A
         caption += "; labels are those of the explorer"
     drawn = [picture for picture in record.pictures if picture.name == TRAVERSALS]
     if figure is not None:
+        caption += f", from {explorer['starts'][:2][-1]['name']}"
         drawn = [PagePicture(TRAVERSALS, drawing(figure, has_images=True), caption)]
     others = [picture for picture in record.pictures if picture.name != TRAVERSALS]
     captioned = [picture._replace(caption=caption) for picture in drawn]

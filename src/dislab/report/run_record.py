@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from inspect import signature
 from itertools import islice
-from pathlib import Path
+from pathlib import Path, PurePath
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
@@ -145,6 +145,7 @@ class RunRecord(NamedTuple):
         settings: The configuration as others may read it.
         versions: Versions by distribution.
         unscored: Why no score was taken, where that is the same for all; else empty.
+        images: The images in a few words.
     """
 
     name: str
@@ -167,6 +168,7 @@ class RunRecord(NamedTuple):
     settings: str
     versions: dict[str, str]
     unscored: str
+    images: str
 
 
 def read_run(folder: Path, draw: bool = True) -> RunRecord:
@@ -220,6 +222,7 @@ def read_run(folder: Path, draw: bool = True) -> RunRecord:
         yaml_text(settings),
         {name: str(version) for name, version in sorted(mapping_in(scored, "versions").items())},
         unscored,
+        _images(mapping_in(mapping_in(settings, "data"), "init_args"), scored),
     )
 
 
@@ -362,6 +365,19 @@ def _dataset_of(arguments: Mapping[str, Any], recorded: Mapping[str, Any]) -> st
     return f"{part}{text}{f', {source}' if 'look-alike' in source else ''}"
 
 
+def _images(arguments: Mapping[str, Any], scored: Mapping[str, Any]) -> str:
+    """The images of a data module in a few words: own files and their number, or the data set."""
+    dataset = arguments.get("dataset")
+    settings = mapping_in(dataset, "init_args") if isinstance(dataset, Mapping) else {}
+    path = next((name for key in ("folder", "file") if (name := settings.get(key))), "")
+    if not path:
+        return _dataset_of(arguments, mapping_in(scored, "data"))
+    part = "a part of " if arguments.get("include") else ""
+    draw = mapping_in(scored, "draw")
+    count = draw.get("available") if draw.get("split") == "all" else None
+    return f"{part}{PurePath(str(path)).name}{f', {count:,} images' if count else ''}"
+
+
 def _included(states: Mapping[str, Any]) -> str:
     """The values of factors that a part of a data set has, as in `shape cube, hue max 0.5`."""
     return ", ".join(f"{factor} {_values(values)}" for factor, values in states.items())
@@ -416,19 +432,24 @@ def _headline(scored: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
             for name, score in _mappings(mapping_in(untrained, "scores")).items()
         },
     }
-    names = [str(metric.get("primary")) for metric in mapping_in(scored, "metrics").values()]
-    return {
-        label(name): (
-            _digits(values[name], 2),
-            ", ".join(
-                f"{level}: {OF_STILL}" if is_of_no_latent(name, of) else f"{level} {text}"
-                for level, of in levels.items()
-                if (text := _digits(of.get(name), 2))
-            ),
-        )
-        for name in dict.fromkeys(names)
-        if name in values
+    primary = {
+        str(of.get("primary")): of for of in _mappings(mapping_in(scored, "metrics")).values()
     }
+    headline = {}
+    for name, metric in primary.items():
+        if name not in values:
+            continue
+        said = [OF_STILL] if is_of_no_latent(name, values) else []
+        for level, of in levels.items():
+            if not (text := _digits(of.get(name), 2)):
+                continue
+            if is_of_no_latent(name, of):
+                said.append(f"{level}: {OF_STILL}")
+                continue
+            is_low = metric.get("higher_is_better") and not said and values[name] <= of[name]
+            said.append(f"{'not above ' * bool(is_low and level == 'untrained')}{level} {text}")
+        headline[label(name)] = (_digits(values[name], 2), ", ".join(said))
+    return headline
 
 
 def _digits(value: Any, decimals: int = 3) -> str:
