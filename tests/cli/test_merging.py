@@ -11,6 +11,7 @@ import pytest
 from dislab.cli import main
 from dislab.cli.study_runs import resolver
 from dislab.errors import InputError
+from dislab.report.run_record import read_run
 from dislab.study.resolving import make_schedule
 from dislab.study.study_file import read_study_file
 from dislab.yaml_files import parse_yaml
@@ -181,7 +182,10 @@ def test_the_first_line_names_what_differs(folder: Path, caplog: pytest.LogCaptu
     assert text.endswith(
         "  settings    base.yaml; other parts: regularizers: +mine, -tc; metrics: -mig"
     )
+    method = read_run(Path("runs/run/version_0"), draw=False).facts["method"]
+    assert method == "VAE, changed (regularizers: +mine, -tc)"
     caplog.clear()
     assert main(["fit", "--config=base.yaml", "--trainer.max_steps=3", *args[:2], args[3]]) == 0
     (text,) = [message for message in caplog.messages if message.startswith("Training VAE")]
     assert text.endswith("  run         runs/run/version_1")
+    assert read_run(Path("runs/run/version_1"), draw=False).facts["method"] == "VAE"

@@ -269,6 +269,7 @@ class TrainingCLI(LightningCLI):
                 callback.asked = self._asks_for_scores()
             if isinstance(callback, Progress):
                 callback.changes = self._changes_of_parts()
+                callback.changes_of_model = self._changes_of_model()
                 callback.method = method_of(self.config.as_dict())
         channels_last = self.config["channels_last"]
         if self._on_cpu() if channels_last is None else channels_last:
@@ -283,6 +284,12 @@ class TrainingCLI(LightningCLI):
         if parts:
             return f"{names}; other parts: {'; '.join(parts)}"
         return names if files[1:] else ""
+
+    def _changes_of_model(self) -> str:
+        """Which parts of the model are not those of the first configuration file."""
+        _, first = getattr(self.parser, "start", ([], None))
+        model = None if first is None else first.get("model")
+        return "; ".join(differences(model, self.config.get("model"), "model"))
 
     def instantiate_trainer(self, **kwargs: Any) -> Trainer:
         """Builds the trainer and, once all settings are accepted, run folder and loggers."""

@@ -188,10 +188,13 @@ def read_run(folder: Path, draw: bool = True) -> RunRecord:
     curves = list(_curves(folder)) if draw else []
     table, reasons = _scores(scored, are_details=False), set(_reasons(scored))
     unscored = reasons.pop() if table is None and len(reasons) == 1 else ""
+    facts, training = facts_of(settings, scored), _training(folder)
+    if changes := training.pop("changes", ""):
+        facts["method"] = f"{facts.get('method', '')}, changed ({changes})"
     name, version = str(settings.get("name") or "run"), folder.resolve().name
     return RunRecord(
         name if name == version else f"{name}/{version}",
-        facts_of(settings, scored) | _training(folder),
+        facts | training,
         verdict(scored),
         None if main is None else {f: z for f, z in main.items() if z is not None},
         _headline(scored),
@@ -288,7 +291,7 @@ def _supervision(settings: Mapping[str, Any]) -> str:
 
 
 def _training(folder: Path) -> dict[str, str]:
-    """When, how long and on what a run was trained, as its last checkpoint has it."""
+    """When, how long and on what a run was trained, and which parts of its model were changed."""
     stored: Mapping[str, Any] = {}
     with suppress(InputError):  # no checkpoint, or one that cannot be read
         stored = read_checkpoint(checkpoint_of(folder, "last"))
@@ -298,6 +301,7 @@ def _training(folder: Path) -> dict[str, str]:
         "trained": _text(state.get("date")),
         "training time": duration(seconds) if isinstance(seconds, int | float) else "",
         "hardware": _text(state.get("hardware")),
+        "changes": _text(state.get("changes")),
     }
     return {name: fact for name, fact in facts.items() if fact}
 
