@@ -367,19 +367,13 @@ def test_factors_of_which_no_pairs_can_be_drawn_are_refused_before_a_file_is_wri
 
 
 @pytest.mark.parametrize(
-    ("command", "hint"),
-    [
-        (["list"], ""),
-        (["show", "vae"], ""),
-        (["copy", "vae"], ""),
-        (["new", "--data", "mine"], " (did you mean --out?)"),
-    ],
+    "command", [["list"], ["show", "vae"], ["copy", "vae"], ["new", "--data", "mine"]]
 )
 def test_an_unknown_option_is_explained_by_the_verb(
-    command: list[str], hint: str, capsys: pytest.CaptureFixture[str]
+    command: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["configs", *command, "--foo", "1"]) == 2
-    message = f"no option is named --foo{hint}; see dislab configs {command[0]} --help"
+    message = f"no option is named --foo; see dislab configs {command[0]} --help"
     assert message in capsys.readouterr().err
 
 

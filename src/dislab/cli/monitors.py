@@ -121,9 +121,9 @@ class KnownMonitors(pl.Callback):
                 continue
             if trainer.global_step and (path := last_checkpoint(trainer)) is not None:
                 trainer.save_checkpoint(path, weights_only=False)
+            hint = suggestion(name, names, _shortened(names))
             raise InputError(
-                f"{setting} is {name!r}, which nothing logs{suggestion(name, names)}; choose one "
-                f"of {', '.join(names)}"
+                f"{setting} is {name!r}, which nothing logs{hint}; choose one of {', '.join(names)}"
             )
 
     def _may_come(self, trainer: pl.Trainer, name: str) -> bool:
@@ -140,10 +140,16 @@ def _monitors_of(callbacks: Iterable[pl.Callback]) -> Iterator[tuple[str, str]]:
             yield f"{section}.monitor", name
 
 
+def _shortened(names: Iterable[str]) -> dict[str, str]:
+    """Logged names by what other programs call them: `val/loss` for `validation/loss`."""
+    return {name.replace("validation", "val"): name for name in names if "validation" in name}
+
+
 def _unusual(setting: str, name: str) -> str:
     names = [stage + term for stage in _STAGES for term in ("loss", "reconstruction", "objective")]
+    hint = suggestion(name, names, _shortened(names))
     return (
-        f"{setting} is {name!r}{suggestion(name, names)}; it must be a name that training and its "
+        f"{setting} is {name!r}{hint}; it must be a name that training and its "
         "validation log, such as train/loss and validation/loss, or a score during training, such "
         "as curves/mig, with score_curves.steps"
     )
