@@ -153,14 +153,15 @@ def required(package: Path) -> set[str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("group", sorted(set(WRITTEN) - UNCONFIGURED))
-def test_its_configuration_trains(group: str, tmp_path: Path) -> None:
+def test_its_configuration_learns_the_factors(group: str, tmp_path: Path) -> None:
     install(write_package("mine", group, None, tmp_path), tmp_path / "site")
     quick = ["--trainer.accelerator=cpu", "--pictures=false"]
-    steps = ["--trainer.max_steps=2"] if group != "datasets" else []
-    done = dislab(tmp_path / "site", "fit", "--config=mine", *quick, *steps)
+    done = dislab(tmp_path / "site", "fit", "--config=mine", *quick)
     assert done.returncode == 0, done.stdout + done.stderr
-    scores = json.loads((tmp_path / "runs/mine/version_0/scores.json").read_text())
-    assert group != "datasets" or scores["test"]["scores"]["mig"] > 0.2, scores
+    results = json.loads((tmp_path / "runs/mine/version_0/scores.json").read_text())
+    scores = results["test"]["scores"]
+    assert scores["mig"] > 0.1, scores  # chance is below 0.02
+    assert group == "objectives" or scores["active_units"] >= 2, scores
 
 
 def test_the_groups_it_writes_exist() -> None:

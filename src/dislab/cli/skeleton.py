@@ -37,7 +37,7 @@ _CONFIG: Final = {
     "encoder": "MLPEncoder, init_args: {hidden: [64, 64]}",
     "decoder": "MLPDecoder, init_args: {hidden: [64, 64]}",
     "regularizers": "\n    regularizers: {kl: {class_path: KL}}",
-    "dataset": "GaussianBlob, resize: 16",
+    "dataset": "{class_path: GaussianBlob, init_args: {sigma: 12}}, resize: 16",
     "metrics": "",
 }
 """The configuration of a part, but for its own lines."""
