@@ -294,6 +294,72 @@ def test_a_declared_folder_that_is_none_is_left_out_with_a_warning(site: Path, v
     assert {file.distribution for files in listed.values() for file in files} == {"dislab"}
 
 
+@pytest.mark.parametrize(
+    ("group", "meant"),
+    [
+        ("metric", "metrics"),
+        ("configuration", "configurations"),
+        ("command", "commands"),
+        ("stage", "stages"),
+    ],
+)
+@pytest.mark.parametrize("installed", [True, False])
+def test_a_part_of_a_misspelt_group_is_told_to_be_mended(
+    group: str, meant: str, installed: bool, site: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = site / "cards"
+    (package / "src/fake_cards/configs").mkdir(parents=True)
+    (package / "src/fake_cards/configs/nice.yaml").write_text("name: nice\n")
+    (package / "src/fake_cards/__init__.py").touch()
+    key, value = (
+        ("fake_cards", "fake_cards.configs")
+        if group == "configuration"
+        else ("nice", "fake_cards:Nice")
+    )
+    (package / "pyproject.toml").write_text(
+        '[project]\nname = "fake-cards"\n'
+        f'[project.entry-points."dislab.{group}"]\n{key} = "{value}"\n'
+    )
+    monkeypatch.syspath_prepend(str(package / "src"))
+    monkeypatch.chdir(package)
+    if installed:
+        distribution(site, "fake-cards", "1.0", group, {key: value})
+        record = {"url": package.as_uri(), "dir_info": {"editable": True}}
+        (site / "fake_cards-1.0.dist-info/direct_url.json").write_text(json.dumps(record))
+    said = (
+        f" (fake-cards declares it in dislab.{group}, which is no group of dislab (did you mean "
+        f"{meant}?); mend the entry point in pyproject.toml and install the package again)"
+    )
+    assert plugins.configuration_hint("nice") == said
+    assert plugins.hint_for("nice", []) == said
+
+
+def test_a_part_of_another_group_is_told_to_be_there(site: Path) -> None:
+    distribution(site, "fake-cards", "1.0", "regularizers", {"Nice": "fake_cards:Nice"})
+    with pytest.raises(InputError) as caught:
+        plugins.load("metrics", "Nice")
+    assert str(caught.value).startswith(
+        "none of the metrics is named 'Nice' (fake-cards declares it in dislab.regularizers; if "
+        "that is the wrong group, mend the entry point in pyproject.toml and install the package "
+    )
+
+
+def test_an_entry_point_with_a_wrong_module_says_which_is_meant(site: Path) -> None:
+    (site / "fake_cards").mkdir()
+    (site / "fake_cards/__init__.py").touch()
+    (site / "fake_cards/pen.py").touch()
+    for module in ("fake_cards.penn", "fake_card"):
+        distribution(site, module, "1.0", "metrics", {module[-4:]: f"{module}:Nice"})
+    said = "; mend the entry point in pyproject.toml and install the package again"
+    for name, module, hint in (
+        ("penn", "fake_cards.penn", " (did you mean fake_cards.pen?)"),
+        ("card", "fake_card", ""),
+    ):
+        with pytest.raises(InputError) as caught:
+            plugins.load("metrics", name)
+        assert str(caught.value).endswith(f"there is no module {module}{hint}{said}")
+
+
 def test_a_misspelt_group_is_told_with_its_distribution(
     site: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

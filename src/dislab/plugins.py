@@ -12,6 +12,7 @@ import ast
 import importlib.util
 import json
 import os
+import pkgutil
 import re
 import sys
 import tomllib
@@ -59,6 +60,9 @@ SAMPLERS: Final = "samplers"
 CONFIGURATIONS: Final = "configurations"
 """The group of the folders with configurations, whose values are dotted names of folders."""
 
+_ALL: Final = (*GROUPS, COMMANDS, STAGES, LAUNCHERS, SAMPLERS, CONFIGURATIONS)
+"""All groups of dislab."""
+
 _PLUGINS: Final = {
     "dislab-control": (
         *("ActionData", "ControlScores", "IndependentlyControllableFactors", "WorldFrames"),
@@ -81,6 +85,8 @@ _PLUGINS: Final = {
 dislab's repository."""
 
 _IN_A_CLONE: Final = "in a clone of dislab: pip install ./plugins/"
+
+_MEND: Final = "mend the entry point in pyproject.toml and install the package again"
 
 _BROKEN: Final = (Exception, SystemExit)
 """Errors of third-party modules that must not end the command, including `sys.exit()`."""
@@ -230,10 +236,11 @@ def load_declared(group: str, word: str, base: type) -> Any:
 
 
 def remedy(word: str) -> str:
-    """How to install the plugin that declares a name; empty if none does.
+    """How to install or to mend the plugin that declares a name; empty if none does.
 
-    It is one of dislab, an editable one whose declaration is younger than its installation, or one
-    whose folder is the working folder or in it.
+    It is one of dislab, an editable one whose declaration is younger than its installation, an
+    installed one that declares it in a wrong group, or one whose folder is the working folder or in
+    it.
 
     Args:
         word: Name of a part, a command, a stage, a sampler or a configuration.
@@ -241,33 +248,62 @@ def remedy(word: str) -> str:
     for name, words in _PLUGINS.items():
         if word in words:
             return f" without the plugin {name}; {_IN_A_CLONE}{name}"
+    installed = list(_Installed().of_others())
+    keys = {(name, point.group, point.name) for name, point in installed}
     for name, folder in _editable():
-        if word in _declared_in(folder):
-            return (
-                f" ({name} declares it since it was installed; install it again: "
-                f"pip install -e {folder})"
+        for point in _declared_in(folder):
+            if word in _named_by(point, folder) and (name, point.group, point.name) not in keys:
+                return _misplaced(name, point) or (
+                    f" ({name} declares it since it was installed; install it again: "
+                    f"pip install -e {folder})"
+                )
+    for name, point in installed:
+        if word in _named_by(point):
+            return _misplaced(name, point) or (
+                f" ({name} declares it in {point.group}; if that is the wrong group, {_MEND})"
             )
     for name, folder in _beside():
-        if word in _declared_in(folder):
-            return f" (the package {name} declares it; install it: {_installing(folder)})"
+        for point in _declared_in(folder):
+            if word in _named_by(point, folder):
+                return _misplaced(name, point) or (
+                    f" (the package {name} declares it; install it: {_installing(folder)})"
+                )
     return ""
 
 
-def _declared_in(folder: Path) -> set[str]:
-    """Names of parts, commands and configurations that the pyproject.toml of a folder declares."""
-    names = set[str]()
+def _misplaced(distribution: str, point: EntryPoint) -> str:
+    """What is wrong with the group of an entry point; empty if it is a group of dislab."""
+    group = point.group.removeprefix("dislab.")
+    if group in _ALL:
+        return ""
+    return (
+        f" ({distribution} declares it in {point.group}, which is no group of "
+        f"dislab{suggestion(group, _ALL)}; {_MEND})"
+    )
+
+
+def _named_by(point: EntryPoint, folder: Path | None = None) -> set[str]:
+    """The name that an entry point declares; those of the configurations, if it names a folder.
+
+    The folder is that of the package, else the package is an installed one.
+    """
+    if ":" in point.value:
+        return {point.name}
+    configs = folder / "src" / point.value.replace(".", "/") if folder else _folder(point.value)
+    found = configs.rglob("*.yaml") if configs else ()
+    return {file.relative_to(configs).with_suffix("").as_posix() for file in found if configs}
+
+
+def _declared_in(folder: Path) -> list[EntryPoint]:
+    """The entry points of dislab that the pyproject.toml of a folder declares."""
     with suppress(OSError, ValueError, AttributeError, KeyError, TypeError):  # of setuptools
-        for group, points in _project(folder).get("entry-points", {}).items():
-            if group == f"dislab.{CONFIGURATIONS}":
-                for value in points.values():
-                    configs = folder / "src" / value.replace(".", "/")
-                    files = configs.rglob("*.yaml")
-                    names |= {
-                        file.relative_to(configs).with_suffix("").as_posix() for file in files
-                    }
-            elif group.startswith("dislab."):
-                names |= points.keys()
-    return names
+        return [
+            EntryPoint(key, value, group)
+            for group, points in _project(folder).get("entry-points", {}).items()
+            for key, value in points.items()
+            if group.startswith("dislab.") and isinstance(value, str)
+        ]
+    return []
 
 
 def _project(folder: Path) -> dict[str, Any]:
@@ -529,11 +565,10 @@ def misspelt_groups() -> list[str]:
     >>> misspelt_groups()
     []
     """
-    names = (*GROUPS, COMMANDS, STAGES, LAUNCHERS, SAMPLERS, CONFIGURATIONS)
     return [
         f"{distribution} {version} has entry points in dislab.{group}, which is no group of dislab"
-        f"{suggestion(group, names)}; the groups are {', '.join(names)}"
-        for group, distribution, version in _Installed().others(names)
+        f"{suggestion(group, _ALL)}; the groups are {', '.join(_ALL)}"
+        for group, distribution, version in _Installed().others(_ALL)
     ]
 
 
@@ -560,6 +595,13 @@ class _Installed:
         """The declarations of a group, in the order of the distributions on the path."""
         for entry in self._points.select(group=f"dislab.{group}"):
             yield Plugin(group, entry.name, entry.value, *self._origin(entry.dist))
+
+    def of_others(self) -> Iterator[tuple[str, EntryPoint]]:
+        """The entry points of dislab of other distributions, each with its distribution."""
+        for group in sorted(name for name in self._points.groups if name.startswith("dislab.")):
+            for entry in self._points.select(group=group):
+                if (name := self._origin(entry.dist)[0]) != "dislab":
+                    yield name, entry
 
     def others(self, names: Iterable[str]) -> list[tuple[str, str, str]]:
         """Groups `dislab.…` without those names, each with its distribution and version."""
@@ -635,9 +677,22 @@ def _object(plugin: Plugin) -> Any:
         if module is None or hasattr(module, entry.attr):  # an error of the module itself
             raise
         raise InputError(
-            f"{entry.module} has no {entry.attr}{suggestion(entry.attr, vars(module))}; mend the "
-            "entry point in pyproject.toml and install the package again"
+            f"{entry.module} has no {entry.attr}{suggestion(entry.attr, vars(module))}; {_MEND}"
         ) from error
+    except ModuleNotFoundError as error:
+        if not f"{entry.module}.".startswith(f"{error.name}."):  # an import of the module itself
+            raise
+        raise InputError(
+            f"there is no module {entry.module}{suggestion(entry.module, _beside_module(entry))}; "
+            f"{_MEND}"
+        ) from error
+
+
+def _beside_module(entry: EntryPoint) -> list[str]:
+    """Dotted names of the modules in the package of an entry point, found without an import."""
+    package = entry.module.rpartition(".")[0]
+    folders = [str(folder)] if (folder := _folder(package)) else []
+    return [f"{package}.{module.name}" for module in pkgutil.iter_modules(folders)]
 
 
 def _load(plugin: Plugin) -> type:
