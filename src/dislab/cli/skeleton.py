@@ -87,7 +87,7 @@ def test_it_can_be_compiled() -> None:
         config={
             "method": "VAE with $Class",
             "regularizers": "\n    regularizers:\n      kl: {class_path: KL}"
-            "\n      $module: {class_path: $Class}",
+            "\n      $module: {class_path: $Class, init_args: {weight: 0.1}}",
         },
     ),
     "encoders": _Kind(
