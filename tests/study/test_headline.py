@@ -26,6 +26,7 @@ from dislab.study.statistics.selection import Best
 from dislab.study.summary import headline_measures
 
 SCORES: dict[str, Best] = {"score.mig": "highest"}
+AXES = ["method", "strength"]
 
 
 def runs(methods: int, seeds: int, effect: float, noise: float = 0.01) -> pd.DataFrame:
@@ -65,23 +66,26 @@ def test_main_scores_come_first_and_bounds_never() -> None:
             2,
             8,
             0.3,
-            r"^The difference in MIG, averaged over strength, is supported, for this score alone\. "
-            r"m1 is 0\.300 above m0: 95 % interval .*, 8 seeds, p \(Holm\) 0\.0078, supported\.$",
+            r"^The difference in MIG, averaged over the values of strength that each method has, "
+            r"is supported, for this score alone\. m1 \(strength 11, 12\) is 0\.300 above m0 "
+            r"\(strength 1, 2\): 95 % interval .*, 8 seeds, p \(Holm\) 0\.0078, supported\.$",
         ),
         (
             3,
             8,
             0.3,
-            r"^3 of 3 differences in MIG, averaged over strength, are supported, for this score "
-            r"alone\. The largest: m2 is 0\.600 above m0: uncorrected 95 % .*, supported\. The two",
+            r"^3 of 3 differences in MIG, averaged over the values of strength that each method "
+            r"has, are supported, for this score alone\. The largest: m2 \(strength 21, 22\) is "
+            r"0\.600 above m0 \(strength 1, 2\): uncorrected 95 % .*, supported\. The two",
         ),
         (
             2,
             3,
             0.3,
-            r"^No difference in MIG, averaged over strength, is supported: 3 seeds are too few to "
-            r"support the difference, by p \(Holm\) below 0\.05; 6 seeds could\. "
-            r"m1 is 0\.300 above m0: 95 % interval 0\.30\d to 0\.30\d, 3 seeds\.$",
+            r"^No difference in MIG, averaged over the values of strength that each method has, is "
+            r"supported: 3 seeds are too few to support the difference, by p \(Holm\) below 0\.05; "
+            r"6 seeds could\. m1 \(.*\) is 0\.300 above m0 \(.*\): 95 % interval 0\.30\d to "
+            r"0\.30\d, 3 seeds\.$",
         ),
         (2, 6, 0.3, r"6 seeds, p \(Holm\) 0\.031, supported"),
         (
@@ -91,8 +95,8 @@ def test_main_scores_come_first_and_bounds_never() -> None:
             r"is supported: 6 seeds are too few to support any of 3 differences, by p \(Holm\) "
             r"below 0\.05; 7 seeds could\. The largest: .* uncorrected 95 % interval .*, 6 seeds\.",
         ),
-        (2, 1, 0.3, r"is supported: 1 seed is too few .* above m0: one seed, no interval\.$"),
-        (2, 2, 0.3, r"is supported: 2 seeds are too few .* above m0: two seeds, no interval\.$"),
+        (2, 1, 0.3, r"is supported: 1 seed is too few .* above m0 .*: one seed, no interval\.$"),
+        (2, 2, 0.3, r"is supported: 2 seeds are too few .* above m0 .*: two seeds, no interval\.$"),
         (1, 8, 0.3, "Nothing to compare: no axis has two values"),
     ],
 )
@@ -120,7 +124,7 @@ def test_a_conclusion_names_a_method_without_any_score(states: list[str], senten
     table.loc[lost, "score.mig"] = np.nan
     table.loc[lost, "state"] = np.resize(states, lost.sum())
     said = conclusion(table, ["method", "strength"], SCORES, "score.mig")
-    assert "m1 is 0.300 above m0: " in said
+    assert "m1 (strength 11, 12) is 0.300 above m0 (strength 1, 2): " in said
     assert said.endswith(sentence) if sentence else "no difference has it" not in said
     if states == ["diverged"]:
         two = table[~lost | (table["seed"] < 1)]
@@ -184,7 +188,7 @@ def test_an_interval_that_excludes_0_supports_nothing() -> None:
     table.loc[table["method"] == "m2", "score.mig"] = shifts + 0.31
     said = verdict(table, ["method", "strength"], SCORES)
     assert said.startswith("2 of 3 differences in MIG")
-    assert re.search(r"m2 is 0\.\d+ above m0: .*, supported\.", said)
+    assert re.search(r"m2 \(.*\) is 0\.\d+ above m0 \(.*\): .*, supported\.", said)
     support = r"interval 0\.0\d+ to 0\.1\d+, 8 seeds, p \(Holm\) 0\.062, not supported\."
     assert re.search(rf"differ by 0\.0\d+: uncorrected 95 % {support}", said), said
 
@@ -219,12 +223,25 @@ def test_a_verdict_has_the_trend_over_an_axis_of_numbers(slope: float, trend: st
     assert re.search(f" Over 24 runs MIG {trend}", said), said
 
 
+def test_a_verdict_says_which_values_are_averaged_over() -> None:
+    table = runs(2, 6, 0.3)
+    shared = verdict(table.assign(strength=[1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2] * 2), AXES, SCORES)
+    assert shared.startswith("The difference in MIG, averaged over strength, is supported")
+    assert " m1 is 0.300 above m0: " in shared
+    single = table[table["strength"].isin([1, 11])]
+    assert verdict(single, AXES, SCORES).startswith(
+        "The difference in MIG is supported, for this score alone. "
+        "m1 (strength 11) is 0.300 above m0 (strength 1): "
+    )
+
+
 def test_a_difference_within_noise_is_not_supported() -> None:
     table = runs(2, 8, 0.0)
     table.loc[table.method == "m1", "score.mig"] += [0.1, -0.1] * 8
     said = verdict(table, ["method", "strength"], SCORES)
     assert said.startswith(
-        "No difference in MIG, averaged over strength, is supported: no p (Holm)"
+        "No difference in MIG, averaged over the values of strength that each method has, is "
+        "supported: no p (Holm)"
     )
     assert said.endswith(", not supported.")
 

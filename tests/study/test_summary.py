@@ -254,7 +254,8 @@ def test_comparisons_of_the_target_are_corrected_for_themselves() -> None:
     assert excerpt["p (Holm)"].tolist() == holm(own["p"].to_numpy())
     assert (excerpt["p (Holm)"] < own["p_holm"]).any()
     assert (excerpt["seeds to detect 0.05"] < own["seeds_needed"]).any()
-    assert "averaged over strength and noise, with" in named.note
+    over = "averaged over noise and the values of strength that each method has, with"
+    assert over in named.note
     assert "for the rows of MIG; in the complete table for those of 2 scores" in named.details
     assert "so that its p (Holm) and numbers of seeds can be larger" in named.details
     alone = summarize(runs[runs["seed"] < 2], "mine", ("method", "noise"), PRIMARY, "score.mig")

@@ -25,6 +25,7 @@ from dislab.study.status import states_line
 from dislab.study.summary import (
     LEVEL,
     UNKNOWN,
+    averaged_over,
     default_target,
     headline_measures,
     label,
@@ -33,6 +34,7 @@ from dislab.study.summary import (
     nested,
     of_few_seeds,
     setting_text,
+    values_of,
 )
 
 _SETTINGS: Final = 4
@@ -615,8 +617,10 @@ def verdict(runs: pd.DataFrame, axes: Sequence[str], measures: Mapping[str, Best
     if not rows:
         return f"Nothing to compare: no two values of {label(axis)} have scores of one seed."
     largest = max(rows, key=lambda row: abs(row["difference"]))
-    over = f", averaged over {' and '.join(map(label, others))}," if others else ""
-    sentence = f"{_support(rows, f'{label(target)}{over}')} {_of_the_largest(rows, largest, axis)}"
+    over = averaged_over(runs, axis, others, inner)
+    support = _support(rows, f"{label(target)}{f', {over},' if over else ''}")
+    own = _own_values(runs, axis, inner)
+    sentence = f"{support} {_of_the_largest(rows, largest, axis, own)}"
     sentence += _of_the_best(rows, largest, label(axis), measures[target])
     sentence += _range_of(runs, largest, axis, [n for n in others if n not in inner], target)
     return sentence + _trends(runs, [name for name in varying if name not in inner], target)
@@ -702,12 +706,36 @@ def _trends(runs: pd.DataFrame, axes: list[str], target: str) -> str:
     return "".join(sentences)
 
 
+def _own_values(runs: pd.DataFrame, axis: str, inner: Sequence[str]) -> dict[str, str]:
+    """For each value of an axis, those of the axes that depend on it: ` (strength 1, 4)`.
+
+    Args:
+        runs: Result of `Study.table`.
+        axis: The axis that is compared.
+        inner: The axes whose values depend on it; one of more than `_VALUES` values is left out.
+    """
+    texts = {}
+    for value, part in runs.groupby(keyed(runs, [axis])[axis], sort=False, dropna=False):
+        lists = {name: values_of(part[name]) for name in inner}
+        named = [
+            f"{label(name)} {', '.join(values)}"
+            for name, values in lists.items()
+            if 0 < len(values) <= _VALUES
+        ]
+        texts[setting_text(value)] = f" ({'; '.join(named)})" if named else ""
+    return texts
+
+
 def _of_the_largest(
-    rows: Sequence[Mapping[Any, Any]], largest: Mapping[Any, Any], axis: str
+    rows: Sequence[Mapping[Any, Any]],
+    largest: Mapping[Any, Any],
+    axis: str,
+    own: Mapping[str, str],
 ) -> str:
-    """Sentence on the largest difference."""
+    """Sentence on the largest difference, with the result of `_own_values`."""
     row = _upwards(largest)
-    first, second = (setting_text(row[name]) for name in ("first", "second"))
+    names = [setting_text(row[name]) for name in ("first", "second")]
+    first, second = (f"{name}{own.get(name, '')}" for name in names)
     subject = first if axis == "method" else f"{label(axis)} {first}"
     beginning = "The largest: " if len(rows) > 1 else ""
     above = f"{subject} is {row['difference']:.3f} above {second}"

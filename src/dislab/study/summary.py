@@ -383,6 +383,40 @@ def nested(runs: pd.DataFrame, inner: str, outer: str) -> bool:
     return any(not first & second for first in values for second in values)
 
 
+def averaged_over(
+    runs: pd.DataFrame, axis: str, others: Sequence[str], inner: Sequence[str]
+) -> str:
+    """Says over what the values of an axis are averaged before they are compared; may be empty.
+
+    An inner axis is averaged over the values that each value of the compared one has, if one of
+    these has several.
+
+    Args:
+        runs: Result of `Study.table`.
+        axis: The axis that is compared.
+        others: The other axes that vary.
+        inner: Those of them whose values depend on the compared axis, as `nested` finds.
+    """
+    groups = [part for _, part in runs.groupby(runs[axis].map(repr), sort=False)]
+    several = [name for name in inner if any(len(values_of(part[name])) > 1 for part in groups)]
+    shared = [label(name) for name in others if name not in inner]
+    own = " and ".join(map(label, several))
+    parts = [*shared, *([f"the values of {own} that each {label(axis)} has"] if own else [])]
+    return f"averaged over {' and '.join(parts)}" if parts else ""
+
+
+def values_of(settings: "pd.Series[Any]") -> list[str]:
+    """The different values of a setting, numbers by size; those of runs that lack it are left out.
+
+    >>> values_of(pd.Series([10.0, 2.0, 10.0, None]))
+    ['2', '10']
+    """
+    settings = settings[settings.map(setting_text) != UNKNOWN]
+    if pd.api.types.is_numeric_dtype(settings):
+        settings = settings.sort_values()
+    return list(dict.fromkeys(map(setting_text, settings)))
+
+
 def slug(name: str) -> str:
     """The name of an axis or column in a form for file names: letters, digits, `-` and `_`.
 
@@ -582,7 +616,8 @@ def _compared(
     both = [P, P_HOLM] if part["p"].nunique() == 1 else []  # neither without the other
     excerpt, same = _without_constants(excerpt, ["seeds", *both, LEAST_P])
     others = [name for name in axes if name not in (axis, *outer)]
-    averaged = f", averaged over {' and '.join(map(label, others))}" if others else ""
+    over = averaged_over(runs, axis, others, inner)
+    averaged = f", {over}" if over else ""
     intervals = "with uncorrected 95 % intervals"
     apart = (
         " An interval is of one difference alone: it may exclude 0 of a difference that is not "
