@@ -23,7 +23,7 @@ from dislab.study.results import Done, StudyFolder
 from dislab.study.samplers import Number, Range, Sampler, Trial, load_sampler
 from dislab.study.schedule import Schedule, read_schedule
 from dislab.study.search import Searcher, search_lines, write_schedule
-from dislab.study.status import lines
+from dislab.study.status import ended_line, lines
 from dislab.study.study import Study, StudyWarning
 from dislab.study.study_file import read_study_file
 from dislab.study.trials import expected
@@ -201,11 +201,25 @@ def test_failed_and_diverged_trials_have_no_value(folder: StudyFolder) -> None:
     trials = Searcher(folder).trials(schedule, schedule.search.spaces[0])
     assert [trial.has_ended for trial in trials] == [True] * 4
     assert [trial.value is None for trial in trials] == [False, True, True, False]
-    line, hint = search_lines(Study(folder.path))
+    line, page, hint = search_lines(Study(folder.path))
     assert hint.startswith("the best of many trials looks better than it is")
     assert line.startswith("search: 4 of 4 trials, 2 without result; best mig ")
     best = max((trial for trial in trials if trial.value is not None), key=lambda t: t.value or 0)
     assert line.endswith(f"{best.value:.4g}: {BETA} {best.point[BETA]:g}")
+    (run,) = (run for run in schedule.runs if run.group.axes[BETA] == best.point[BETA])
+    assert page == f"  dislab report {folder.run(run.id)}  # its page"
+
+
+def test_an_axis_of_a_single_value_is_left_out_of_the_lines_of_a_search(
+    folder: StudyFolder,
+) -> None:
+    text = BASE + AXES.rstrip().removesuffix("}") + ", trainer.max_steps: [20]}\n" + SEARCH
+    schedule = work(folder, text)
+    line, *_ = search_lines(Study(folder.path))
+    assert line.startswith("search: 4 of 4 trials; best mig "), line
+    ended = Study(folder.path).status().runs[0]
+    assert "max_steps" not in ended_line(ended, schedule)
+    assert "beta" in ended_line(ended, schedule)
 
 
 def test_the_best_trial_stands_beside_chance_and_the_work_left_counts_trials_to_come(
@@ -222,8 +236,9 @@ def test_the_best_trial_stands_beside_chance_and_the_work_left_counts_trials_to_
     scores: dict[str, float | None] = {"mig": 0.5, "mig/chance": 0.02}
     folder.write_done(run, "score", Done(digests["score"], "done", scores, 1.0, {}))
     assert "work left: 33 s of one worker" in lines(Study(folder.path))
-    (line,) = search_lines(Study(folder.path))  # one trial is no choice
+    line, page = search_lines(Study(folder.path))  # one trial is no choice
     assert line.startswith("search: 1 of 4 trials; best mig 0.5 (chance 0.02): ")
+    assert page == f"  dislab report {folder.run(run.id)}  # its page"
 
 
 def test_a_trial_that_lacks_the_score_of_a_seed_has_no_value(folder: StudyFolder) -> None:
@@ -266,7 +281,7 @@ search: {{trials: 3, minimize: mig, seed: 7}}
     sizes = {run.group.axes["model.size"] for run in schedule.runs} - {None}
     assert sizes == {2, 3, 4}  # three trials of three values: none is tried twice
     assert len(expected(plan(folder, text)).runs) == 14
-    lines = list(search_lines(Study(folder.path)))
+    lines = [s for s in search_lines(Study(folder.path)) if "dislab report" not in s]
     assert [line.partition(":")[0] for line in lines] == [
         "search of method beta",
         "search of method tc",

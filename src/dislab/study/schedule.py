@@ -119,6 +119,12 @@ class Schedule:
         }
         return tuple(axis for axis in self.axes if axis not in searched)
 
+    def varies(self, axis: str) -> bool:
+        """Whether an axis has several values; lines on a run leave it out if it has not."""
+        groups = [run.group for run in self.runs]
+        groups += self.search.spaces if self.search else ()
+        return len({repr(group.axes.get(axis)) for group in groups}) > 1
+
     def method_names(self) -> dict[str, dict[str, str]]:
         """Methods by axis and value, for values that name the configuration of a method.
 

@@ -138,7 +138,7 @@ def _with_added(folder: StudyFolder, schedule: Schedule, search: SearchPlan) -> 
 
 
 def search_lines(study: Study) -> Iterator[str]:
-    """A line for each space that is searched: its trials, and the best one."""
+    """For each space that is searched, its trials, the best one and the command of its page."""
     search = study.schedule.search
     if search is None:
         return
@@ -153,7 +153,7 @@ def search_lines(study: Study) -> Iterator[str]:
         fixed = [
             f"{name} {label}"
             for name, label in space.axes.items()
-            if label is not None and not isinstance(label, Range)
+            if label is not None and not isinstance(label, Range) and study.schedule.varies(name)
         ]
         ended = sum(trial.has_ended for trial in trials)
         name = f"search of {', '.join(fixed)}" if fixed else "search"
@@ -167,6 +167,10 @@ def search_lines(study: Study) -> Iterator[str]:
             line += f"; best {settings.target} {best[0]:.4g}{chance}: {point}"
             is_chosen = is_chosen or len(values) > 1
         yield line
+        if values:
+            runs = [r for r in study.schedule.runs if point_in(r.group, space) == best[1]]
+            which = "its page" if len(runs) == 1 else f"page of seed {runs[0].seed}"
+            yield f"  dislab report {study.folder.run(runs[0].id)}  # {which}"
     if is_chosen:
         yield "the best of many trials looks better than it is: train it again with other seeds"
 

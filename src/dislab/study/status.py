@@ -310,10 +310,6 @@ def _told(run: ScheduledRun, schedule: Schedule) -> str:
         f"{axis.rpartition('.')[2]} "
         f"{names.get(axis, {}).get(value, value) if isinstance(value, str) else spelt(value)}"
         for axis, value in run.group.axes.items()
-        if schedule.search is not None or _varies(axis, schedule)
+        if schedule.varies(axis)
     ]
     return f"{run.id}: {', '.join([*settings, f'seed {run.seed}'])}"
-
-
-def _varies(axis: str, schedule: Schedule) -> bool:
-    return len({repr(run.group.axes.get(axis)) for run in schedule.runs}) > 1
