@@ -35,7 +35,7 @@ def test_a_checkpoint_has_date_seconds_with_those_before_a_resume_and_hardware(
     first = trained(tmp_path, 2, None)
     stored = torch.load(first, weights_only=True)
     state = stored["callbacks"]["Progress"]
-    assert state.keys() == {"date", "seconds", "hardware", "changes"}
+    assert state.keys() == {"date", "seconds", "hardware", "other_regularizers"}
     assert 0 <= state["seconds"] < 600
     assert state["date"].endswith(" UTC")
     state["seconds"] = 1000.0

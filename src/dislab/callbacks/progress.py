@@ -69,8 +69,8 @@ class Progress(pl.Callback):
         """What differs from the configuration that the run started from; set by the command."""
         self.method = ""
         """Name of the method; set by the command."""
-        self.changes_of_model = ""
-        """Which parts of the model are not those of this method; set by the command."""
+        self.other_regularizers = ""
+        """Which regularizers are not those of the method; set by the command."""
         self._bar: tqdm[Any] | None = None
         self._began: float | None = None
         self._before = 0.0
@@ -119,20 +119,21 @@ class Progress(pl.Callback):
             rank_zero_info(self._line(step, _loss(trainer) if logs else "", trainer))
 
     def state_dict(self) -> dict[str, Any]:
-        """Date, seconds of training with those before a resume, hardware, and changed parts."""
+        """Date, seconds of training with those before a resume, hardware, other regularizers."""
         if self._began is None:
             return {}
         return {
             "date": f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
             "seconds": round(self._before + self._seconds(), 1),
             "hardware": self._hardware,
-            "changes": self.changes_of_model,
+            "other_regularizers": self.other_regularizers,
         }
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Takes the seconds of training before a resume, and what had been changed."""
+        """Takes the seconds of training before a resume, and what its regularizers were."""
         self._before = state_dict.get("seconds", 0.0)
-        self.changes_of_model = self.changes_of_model or state_dict.get("changes", "")
+        before = state_dict.get("other_regularizers", "")
+        self.other_regularizers = self.other_regularizers or before
 
     def on_train_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Closes the bar, and prints the training time."""

@@ -269,7 +269,7 @@ class TrainingCLI(LightningCLI):
                 callback.asked = self._asks_for_scores()
             if isinstance(callback, Progress):
                 callback.changes = self._changes_of_parts()
-                callback.changes_of_model = self._changes_of_model()
+                callback.other_regularizers = self._other_regularizers()
                 callback.method = method_of(self.config.as_dict())
         channels_last = self.config["channels_last"]
         if self._on_cpu() if channels_last is None else channels_last:
@@ -285,11 +285,14 @@ class TrainingCLI(LightningCLI):
             return f"{names}; other parts: {'; '.join(parts)}"
         return names if files[1:] else ""
 
-    def _changes_of_model(self) -> str:
-        """Which parts of the model are not those of the first configuration file."""
+    def _other_regularizers(self) -> str:
+        """Which regularizers are not those of the first configuration file."""
         _, first = getattr(self.parser, "start", ([], None))
-        model = None if first is None else first.get("model")
-        return "; ".join(differences(model, self.config.get("model"), "model"))
+        before, after = (
+            {} if settings is None else settings.get("model.init_args.regularizers") or {}
+            for settings in (first, self.config)
+        )
+        return "" if first is None else "; ".join(differences(before, after, "regularizers"))
 
     def instantiate_trainer(self, **kwargs: Any) -> Trainer:
         """Builds the trainer and, once all settings are accepted, run folder and loggers."""

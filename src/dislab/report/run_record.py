@@ -189,7 +189,7 @@ def read_run(folder: Path, draw: bool = True) -> RunRecord:
     table, reasons = _scores(scored, are_details=False), set(_reasons(scored))
     unscored = reasons.pop() if table is None and len(reasons) == 1 else ""
     facts, training = facts_of(settings, scored), _training(folder)
-    if changes := training.pop("changes", ""):
+    if changes := training.pop("other_regularizers", ""):
         facts["method"] = f"{facts.get('method', '')}, changed ({changes})"
     name, version = str(settings.get("name") or "run"), folder.resolve().name
     return RunRecord(
@@ -291,7 +291,7 @@ def _supervision(settings: Mapping[str, Any]) -> str:
 
 
 def _training(folder: Path) -> dict[str, str]:
-    """When, how long and on what a run was trained, and which parts of its model were changed."""
+    """When, how long and on what a run was trained, and which regularizers were changed."""
     stored: Mapping[str, Any] = {}
     with suppress(InputError):  # no checkpoint, or one that cannot be read
         stored = read_checkpoint(checkpoint_of(folder, "last"))
@@ -301,7 +301,7 @@ def _training(folder: Path) -> dict[str, str]:
         "trained": _text(state.get("date")),
         "training time": duration(seconds) if isinstance(seconds, int | float) else "",
         "hardware": _text(state.get("hardware")),
-        "changes": _text(state.get("changes")),
+        "other_regularizers": _text(state.get("other_regularizers")),
     }
     return {name: fact for name, fact in facts.items() if fact}
 
