@@ -276,10 +276,17 @@ def _numbers_of_tests(here: str) -> str:
     """The numbers of tests for and against a claim, from its stored figures.
 
     >>> _numbers_of_tests("1 of 2 tests for (MIG), 1 against (SAP R²), 0 undecided: ρ 0.87")
-    ' (1 of 2 tests for, 1 against)'
+    ' (1 of 2 tests agrees, 1 disagrees)'
+    >>> _numbers_of_tests("at least 4 of 12 tests for, 5 against, at most 3 undecided: open")
+    ' (at least 4 of 12 tests agree, 5 disagree)'
     """
-    found = re.match(r"((?:at least )?\d+ of \d+ tests for)(?: \(.*?\))?(, \d+ against)", here)
-    return f" ({found[1]}{found[2]})" if found else ""
+    found = re.match(r"((?:at least )?(\d+) of \d+ tests) for(?: \(.*?\))?, (\d+) against", here)
+    if not found:
+        return ""
+    agree, disagree = (
+        verb + "s" * (found[k] == "1") for verb, k in (("agree", 2), ("disagree", 3))
+    )
+    return f" ({found[1]} {agree}, {found[3]} {disagree})"
 
 
 def _tests(name: str) -> str:
@@ -356,8 +363,7 @@ def _tally() -> str:
     """The sentences with the numbers of verdicts of all claims."""
     count, rows = _counts()["all"], [row for part in _rows().values() for row in part]
     against = sum(
-        verdict in {"mostly", "partly"}
-        and bool(re.search(r"tests for\b.*?, [1-9]\d* against", here))
+        verdict in {"mostly", "partly"} and bool(re.search(r", [1-9]\d* disagrees?\b", here))
         for _, verdict, _, here in rows
     )
     examples = ", ".join(

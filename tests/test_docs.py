@@ -452,13 +452,13 @@ def test_the_tally_counts_every_claim_on_the_page_by_a_declared_verdict() -> Non
     assert counts == tried
     columns = [sum(int(row[k]) for row in rows[:-1]) for k in range(1, len(heads))]
     assert columns == list(map(int, rows[-1][1:]))
-    short = r" \((?:at least )?(\d+) of (\d+) tests for, \d+ against\)$"
+    short = r" \((?:at least )?(\d+) of (\d+) tests agrees?, \d+ disagrees?\)$"
     for claim, verdict, there, here in cells:  # also those that no command wrote
         finding = re.sub(r"(van )?\w+ et al\. \(\d{4}b?\)|section [\d.]+|Fig\. \d+", "", there)
         assert re.sub(r"\b(pictures?|tables?|curves|surface|definition)\b|\W", "", finding), claim
         assert len(finding.split()) <= 8, claim
         found = re.search(short, here) or re.match(
-            r"(\d+) of (\d+) tests for( \(.*?\))?, (\d+) against( \(.*?\))?, ", here
+            r"(\d+) of (\d+) tests agrees?( \(.*?\))?, (\d+) disagrees?( \(.*?\))?, ", here
         )
         if verdict in ("mostly", "partly"):
             assert found, claim
@@ -499,9 +499,10 @@ def test_a_claim_keeps_the_numbers_of_its_tests() -> None:
         shown = [line.strip("| ").split(" | ") for line in tables["claims"](study).split("\n")]
         for (claim, verdict, _, here), line in zip(rows, shown[2:], strict=False):
             assert line[:2] == [claim, verdict]
-            counts = re.match(r"(.*? tests for)\b.*?(, \d+ against)", here)
-            assert bool(counts) == ("tests for" in line[3])
-            assert not counts or line[3].endswith(f"({counts[1]}{counts[2]})")
+            counts = re.match(r"(.*?\d+ tests) for\b.*?, (\d+) against", here)
+            assert bool(counts) == ("disagree" in line[3])
+            ends = rf"\({counts[1]} agrees?, {counts[2]} disagrees?\)$" if counts else ""
+            assert re.search(ends, line[3])
 
 
 def test_a_file_in_a_page_has_a_link_for_readers_of_the_markdown() -> None:
