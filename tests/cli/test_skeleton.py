@@ -164,6 +164,25 @@ def test_its_configuration_learns_the_factors(group: str, tmp_path: Path) -> Non
     assert group == "objectives" or scores["active_units"] >= 2, scores
 
 
+@pytest.mark.parametrize(
+    ("group", "call"),
+    [
+        ("datasets", "cls(levels=1)"),
+        ("encoders", "cls((1, 8, 8), 4, width=0)"),
+        ("decoders", "cls(4, (1, 8, 8), width=0)"),
+        ("predictors", "cls(4, (0,), order=0)"),
+    ],
+)
+def test_a_written_part_refuses_settings_out_of_range(
+    group: str, call: str, tmp_path: Path
+) -> None:
+    package = write_package("mine", group, "Mine", tmp_path)
+    names: dict[str, object] = {"__name__": "dislab_mine.mine"}
+    exec((package / "src/dislab_mine/mine.py").read_text(), names)
+    with pytest.raises(InputError, match=r"(levels|width|order) is [01]; it must be"):
+        eval(call, {"cls": names["Mine"]})
+
+
 def test_the_groups_it_writes_exist() -> None:
     assert set(WRITTEN) <= set(GROUPS)
 
@@ -191,7 +210,7 @@ def test_the_groups_it_writes_exist() -> None:
             for name in ("None", "int", "print", "__A", "Ä", "a", "self", "A_", "1A", "ValueError")
         ),
         (["own", "--class", "X" * 300], "the name of a class has at most 60 characters, not 300"),
-        (["factorvae"], "there is a configuration factorvae already; choose another name"),
+        (["factorvae"], "there is a configuration factorvae in dislab already ("),
         (["own", "--class", "KL"], "there is a KL among the regularizers already; choose another"),
         (["own", "--class", "Tensor"], "'Tensor' is a name that the package imports; choose anot"),
         (["own", "--class", "Posterior"], "'Posterior' is a name that the package imports"),

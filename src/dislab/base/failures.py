@@ -79,7 +79,7 @@ def failure(error: BaseException, with_dislab: bool = False) -> str | None:
         error = error.__cause__  # a library wrapped the original error
     part, frame, line = parts[-1]
     location, inner = _location(frame, line), _innermost(error, frame)
-    if inner[0] is not frame:
+    if _location(*inner) != location:
         location = f"{_location(*inner)}, from {location}"
     doing = frame.f_code.co_name
     how = f"cannot be made with {_settings(frame)}" if doing == "__init__" else f"failed in {doing}"

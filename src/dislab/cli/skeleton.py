@@ -374,8 +374,11 @@ def _values(
             f"there is a {taken} among the {group} already; choose another name, such as "
             f"my-{'-'.join(words)}"
         )
-    if kind.config and module in configurations():
-        raise InputError(f"there is a configuration {module} already; choose another name")
+    if kind.config and (files := configurations().get(module)):
+        raise InputError(
+            f"there is a configuration {module} in {files[0].distribution} already "
+            f"({files[0].path}); choose another name"
+        )
     return {
         "distribution": distribution,
         "package": package,

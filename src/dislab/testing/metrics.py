@@ -230,7 +230,10 @@ def _check_continuous(build: MetricBuilder, noise: Tensor, factors: Tensor) -> N
 
 
 def _check_primary(metric: Metric, result: Mapping[str, Tensor]) -> None:
-    name = primary(result)
+    try:
+        name = primary(result)
+    except InputError as error:
+        raise AssertionError(f"{type(metric).__name__}.score: {error}") from error
     value = result[name].item()
     lower, upper = metric.plot_lower_bound, metric.plot_upper_bound
     must(lower is None or value >= lower - 1e-9, f"{name} is at least {lower}, not {value}")
