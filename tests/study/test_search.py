@@ -229,6 +229,7 @@ def test_the_best_trial_stands_beside_chance_and_the_work_left_counts_trials_to_
     assert schedule is not None
     schedule.write(folder.path)
     (run,) = schedule.runs
+    assert "4 runs: 4 waiting" in lines(Study(folder.path))  # as `study run` counts them
     assert "work left: train, score unknown as yet" in lines(Study(folder.path))
     digests = {stage: settings.digest for stage, settings in run.group.stages.items()}
     folder.write_done(run, "train", Done(digests["train"], "done", {}, 10.0, {}))

@@ -362,6 +362,16 @@ def test_elbo_is_the_bound_that_tables_show_and_hints_begin_with_their_scores() 
         shown_scores(["dci"], "mine", runs, measures)
 
 
+def test_a_metric_with_one_score_can_be_named_by_its_key() -> None:
+    runs = table(**{"score.sap_r2": rising(), "score.sampled/sap_r2": rising()})
+    measures = measures_of(runs, {"score.sap_r2": "highest"})
+    assert chosen_target("sap", "mine", measures) == "score.sap_r2"
+    assert list(shown_scores(["sap"], "mine", runs, measures)) == ["score.sap_r2"]
+    several = {**measures, "score.sap_svc": measures["score.sap_r2"]}
+    with pytest.raises(InputError, match="did you mean sap_"):
+        chosen_target("sap", "mine", several)
+
+
 @pytest.mark.parametrize(
     ("runs", "target", "message"),
     [

@@ -122,7 +122,8 @@ def states_line(states: Sequence[str]) -> str:
 def lines(study: "Study", status: Status | None = None) -> Iterator[str]:
     """Lines that describe the state of a study, which is read unless it is given."""
     status, schedule = status or study.status(), study.schedule
-    yield states_line([run.state for run in status.runs])
+    added = len(expected(schedule).runs) - len(status.runs)  # by a search, later
+    yield states_line([*(run.state for run in status.runs), *["waiting"] * added])
     for stage, seconds in status.seconds.items():
         done = sum(stage in run.done for run in status.runs)
         mean = f", {duration(seconds / done)} each" if done else ""

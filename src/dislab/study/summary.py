@@ -288,7 +288,8 @@ def _short(columns: Iterable[str]) -> list[str]:
 def _meant(word: str, columns: Iterable[str]) -> str | None:
     """The column with a name, whole, without its stage, or as tables show it; None if not one.
 
-    `elbo` is the lower bound that tables show: on test images, if the study has that.
+    `elbo` is the lower bound that tables show: on test images, if the study has that. The key of a
+    metric, such as `sap`, stands for its score if it has one alone.
     """
     names = list(columns)
     if word in names:
@@ -300,6 +301,7 @@ def _meant(word: str, columns: Iterable[str]) -> str | None:
     forms: tuple[Callable[[str], bool], ...] = (
         lambda column: column.partition(".")[2] == word,
         lambda column: letters(label(column)) == letters(word),
+        lambda column: column.startswith(f"score.{word}_"),
     )
     for is_meant in forms:
         if same := [column for column in names if is_meant(column)]:
