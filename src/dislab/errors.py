@@ -116,6 +116,8 @@ def suggestion(
     ' (did you mean dci_hgbt_completeness or dci_hgbt_informativeness?)'
     >>> suggestion("trian", ["fit", "transfer"], {"train": "fit"})
     ' (did you mean fit?)'
+    >>> suggestion("noe", ["one"])
+    ' (did you mean one?)'
     >>> suggestion("bogus", ["devices"], {"gpus": "devices"}), suggestion("nonsense", ["noise"])
     ('', '')
     """
@@ -125,6 +127,7 @@ def suggestion(
     alike = [lower for lower in by_lower if lower[:1] == lower_name[:1]]
     matches = get_close_matches(lower_name, list(by_lower), n=1, cutoff=_ALIKE)
     matches = matches or get_close_matches(lower_name, alike, n=1, cutoff=_ALIKE_FROM_START)
+    matches = matches or [lower for lower in by_lower if sorted(lower) == sorted(lower_name)][:1]
     if not matches and len(name) > 2:
         matches = [lower for lower in by_lower if lower.startswith(f"{name.lower()}_")][:3]
     meant = " or ".join(by_lower[lower] for lower in matches)
