@@ -334,6 +334,22 @@ def test_a_part_of_a_misspelt_group_is_told_to_be_mended(
     assert plugins.hint_for("nice", []) == said
 
 
+@pytest.mark.parametrize("value", ["{outside}", "..outside", "a/../../../outside"])
+def test_a_declaration_of_a_foreign_folder_is_not_looked_into(
+    value: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outside, package = tmp_path / "outside", tmp_path / "package"
+    for folder in (outside, package / "src/a"):
+        folder.mkdir(parents=True)
+    (outside / "nice.yaml").write_text("name: nice\n")
+    (package / "pyproject.toml").write_text(
+        '[project]\nname = "foreign"\n[project.entry-points."dislab.configurations"]\n'
+        f'foreign = "{value.format(outside=outside)}"\n'
+    )
+    monkeypatch.chdir(package)
+    assert plugins.configuration_hint("nice") == ""
+
+
 def test_a_part_of_another_group_is_told_to_be_there(site: Path) -> None:
     distribution(site, "fake-cards", "1.0", "regularizers", {"Nice": "fake_cards:Nice"})
     with pytest.raises(InputError) as caught:

@@ -289,6 +289,8 @@ def _named_by(point: EntryPoint, folder: Path | None = None) -> set[str]:
     """
     if ":" in point.value:
         return {point.name}
+    if not all(word.isidentifier() for word in point.value.split(".")):  # a path to elsewhere
+        return set()
     configs = folder / "src" / point.value.replace(".", "/") if folder else _folder(point.value)
     found = configs.rglob("*.yaml") if configs else ()
     return {file.relative_to(configs).with_suffix("").as_posix() for file in found if configs}

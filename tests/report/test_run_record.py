@@ -60,19 +60,23 @@ def test_a_factor_vae_score_of_codes_of_small_scale_has_its_reason(tmp_path: Pat
     assert cards["FactorVAE score"] == ("0.00", "no latent varies enough")
 
 
-@pytest.mark.parametrize(("value", "said"), [(0.3, "not above untrained"), (0.31, "untrained")])
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [(0.3, "not above untrained"), (0.31, "untrained"), (None, "untrained")],
+)
 def test_a_score_that_is_not_above_its_untrained_level_says_so(
-    value: float, said: str, tmp_path: Path
+    value: float | None, said: str, tmp_path: Path
 ) -> None:
     scored = {
         **SCORED,
         "scores": {"mig": value},
-        "chance": {},
+        "chance": {"mig": 0.3},
         "untrained": {"scores": {"mig": {"mean": 0.3, "std": 0.0}}},
         "metrics": {"mig": {"primary": "mig", "higher_is_better": True}},
     }
     cards = read_run(write_run(tmp_path / "version_2", scores={"test": scored})).headline
-    assert cards == {"MIG": (f"{value:.2f}", f"{said} 0.30")}
+    text = "" if value is None else f"{value:.2f}"
+    assert cards == {"MIG": (text, f"chance 0.30, {said} 0.30")}
 
 
 def test_own_images_are_told_by_their_folder_and_number(tmp_path: Path) -> None:

@@ -404,6 +404,27 @@ def test_a_repeated_stage_is_told_with_its_log_and_without_the_time_of_training(
     assert capsys.readouterr().out.endswith(f"{run.id}: b 1, seed 0, MIG 0.300 (7 s)\n")
 
 
+def test_a_run_whose_last_stage_has_just_failed_does_not_end_the_progress(
+    folder: StudyFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Between the record of a failure and the end of its claim, no stage is left."""
+    text = "base: [base.yaml]\naxes: {model.b: [1]}\nstages: {train: {}, score: {}}\n"
+    scored(folder, planned(tmp_path, text), {"mig": [0.1]})
+    plan = planned(tmp_path, text.replace("score: {}", "score: {points: 7}"))
+    (run,) = plan.runs
+    progress = Progress(Study.of(folder.path, plan), 4)
+    claims = Claims(folder.claims)
+    claim = claims.take(run.id)
+    assert claim is not None
+    digest = run.group.stages["score"].digest
+    folder.write_failed(run, "score", Failed(digest, "exception", "a bug"))
+    progress.tick()
+    assert f"the first run has begun: {run.id}" in capsys.readouterr().out
+    claim.release()
+    claims.close()
+    progress.close()
+
+
 def test_each_run_that_ends_gets_a_line(
     folder: StudyFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -93,6 +93,18 @@ def test_a_file_that_has_changed_since_it_was_run_is_told(
     assert [str(one.message) for one in found] == [told] * bool(counts)
 
 
+@pytest.mark.parametrize("copy", ["stages: {train: {}, of_a_later_version: {}}", "{", ""])
+def test_a_copy_of_the_file_that_cannot_be_read_stops_no_status(
+    folder: StudyFolder, plan: Schedule, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, copy: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    plan.write(folder.path)
+    study_file_of(folder.path, "mine").write_text(copy)
+    Path("mine.yaml").write_text(TEXT.replace("score: {}", "score: {points: 100}"))
+    with pytest.warns(StudyWarning, match="differs from the study that was run"):
+        assert len(Study("mine.yaml").status().runs) == 6
+
+
 def test_every_command_tells_that_the_file_has_changed(
     folder: StudyFolder,
     plan: Schedule,

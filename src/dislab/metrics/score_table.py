@@ -254,7 +254,7 @@ def score_text(name: str, value: float) -> str:
     return count_text(value) if is_count(name, value) else f"{value:.3f}"
 
 
-def is_detail(name: str, values: Mapping[str, float]) -> bool:
+def is_detail(name: str, values: Mapping[str, object]) -> bool:
     """Whether a scalar repeats another one in another form, or counts the latents of a score.
 
     Args:

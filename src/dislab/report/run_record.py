@@ -443,17 +443,22 @@ def _headline(scored: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
     for name, metric in primary.items():
         if name not in values:
             continue
-        said = [OF_STILL] if is_of_no_latent(name, values) else []
+        is_still = is_of_no_latent(name, values)
+        said = [OF_STILL] if is_still else []
         for level, of in levels.items():
-            if not (text := _digits(of.get(name), 2)):
-                continue
             if is_of_no_latent(name, of):
                 said.append(f"{level}: {OF_STILL}")
-                continue
-            is_low = metric.get("higher_is_better") and not said and values[name] <= of[name]
-            said.append(f"{'not above ' * bool(is_low and level == 'untrained')}{level} {text}")
+            elif text := _digits(of.get(name), 2):
+                is_low = metric.get("higher_is_better") and _is_at_most(values[name], of[name])
+                is_low = is_low and level == "untrained" and not is_still
+                said.append(f"{'not above ' if is_low else ''}{level} {text}")
         headline[label(name)] = (_digits(values[name], 2), ", ".join(said))
     return headline
+
+
+def _is_at_most(value: Any, level: Any) -> bool:
+    """Whether a score is at most a level, if both are numbers; a score may be missing."""
+    return all(isinstance(number, int | float) for number in (value, level)) and value <= level
 
 
 def _digits(value: Any, decimals: int = 3) -> str:

@@ -263,7 +263,7 @@ class Progress:
                 self._is_first_told = True
                 ended = {*run.done, *run.failed}
                 stages = self._study.schedule.stages
-                stage = next(stage for stage in stages if stage not in ended)
+                stage = next((stage for stage in stages if stage not in ended), stages[-1])
                 log = self._study.folder.stage(run.run.id, stage) / LOG
                 told = _told(run.run, self._study.schedule)
                 told += f", {stage}" * (stage != FIRST)
@@ -300,8 +300,8 @@ def ended_line(status: RunStatus, schedule: Schedule, before: frozenset[str] = f
     result = "" if status.state == "finished" else f", {status.state}"
     if main and (score := scores[name := default_target(main)]) is not None:
         result += f", {label(f'score.{name}')} {score:.3f}"
-    seconds = sum(done.seconds for stage, done in status.done.items() if stage not in before)
-    return f"{_told(run, schedule)}{result} ({duration(seconds)})"
+    times = (done.seconds for stage, done in status.done.items() if stage not in before)
+    return f"{_told(run, schedule)}{result} ({duration(sum(times, 0.0))})"
 
 
 def _told(run: ScheduledRun, schedule: Schedule) -> str:

@@ -3,6 +3,7 @@
 import statistics
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, final
 
@@ -59,8 +60,9 @@ class Study:
         directory = folder_of(path, folder)
         file = None if directory == Path(path) else read_study_file(path)
         self._read(directory, read_schedule(directory, file.name if file else None))
-        copy = study_file_of(directory, self.schedule.name)
-        before = read_stages(copy) if file and copy.is_file() else None
+        before = None
+        with suppress(InputError):  # no copy, a damaged one, or one with stages of another version
+            before = read_stages(study_file_of(directory, self.schedule.name)) if file else None
         if file and (differ := changes(file, self.schedule, before)):
             command = f"dislab study run {path}{f' --folder {folder}' if folder else ''}"
             warn(f"{differ}, which is shown; `{command}` does the rest", StudyWarning)

@@ -86,6 +86,7 @@ def summary(
     rows = []
     for key, group in groups(table, keys):
         values = numbers(group, columns)
+        means = {level: numbers(group, [*of.values()]).mean() for level, of in levels.items() if of}
         for name in columns:
             finite = values[name].dropna()
             ends = interval(_by_seed(group, values[name]), confidence)
@@ -109,10 +110,8 @@ def summary(
                     "missing": len(group) - len(finite),
                 }
             )
-            for level, of in levels.items():
-                if of:
-                    mean = numbers(group, [of[name]])[of[name]].mean() if name in of else np.nan
-                    rows[-1][level] = mean
+            for level, mean in means.items():
+                rows[-1][level] = mean.get(levels[level].get(name), np.nan)
     return pd.DataFrame(rows)
 
 
