@@ -103,10 +103,14 @@ def test_the_caption_of_traversals_of_several_ranges_says_so(
     def widened(*given: Any, **settings: Any) -> dict[str, Any]:
         explorer = explorer_of(*given, **settings)
         explorer["sliders"][0]["high"] += 1
+        explorer["sliders"][0]["carries"] = "x"
         return explorer
 
     monkeypatch.setattr("dislab.report.page.explorer_of", widened)
-    caption = "Each row moves one latent over the range of its slider, left to right"
+    caption = (
+        "Each row moves one latent over the range of its slider, left to right, from test image 1; "
+        "labels are those of the explorer"
+    )
     assert caption in page_of([small])
 
 

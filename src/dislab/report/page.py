@@ -159,11 +159,12 @@ def _with_traversals(record: RunRecord, module: Objective, explorer: dict[str, A
         caption += " from {:g} to {:g}, left to right".format(*ranges.pop()).replace("-", "−")
     elif ranges:
         caption += " over the range of its slider, left to right"
+    if figure is not None:
+        caption += f", from {explorer['starts'][:2][-1]['name']}"
     if any(slider["carries"] for slider in explorer["sliders"]):
         caption += "; labels are those of the explorer"
     drawn = [picture for picture in record.pictures if picture.name == TRAVERSALS]
     if figure is not None:
-        caption += f", from {explorer['starts'][:2][-1]['name']}"
         drawn = [PagePicture(TRAVERSALS, drawing(figure, has_images=True), caption)]
     others = [picture for picture in record.pictures if picture.name != TRAVERSALS]
     captioned = [picture._replace(caption=caption) for picture in drawn]
