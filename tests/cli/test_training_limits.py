@@ -64,3 +64,20 @@ def test_a_run_goes_on_by_the_command_that_its_end_shows(
 
     assert main(longer[1].split()) == 0
     assert steps() > before
+
+
+@pytest.mark.slow
+def test_a_run_that_is_resumed_at_its_end_draws_its_pictures_without_a_test(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("small.yaml").write_text(CONFIG)
+    ended = ["--trainer.max_steps=2", "--then_test=false", "--pictures=true"]
+    assert main(["fit", "--config=small.yaml", *ended]) == 0
+    pictures = sorted(Path(RUN, "images").iterdir())
+    for picture in pictures:
+        picture.unlink()
+
+    assert main(["fit", "--resume", RUN]) == 0
+    assert pictures
+    assert sorted(Path(RUN, "images").iterdir()) == pictures

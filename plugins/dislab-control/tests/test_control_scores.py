@@ -180,6 +180,8 @@ def test_the_callback_writes_scores_and_pictures_and_a_resumed_run_is_the_same(
         assert (tmp_path / f"whole/images/{name}.png").stat().st_size > 1000
     again = json.loads((tmp_path / "rest/control.json").read_text())
     assert again["scores"] == record["scores"]
+    trained(tmp_path / "end", 12, tmp_path / "whole/end.ckpt")  # which has no step left
+    assert json.loads((tmp_path / "end/control.json").read_text())["scores"] == record["scores"]
 
 
 def test_a_wrong_number_of_states_is_refused() -> None:

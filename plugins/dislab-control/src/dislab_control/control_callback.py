@@ -148,6 +148,7 @@ class ControlScores(pl.Callback):
         self.split: Split = split
         self.states = states
         self.seed = seed
+        self._has_published = False
 
     def setup(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
         """Prints one line if there is nothing to score."""
@@ -169,6 +170,11 @@ class ControlScores(pl.Callback):
     def on_train_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Publishes the scores of the trained model."""
         self._publish(trainer, pl_module)
+
+    def on_fit_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Publishes those of a resumed run without steps left, which has no end of training."""
+        if not self._has_published:
+            self._publish(trainer, pl_module)
 
     def on_test_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Publishes the scores of a checkpoint."""
@@ -199,6 +205,7 @@ class ControlScores(pl.Callback):
         parts, control = self._parts(trainer, module), self._measured(trainer, module)
         if parts is None or control is None:
             return
+        self._has_published = True
         self._log(trainer, control)
         folder = Path(trainer.log_dir or trainer.default_root_dir)
         with atomic(folder / FILE) as temporary:

@@ -117,6 +117,11 @@ class Picture(pl.Callback, ABC):
         """Draws the result of training."""
         self._publish(trainer, pl_module)
 
+    def on_fit_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Draws the result of a resumed run without steps left, which has no end of training."""
+        if self._last is None:
+            self._publish(trainer, pl_module)
+
     def on_test_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Draws the state of a checkpoint."""
         self._publish(trainer, pl_module)
