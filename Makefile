@@ -27,9 +27,10 @@ test: lint
 part: .venv/.dev
 	$(BIN)/python tests/part.py $(NAME)
 
-# All slow tests, or a quarter of them: make slow QUARTER=2
+# All slow tests, or an eighth of them: make slow EIGHTH=2
+FEWER := $(if $(EIGHTH),-p tests.eighth --eighth $(EIGHTH))
 slow: .venv/.dev
-	$(BIN)/python -m pytest $(SPREAD) $(UNTYPED) -m "slow and not gpu and not data" $(if $(QUARTER),--quarter $(QUARTER))
+	$(BIN)/python -m pytest $(SPREAD) $(UNTYPED) -m "slow and not gpu and not data" $(FEWER)
 
 gpu: .venv/.dev
 	$(BIN)/python -m pytest -m gpu
@@ -41,11 +42,12 @@ timm: .venv-timm/.made
 # The distributions under plugins/, with the packages that they need, in an environment of their own
 # on top of dislab's: in that one they would show up in messages and tables that its tests compare.
 # One process for each: to import torch in more of them would take longer than most of the tests.
+# EIGHTH=2 runs an eighth of their slow tests.
 plugins: .venv/plugins/.made
 	$(MAKE) --jobs=$(JOBS) --output-sync=target $(addsuffix tests,$(PLUGINS))
 
 $(addsuffix tests,$(PLUGINS)): .venv/plugins/.made
-	.venv/plugins/bin/python -m pytest $(@D)
+	.venv/plugins/bin/python -m pytest $(@D) $(FEWER)
 
 # The suite on the oldest releases that pyproject.toml allows: their warnings are no errors, and
 # deprecations, which matplotlib prints into commands' output, are not shown.

@@ -37,18 +37,9 @@ _LONGEST = (
 """Files with tests of minutes, which begin first, so that none runs last while others idle."""
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """Adds `--quarter`: every fourth of the selected tests, in the order of their names."""
-    parser.addoption("--quarter", type=int, choices=range(1, 5), help="run a quarter of the tests")
-
-
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Takes a quarter, begins with the longest tests, and skips what needs a card without one."""
-    if quarter := config.getoption("quarter", None):
-        names = set(sorted(item.nodeid for item in items)[quarter - 1 :: 4])
-        config.hook.pytest_deselected(items=[item for item in items if item.nodeid not in names])
-        items[:] = [item for item in items if item.nodeid in names]
+    """Begins with the longest tests, and skips what needs a card without one."""
     items.sort(key=lambda item: item.path.name not in _LONGEST)  # other orders stay
     if torch.cuda.is_available() or os.environ.get("DISLAB_SIMULATED_DEVICE"):
         return

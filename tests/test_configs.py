@@ -154,6 +154,7 @@ def little_memory() -> Iterator[None]:
         ctypes.CDLL(None).malloc_trim(0)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("little_memory")
 @pytest.mark.parametrize(
     "name",
@@ -274,6 +275,7 @@ def test_another_data_set_lies_on_top(
     assert f"--config {name}" in (CONFIGS / f"{name}.yaml").read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "below"),
     [*((LABELS[0], below) for below in LABELLED), *((name, "betavae") for name in LABELS[1:])],

@@ -54,6 +54,7 @@ def test_every_file_is_on_a_page_and_names_its_use() -> None:
         assert f"--config correlations/{name}" in text
 
 
+@pytest.mark.slow
 def test_a_correlated_configuration_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     files = ("betavae", "correlations/dsprites_confounder")

@@ -726,6 +726,7 @@ def test_the_changelog_page_has_every_kind_of_fragment() -> None:
         assert fragment.read_text().split("\n")[0].strip() in page, fragment.name
 
 
+@pytest.mark.slow
 def test_the_home_page_opens_with_the_explorer_of_its_model(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -40,6 +40,7 @@ def test_a_notebook_shows_the_pixels_of_a_figure(draw: Callable[[], Any]) -> Non
         np.testing.assert_array_equal(np.asarray(picture)[..., :3], plots.pixels(figure))
 
 
+@pytest.mark.slow
 def test_every_figure_of_the_package_shows_in_notebooks() -> None:
     made = [
         (path.name, node.lineno)

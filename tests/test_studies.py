@@ -69,6 +69,7 @@ def each_value_once(study: StudyFile) -> Iterator[StudyFile]:
         yield replace(study, axes={**first, axis: values})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     ["quick", *(pytest.param(name, marks=pytest.mark.slow) for name in IDS if name != "quick")],
@@ -88,6 +89,7 @@ def test_its_runs_can_be_built_and_keep_their_names(name: str) -> None:
     assert set(plan.method_names().get("method", {})) == methods  # tables show names of methods
 
 
+@pytest.mark.slow
 def test_the_command_plans_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -212,6 +212,7 @@ def readers() -> dict[str, Callable[[str], Any]]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reader", readers())
 @pytest.mark.parametrize("texts", [HOSTILE, run_ids()], ids=["hostile", "run ids"])
 def test_texts_survive_the_writer_and_each_reader(reader: str, texts: list[str]) -> None:

@@ -178,6 +178,7 @@ def test_settings_of_callbacks_that_are_off_are_checked(
     assert not (tmp_path / "runs/small").exists()
 
 
+@pytest.mark.slow
 def test_callbacks_that_are_off_are_not_built(
     dislab: Dislab, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -174,6 +174,7 @@ def test_what_is_no_checkpoint_of_the_run_is_refused(
     assert not Path("new").exists()
 
 
+@pytest.mark.slow
 def test_without_a_monitor_the_last_checkpoint_is_read_and_best_is_refused(dislab: Dislab) -> None:
     assert dislab("fit", "--config=small.yaml", "--name=plain", "--pictures=false")[0] == 0
     run = "runs/plain/version_0"

@@ -58,6 +58,7 @@ def test_codes_of_a_run(small_run: SmallRun, capsys: pytest.CaptureFixture[str])
         assert np.array_equal(read_codes(Path(out)).states, stored.states) is same
 
 
+@pytest.mark.slow
 def test_codes_that_are_no_means_are_stored_as_the_method_gives_them(
     small_run: SmallRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -71,6 +72,7 @@ def test_codes_that_are_no_means_are_stored_as_the_method_gives_them(
     np.testing.assert_allclose(stored.codes, 2 * means, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_codes_of_own_images_name_their_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -96,6 +98,7 @@ def test_codes_of_own_images_name_their_files(
                 np.testing.assert_allclose(stored["codes"], model.codes(images), atol=1e-6)
 
 
+@pytest.mark.slow
 def test_images_with_gaps_are_counted_and_may_be_encoded(
     small_run: SmallRun,
     tmp_path: Path,

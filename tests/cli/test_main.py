@@ -288,6 +288,7 @@ DCI = ("dci_hgbt_disentanglement", "DCI disentanglement", "DCI.disentanglement")
 """Names of one score, in a file, in a table and as if it were a setting."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("word", "shown"),
     [

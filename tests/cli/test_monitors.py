@@ -53,6 +53,7 @@ NOT_LOGGED: list[tuple[str, list[str], str]] = [
 """Names with options and messages: one for each of the three checks, and further ones."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("who", "monitor", "args", "message"),
     [
@@ -89,6 +90,7 @@ def test_names_that_are_logged_train(who: str, monitor: str, dislab: Dislab) -> 
     assert dislab(who, monitor, "--then_test=false")[0] == 0
 
 
+@pytest.mark.slow
 def test_a_name_that_may_be_missing_is_not_checked(dislab: Dislab) -> None:
     assert dislab("EarlyStopping", "val_loss", "--then_test=false", strict=False)[0] == 0
 

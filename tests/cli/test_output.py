@@ -102,6 +102,7 @@ def test_off_a_terminal_a_fit_prints_few_lines_and_ends_with_the_scores(folder: 
     ]
 
 
+@pytest.mark.slow
 def test_a_name_of_a_method_is_a_line(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

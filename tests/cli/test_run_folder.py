@@ -117,6 +117,7 @@ HOSTILE = {
 """Values of the settings above that are no texts."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("door", "name"),
     [
@@ -162,6 +163,7 @@ def test_a_foreign_configuration_writes_nothing_outside_its_folder(
 KEPT = ("metrics.csv", "config.yaml", "checkpoints/last.ckpt")
 
 
+@pytest.mark.slow
 def test_a_finished_run_that_goes_on_changes_nothing(dislab: Dislab, small_run: SmallRun) -> None:
     small_run(SMALL)
     before = {name: Path(RUN, name).read_bytes() for name in KEPT}
@@ -171,6 +173,7 @@ def test_a_finished_run_that_goes_on_changes_nothing(dislab: Dislab, small_run: 
     assert json.loads(Path(RUN, "scores.json").read_text())["test"]["scores"] == scores
 
 
+@pytest.mark.slow
 def test_pictures_go_to_every_logger_that_takes_them(
     dislab: Dislab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -488,6 +491,7 @@ AVERAGING = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Checkpoint directory", "ignore:SWA is currently only")
 def test_a_default_that_no_file_holds_is_left_out_and_the_run_goes_on(
     dislab: Dislab, capsys: pytest.CaptureFixture[str]

@@ -278,6 +278,7 @@ def test_outputs_are_checked_before_the_work(
     assert sorted(Path().rglob("*")) == before
 
 
+@pytest.mark.slow
 def test_sheets_of_every_format(file: Path, tmp_path: Path) -> None:
     for suffix, start in (("pdf", b"%PDF"), ("svg", b"<?xml")):
         out = tmp_path / f"sheet.{suffix}"

@@ -348,6 +348,7 @@ def test_the_class_of_the_part_is_named(
     assert f"\nMade Own, one of the {group}, in " in capsys.readouterr().out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("inside", [False, True])
 def test_parts_and_configurations_of_a_package_that_is_not_installed_name_its_folder(
     inside: bool,

@@ -107,6 +107,7 @@ def test_fit_leaves_a_complete_run_folder(
     assert "runs/small/version_0" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_second_run_leaves_the_first_alone(
     dislab: Dislab, small_run: SmallRun, tmp_path: Path
 ) -> None:
@@ -118,6 +119,7 @@ def test_a_second_run_leaves_the_first_alone(
     assert sorted(path.name for path in first.parent.iterdir()) == ["version_0", "version_1"]
 
 
+@pytest.mark.slow
 def test_the_saved_configuration_repeats_the_run_to_the_bit(
     dislab: Dislab, small_run: SmallRun
 ) -> None:
@@ -149,6 +151,7 @@ def test_held_out_states_are_compared_by_fit_and_by_test(dislab: Dislab, tmp_pat
     assert [float(value) for value in logged if value] == pytest.approx([scores["mean_ratio"]])
 
 
+@pytest.mark.slow
 def test_a_finished_run_is_scored_and_encoded_in_its_own_folder(
     dislab: Dislab, small_run: SmallRun, tmp_path: Path
 ) -> None:
@@ -195,6 +198,7 @@ def test_null_unsets_a_setting_of_a_part(
     assert data["resize"] is None
 
 
+@pytest.mark.slow
 def test_the_last_checkpoint_is_the_model_that_was_scored(dislab: Dislab) -> None:
     assert dislab("fit", "--config=small.yaml", "--checkpoint.every_n_train_steps=4") == 0
     stored = torch.load("runs/small/version_0/checkpoints/last.ckpt", weights_only=True)
@@ -242,6 +246,7 @@ def test_scores_of_a_run_that_trains_on_are_no_longer_its_scores(
     assert compare([run])["state"].tolist() == ["not scored"]
 
 
+@pytest.mark.slow
 def test_a_data_module_without_test_split_is_scored_all_the_same(
     dislab: Dislab, tmp_path: Path
 ) -> None:
@@ -249,6 +254,7 @@ def test_a_data_module_without_test_split_is_scored_all_the_same(
     assert "validate" in json.loads((tmp_path / "runs/small/version_0/scores.json").read_text())
 
 
+@pytest.mark.slow
 def test_rows_are_logged_at_optimiser_steps_under_accumulation(
     dislab: Dislab, tmp_path: Path
 ) -> None:
@@ -288,6 +294,7 @@ def test_mixed_precision_trains_alike_with_losses_in_float32(
     assert reached[1] != reached[0]
 
 
+@pytest.mark.slow
 def test_other_triggers_replace_the_default_one(dislab: Dislab, tmp_path: Path) -> None:
     args = ["--checkpoint.every_n_epochs=1", "--data.steps_per_epoch=3"]
     assert dislab("fit", "--config=small.yaml", *args) == 0
@@ -486,6 +493,7 @@ def test_a_wrong_section_is_one_line(
     assert not Path("runs").exists()
 
 
+@pytest.mark.slow
 def test_an_option_before_a_file_that_sets_it_is_a_warning(
     dislab: Dislab, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -637,6 +645,7 @@ def test_checkpoints_of_another_origin_are_refused(
         assert name in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_checkpoint_of_images_of_another_shape_is_refused(
     dislab: Dislab, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -688,6 +697,7 @@ def test_a_divergence_that_a_checkpoint_finds_is_no_mistake_in_the_checkpoint(
     assert capsys.readouterr().out.splitlines()[1].endswith("  diverged")
 
 
+@pytest.mark.slow
 def test_a_run_that_goes_on_has_not_diverged(
     dislab: Dislab, small_run: SmallRun, tmp_path: Path
 ) -> None:
@@ -712,6 +722,7 @@ def test_pictures_can_be_left_out(dislab: Dislab, tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.slow
 def test_pictures_of_the_end_alone(dislab: Dislab, tmp_path: Path) -> None:
     args = ["--config=small.yaml", "--then_test=false", "--trainer.val_check_interval=1"]
     assert dislab("fit", *args, "--trainer.check_val_every_n_epoch=null", "--pictures=end") == 0
@@ -721,6 +732,7 @@ def test_pictures_of_the_end_alone(dislab: Dislab, tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.slow
 def test_training_alone_scores_nothing(dislab: Dislab, tmp_path: Path) -> None:
     assert dislab("fit", "--config=small.yaml", "--then_test=false") == 0
     run = tmp_path / "runs/small/version_0"
@@ -752,6 +764,7 @@ def test_a_full_disk_ends_with_a_message_and_keeps_the_last_checkpoint(
     assert last.read_bytes() == before
 
 
+@pytest.mark.slow
 def test_the_layout_of_memory_changes_rounding_alone(dislab: Dislab, tmp_path: Path) -> None:
     networks = "--model.encoder=ConvEncoder64", "--model.decoder=ConvDecoder64"
     stored = []

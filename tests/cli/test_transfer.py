@@ -35,6 +35,7 @@ def run(small_run: Callable[..., Path]) -> str:
 SETTINGS = ["--predictors", "Ridge", "--labels", "200", "--tested", "100"]
 
 
+@pytest.mark.slow
 def test_runs_are_scored_side_by_side(
     run: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -64,6 +65,7 @@ def test_runs_are_scored_side_by_side(
     assert record["objective"] == type(load_run(run)).__name__
 
 
+@pytest.mark.slow
 def test_the_callback_and_the_command_agree(run: str) -> None:
     assert main(["transfer", run, "--scenarios", HEARTS, *SETTINGS]) == 0
     path = Path(run, "scores.json")
@@ -76,6 +78,7 @@ def test_the_callback_and_the_command_agree(run: str) -> None:
     assert by_callback["predictors"] == by_command["predictors"]
 
 
+@pytest.mark.slow
 def test_the_stage_of_a_study_scores_like_the_callback_without_a_trainer(
     run: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -144,6 +147,7 @@ def test_scenarios_that_do_not_fit_are_left_out_unless_named(
     assert "no scenario that comes with dislab fits the data of this run" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_mistakes_with_runs_end_with_one_line(run: str, capsys: pytest.CaptureFixture[str]) -> None:
     capsys.readouterr()
     for args, message in (

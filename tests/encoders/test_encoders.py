@@ -159,6 +159,7 @@ def test_the_residual_encoders_heads_begin_as_published() -> None:
     assert (log_var + 1).abs().max() < 0.5
 
 
+@pytest.mark.slow
 def test_a_residual_vae_of_two_128x128_images_takes_a_step() -> None:
     parts = ResidualEncoder128, ResidualDecoder128
     vae = VAE((3, 128, 128), 100, 10, *parts, {"kl": KL})

@@ -29,6 +29,7 @@ def exported(folder: Path, *words: str) -> Path:
     return folder / "out"
 
 
+@pytest.mark.slow
 def test_safetensors_make_the_model_again(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -53,6 +54,7 @@ def test_others_can_read_an_export(tmp_path: Path) -> None:
     assert len({path.stat().st_mode for path in out.iterdir()}) == 1
 
 
+@pytest.mark.slow
 def test_half_precision_takes_half_the_space(tmp_path: Path) -> None:
     whole = exported(tmp_path / "whole", "safetensors")
     half = exported(tmp_path / "half", "safetensors", "--half")
@@ -91,6 +93,7 @@ def test_onnx_computes_the_same_without_dislab(tmp_path: Path) -> None:
     np.testing.assert_allclose(image, model.decode(posterior.mean).detach(), atol=1e-5)
 
 
+@pytest.mark.slow
 def test_a_program_of_torch_computes_the_same(tmp_path: Path) -> None:
     out = exported(tmp_path, "torch-export")
     network = torch.export.load(out / "encoder.pt2").module()
@@ -99,6 +102,7 @@ def test_a_program_of_torch_computes_the_same(tmp_path: Path) -> None:
     assert decoder(torch.zeros(3, 2)).shape == (3, 1, 8, 8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("build", "batch"),
     [  # other settings of a method seldom change its networks
@@ -115,6 +119,7 @@ def test_networks_of_every_method_are_programs(build: Any, batch: Any, tmp_path:
     assert len(networks_of(model)) == model.has_codes + has_decoder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("build", "batch"), cases.objectives(likelihoods=False))
 def test_every_method_is_made_again_from_safetensors(
     build: Any, batch: Any, tmp_path: Path

@@ -145,6 +145,7 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
     thread.join()
 
 
+@pytest.mark.slow
 def test_a_model_is_pushed_and_pulled(hub: Hub, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["push", str(RUN), "somebody/tiny-vae", "--private"]) == 0
     assert capsys.readouterr().out == f"{hub.address}/somebody/tiny-vae\n"

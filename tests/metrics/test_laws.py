@@ -53,6 +53,7 @@ def test_the_page_has_the_verdicts_of_the_table(monkeypatch: pytest.MonkeyPatch)
     assert script.page(json.loads(script.RESULTS.read_text())) == script.PAGE.read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "key",
     [

@@ -92,6 +92,7 @@ def test_codes_without_posteriors_are_moved_in_their_spread(drawn: list[tuple[An
     assert all("std" in label for label in drawn[0][1])
 
 
+@pytest.mark.slow
 def test_one_block_fits_a_column_of_the_docs_and_every_format(tmp_path: Path) -> None:
     torch.manual_seed(0)
     model = VAE((3, 64, 64), 30, 10, ENCODER, DECODER, {"kl": KL})

@@ -64,6 +64,7 @@ def test_the_policy_lets_in_one_script_one_style_and_own_images(small: ReportedR
             assert (attributes.get(name) or "data:").startswith(("data:", "#"))
 
 
+@pytest.mark.slow
 def test_the_same_bytes_from_the_same_folder(small: ReportedRun, tmp_path: Path) -> None:
     first = page_of([small])
     moved = small.folder.rename(tmp_path / "elsewhere").rename(tmp_path / "x")
@@ -89,6 +90,7 @@ def test_labels_of_images_are_light_on_a_dark_page(name: str, small: ReportedRun
     assert "--ink: #e6eaf0" in css.read_text()
 
 
+@pytest.mark.slow
 def test_the_caption_of_traversals_has_the_range_of_the_explorer(small: ReportedRun) -> None:
     sliders = explorers(small)[0]["sliders"]
     (low,), (high,) = ({slider[end] for slider in sliders} for end in ("low", "high"))
@@ -145,6 +147,7 @@ def test_several_runs_are_compared_and_shown(small: ReportedRun, tmp_path: Path)
     )
 
 
+@pytest.mark.slow
 def test_without_model_or_data_the_page_says_so(small: ReportedRun) -> None:
     for run in (small._replace(module=None), small._replace(data=None)):
         text = page_of([run])
@@ -171,6 +174,7 @@ def explorers(run: ReportedRun) -> Any:
     return json.loads(within("script", page_of([run]))[0])
 
 
+@pytest.mark.slow
 def test_data_that_end_a_script_are_escaped(small: ReportedRun) -> None:
     assert small.data is not None
     hostile = "</script><!--&\u2028"
@@ -181,12 +185,14 @@ def test_data_that_end_a_script_are_escaped(small: ReportedRun) -> None:
     assert explorers(small)[0]["starts"][1]["detail"].startswith(hostile)
 
 
+@pytest.mark.slow
 def test_the_page_says_where_its_images_come_from(small: ReportedRun) -> None:
     assert "The decoder runs in this page, with " in page_of([small])
     text = page_of([small._replace(module=vae(Own, (1, 16, 16)))])
     assert "Images were decoded beforehand: the page cannot compute Own." in text
 
 
+@pytest.mark.slow
 def test_a_page_of_explorers_holds_nothing_else(small: ReportedRun) -> None:
     text = page_of([small, small], explorer_only=True)
     assert text.count('class="explorer"') == 2
@@ -196,6 +202,7 @@ def test_a_page_of_explorers_holds_nothing_else(small: ReportedRun) -> None:
     assert len(text) < len(page_of([small, small]))
 
 
+@pytest.mark.slow
 def test_a_page_of_explorers_needs_models(small: ReportedRun) -> None:
     message = "version_0 has no explorer: the checkpoint or the data could not be read"
     with pytest.raises(InputError, match=message):

@@ -136,6 +136,7 @@ def test_mistakes_on_the_command_line(
     assert re.search(message, capsys.readouterr().err)
 
 
+@pytest.mark.slow
 def test_a_plan_says_what_is_to_be_done_and_makes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -165,6 +166,7 @@ def test_a_plan_says_what_is_to_be_done_and_makes_nothing(
     assert capsys.readouterr().out.startswith(told)
 
 
+@pytest.mark.slow
 def test_a_plan_lists_the_strengths_of_each_method(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -195,6 +197,7 @@ def test_a_plan_says_how_many_hours_training_takes(
     assert "at 0.5 steps a second: 2.0 hours of one worker; without score\n" in said
 
 
+@pytest.mark.slow
 def test_a_study_ends_with_means_a_verdict_and_the_next_commands(
     folder: StudyFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -302,6 +305,7 @@ def test_means_of_a_single_finished_run_say_that_the_other_one_diverged(
     assert "no run has a score yet (2 runs: 1 diverged, 1 waiting)" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_means_of_an_interrupted_study_say_how_many_runs_wait(
     folder: StudyFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -320,6 +324,7 @@ def test_means_of_an_interrupted_study_say_how_many_runs_wait(
     assert line in Path(f"{out}.html").read_text()
 
 
+@pytest.mark.slow
 def test_scores_have_one_order_in_all_tables(
     folder: StudyFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -500,6 +505,7 @@ def test_failed_stages_are_tried_again_on_request(
     assert (said.count("log.txt") == 1) == is_kept
 
 
+@pytest.mark.slow
 def test_a_file_that_replaces_the_plan_of_another_one_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -557,6 +563,7 @@ def test_a_worker_takes_the_plan_of_its_own_study(
     assert taken == ["one", "two"]
 
 
+@pytest.mark.slow
 def test_a_study_file_shows_its_own_study_in_a_shared_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

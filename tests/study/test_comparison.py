@@ -105,6 +105,7 @@ def test_a_folder_of_runs_stands_for_its_runs(
     assert "are the same run; leave one out" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_runs_of_a_study_have_its_axes_and_its_order_under_each_of_its_names(
     folder: StudyFolder,
     tmp_path: Path,

@@ -70,6 +70,7 @@ def test_every_run_is_a_row_with_its_settings_and_scores(make: Make, tmp_path: P
     assert ["train", "90 s"] in found["runs"][0]["facts"]
 
 
+@pytest.mark.slow
 def test_the_first_sentence_names_the_data_as_the_pages_of_runs_do_and_the_ends_of_an_axis(
     make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -163,6 +164,7 @@ def test_a_study_without_tables_still_shows_its_runs(
         study_page_of(study, tmp_path, "score.mig")
 
 
+@pytest.mark.slow
 def test_tables_and_pictures_of_the_summary_are_shown(make: Make, tmp_path: Path) -> None:
     scores = [0.1, 0.2, 0.3, 0.25, 0.5, 0.45, 0.7, 0.6]
     text = study_page_of(make(mig=scores, sap=scores[::-1]), tmp_path)
@@ -209,6 +211,7 @@ def test_intervals_of_scores_end_with_their_range(
     assert study.score_ranges() == {f"score.{name}": (0.0, 1.0) for name in names}
 
 
+@pytest.mark.slow
 def test_complete_tables_name_scores_in_words_and_repeat_no_other(
     make: Make, tmp_path: Path
 ) -> None:
@@ -417,6 +420,7 @@ def test_the_best_run_without_a_page_links_to_its_row(make: Make, tmp_path: Path
     assert "config.yaml" not in head
 
 
+@pytest.mark.slow
 def test_the_same_bytes_from_the_same_study(
     make: Make, folder: StudyFolder, tmp_path: Path
 ) -> None:

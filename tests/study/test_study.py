@@ -105,6 +105,7 @@ def test_a_copy_of_the_file_that_cannot_be_read_stops_no_status(
         assert len(Study("mine.yaml").status().runs) == 6
 
 
+@pytest.mark.slow
 def test_every_command_tells_that_the_file_has_changed(
     folder: StudyFolder,
     plan: Schedule,
@@ -478,6 +479,7 @@ def test_names_of_configurations_are_shown_as_methods(
         assert "betavae" not in said
 
 
+@pytest.mark.slow
 def test_a_whole_number_is_written_in_one_way(
     folder: StudyFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -162,6 +162,7 @@ def test_mistakes(read: Read, text: str, message: str) -> None:
         read(text)
 
 
+@pytest.mark.slow
 def test_an_axis_of_many_values(read: Read) -> None:
     values = ", ".join(map(str, range(10_000)))
     study = read(f"{BASE}axes: {{a: [{values}]}}\nexclude: [{{a: [{values[3:]}]}}]")

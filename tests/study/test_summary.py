@@ -97,6 +97,7 @@ class Trial(Stage):
 """
 
 
+@pytest.mark.slow
 def test_results_of_an_installed_stage_enter_the_tables(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -131,6 +132,7 @@ def test_axes_that_mean_something_else_in_each_method(
     assert nested(table(), inner, outer) is expected
 
 
+@pytest.mark.slow
 def test_means_have_the_chance_of_scores_where_it_was_measured() -> None:
     levels = [0.01 * number for number in range(60)]
     untrained = {"score.mig/untrained": [0.5] * 60}
@@ -152,6 +154,7 @@ def test_means_have_the_chance_of_scores_where_it_was_measured() -> None:
     assert "chance" not in without.tables["means"].table
 
 
+@pytest.mark.slow
 def test_a_method_without_a_score_has_no_empty_row() -> None:
     ratio = "generalisation.mean_ratio"
     runs = table(**{name: rising() for name in ("score.a", "score.b", "score.c", ratio)})
@@ -218,6 +221,7 @@ def test_a_single_axis_has_no_share_of_other_axes() -> None:
         assert not any("-0.000" in str(cell) for cell in shares.excerpts[0].to_numpy().ravel())
 
 
+@pytest.mark.slow
 def test_scores_on_few_labels_select_runs_and_change_nothing_else() -> None:
     alone = summarize(table(**{"score.tc": rising()}), "mine", ("method",), PRIMARY)
     few = table(**{"score.tc": rising(), "labelled.mig_100_labels": rising()})
@@ -243,6 +247,7 @@ def test_every_selector_of_a_target_has_as_many_permutations() -> None:
     assert "p is by 3,600 permutations" in found.details
 
 
+@pytest.mark.slow
 def test_comparisons_of_the_target_are_corrected_for_themselves() -> None:
     runs = table(**{"score.tc": rising()})
     more = runs.assign(seed=runs["seed"] + SEEDS).rename(index="again{}".format)
@@ -265,6 +270,7 @@ def test_comparisons_of_the_target_are_corrected_for_themselves() -> None:
     assert "interval" not in two.note.replace("without intervals, which take three seeds", "")
 
 
+@pytest.mark.slow
 def test_many_rows_leave_a_small_p_visible() -> None:
     rng = np.random.default_rng(1)
     more = {f"score.s{number}": rng.normal(size=60) for number in range(6)}
@@ -283,6 +289,7 @@ def test_a_table_that_cannot_be_made_is_named_with_its_reason() -> None:
     assert "no axis has two values" in found.absent["variance_shares"]
 
 
+@pytest.mark.slow
 def test_a_target_in_nats_has_tables_of_its_own() -> None:
     bound = "score.elbo_sample_test"
     runs = table(**{"score.tc": rising(), bound: rising()})
@@ -304,6 +311,7 @@ def test_bounds_alone_are_not_compared() -> None:
     assert "no score besides bounds to compare" in found.absent["comparisons_noise"]
 
 
+@pytest.mark.slow
 def test_shares_end_where_their_range_ends_and_one_form_of_udr_is_tested() -> None:
     found = summarize(
         table(
@@ -417,6 +425,7 @@ def test_large_and_small_values_of_settings_have_an_exponent(setting: float, tex
     assert setting_text(setting) == text
 
 
+@pytest.mark.slow
 def test_axes_and_scores_with_equal_file_names_keep_all_tables_and_pictures() -> None:
     runs = table(**{"score.m.ig": rising(), "transfer.a.b/M": rising(), "transfer.a_b/M": rising()})
     runs = runs.rename(columns={"strength": "n.x", "noise": "n_x"})

@@ -234,6 +234,7 @@ def test_texts_of_a_foreign_study_file_stay_texts(tmp_path: Path) -> None:
         assert len(cells) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("again", [False, True])
 @pytest.mark.parametrize(
     ("owner", "function"), [(writing, "_sync"), (Figure, "savefig"), (Path, "write_text")]

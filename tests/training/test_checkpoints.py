@@ -60,6 +60,7 @@ def fitted(folder: Path, steps: int, every: str, resumed: Path | None = None) ->
     return model.state_dict()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("steps", [10, 13, 19])
 @pytest.mark.parametrize("every", ["every_n_train_steps", "every_n_epochs"])
 def test_a_schedule_that_follows_a_score_resumes_within_an_epoch_and_at_its_end(

@@ -80,6 +80,7 @@ def test_a_model_in_double_precision_is_compared_with_others_in_it(
     assert {"right/Ridge_untrained", "right/Ridge_pixels", "right/Ridge_pca"} <= found.values.keys()
 
 
+@pytest.mark.slow
 def test_predictors_learn_under_inference_mode(data: SingleData, model: VAE) -> None:
     with torch.inference_mode():
         found = transfer_of(model, data, [RIGHT], {"net": MLP}, labels=20, tested=10)

@@ -148,6 +148,7 @@ def test_arrows_are_the_mean_moves(directions: str) -> None:
     assert measured_control(model, data).scores == control.scores
 
 
+@pytest.mark.slow
 def test_the_callback_writes_scores_and_pictures_and_a_resumed_run_is_the_same(
     tmp_path: Path,
 ) -> None:

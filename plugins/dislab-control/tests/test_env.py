@@ -73,6 +73,7 @@ def test_the_factors_of_the_information_decide_the_image(
     assert env.render().shape[2] == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "settings"), ENVIRONMENTS)
 def test_factors_stay_among_their_values(name: str, settings: dict[str, Any]) -> None:
     env = build(name, settings)
@@ -111,6 +112,7 @@ def test_gymnasium_shows_the_refusal_of_a_setting() -> None:
         gym.make_vec("dislab/GridMaze-v0", cell=9)
 
 
+@pytest.mark.slow
 def test_gymnasium_imports_the_package_that_a_name_mentions() -> None:
     code = "import gymnasium; gymnasium.make('dislab_control:dislab/GridObjects-v0')"
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -86,6 +86,7 @@ def test_the_ratio_of_several_agents_is_that_of_their_mean_returns() -> None:
     assert ratio_interval(targets, sources) == (0.5, (0.5, 0.5))
 
 
+@pytest.mark.slow
 def test_agents_that_differ_in_the_seed_alone_are_taken_together(tmp_path: Path) -> None:
     folders = [agent(tmp_path, observations="factors", seed=seed) for seed in (0, 1)]
     folders.append(agent(tmp_path / "other", observations="pixels"))

@@ -18,6 +18,7 @@ ACT: dict[str, Any] = {
 }
 
 
+@pytest.mark.slow
 def test_stages_train_and_test_agents_of_a_run(runs: Any) -> None:
     encoder = runs()
     act, transfer = ActStage(), ActTransferStage()

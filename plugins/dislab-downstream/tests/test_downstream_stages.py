@@ -73,6 +73,7 @@ def test_the_stage_of_fairness_scores_a_run(
     assert stage.scores(folder) == scores
 
 
+@pytest.mark.slow
 def test_the_stage_of_reasoning_scores_a_run(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -155,6 +156,7 @@ def _with_whole_paths(study: Path) -> dict[str, Any]:
     return content
 
 
+@pytest.mark.slow
 def test_the_study_of_labels_can_be_planned() -> None:
     plan = [
         sys.executable,

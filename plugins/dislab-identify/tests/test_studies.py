@@ -12,6 +12,7 @@ def test_every_study_is_listed() -> None:
     assert {path.stem for path in STUDIES.glob("*.yaml")} == set(RUNS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RUNS)
 def test_a_study_can_be_planned(name: str, tmp_path: Path) -> None:
     file = STUDIES / f"{name}.yaml"

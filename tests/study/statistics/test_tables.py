@@ -292,6 +292,7 @@ def test_sign_tests_are_those_of_scipy(count: int, digits: int) -> None:
     assert generator.random() == same.random()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("more", [0, 6])
 def test_the_last_row_of_a_long_table_can_pass_with_the_seeds_needed(more: int) -> None:
     """With 14 seeds and all sign turns, and with 20 and random ones."""
