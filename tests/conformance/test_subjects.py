@@ -140,6 +140,8 @@ class Branching(Regularizer):
 
     def forward(self, posterior: Posterior, z: Tensor, draws: Draws, step: Tensor) -> Penalty:
         size = z.abs().sum(1).mean()
+        if self.fault == "tensor":
+            return size  # type: ignore[return-value]  # as a plug-in may
         if self.fault == "print":
             print("the penalty")
         elif size > 1:
@@ -155,3 +157,11 @@ def test_what_cannot_be_compiled_is_named_with_its_line(fault: str) -> None:
     )
     with pytest.raises(AssertionError, match=message):
         check_compiles(partial(vae, regularizers={"own": partial(Branching, fault=fault)}), BATCH)
+
+
+def test_a_mistake_of_a_part_is_its_own_and_not_the_compilers() -> None:
+    with pytest.raises(AssertionError, match=r"Branching.*\.Penalty") as refusal:
+        check_compiles(
+            partial(vae, regularizers={"own": partial(Branching, fault="tensor")}), BATCH
+        )
+    assert "compile" not in str(refusal.value)
