@@ -215,11 +215,13 @@ def curve_figure(
             axes.vlines(right[0], *up[1:], color=colours[method], linewidth=0.8)
         names = [row[1] for row in rows if row[0] == method]
         strengths += [(*point, colours[method]) for point in zip(x, y, names, strict=True)]
-    chance = chances[LABELS[down]]
-    axes.axhline(chance, color="0.6", linestyle=":", linewidth=1)
+    chance, (bottom, top) = chances[LABELS[down]], axes.get_ylim()
+    is_far = bottom - chance > top - bottom  # the line would press all dots together
+    if not is_far:
+        axes.axhline(chance, color="0.6", linestyle=":", linewidth=1)
     axes.annotate(
-        "chance",
-        (0.99, chance),
+        f"chance {chance:.2f}, far below" if is_far else "chance",
+        (0.99, bottom if is_far else chance),
         xycoords=("axes fraction", "data"),
         color="0.4",
         fontsize=8,

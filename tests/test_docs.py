@@ -543,6 +543,22 @@ def test_every_corrected_p_on_a_page_of_results_is_stored() -> None:
         )
 
 
+def test_an_interval_beside_a_link_stands_on_the_linked_page() -> None:
+    folder = ROOT / "docs/results"
+    checked = 0
+    for row in (folder / "what_comes_out.md").read_text().split("\n"):
+        pages = re.findall(r"\]\(([\w/.]+\.md)", row) if row.startswith("| ") else []
+        linked = "".join((folder / page).read_text() for page in pages).replace("+", "")
+        if not linked:
+            continue
+        for low, high in re.findall(r"(?<!\w)\[(−?\d+\.\d+), (−?\d+\.\d+)\]", row):
+            # of the opposite difference
+            ends = [f"−{end}".replace("−−", "").replace("−0.00", "0.00") for end in (high, low)]
+            assert f"[{low}, {high}]" in linked or f"[{', '.join(ends)}]" in linked, row
+            checked += 1
+    assert checked > 20
+
+
 def test_a_phone_stacks_tables_of_sentences_with_the_headings_of_their_columns() -> None:
     hook = runpy.run_path(str(ROOT / "docs/hooks.py"))["on_page_content"]
     rows = [["claim of the paper", "comes out"], ["<a>A</a>", "yes"], ["B", "no"]]
