@@ -135,6 +135,7 @@ def test_the_help_gives_choices_and_defaults(capsys: pytest.CaptureFixture[str])
             "more is more than the command takes; leave it out; see dislab score",
         ),
         (["configs", "shw"], "VERB is 'shw' (did you mean show?); choose one of list, show, copy"),
+        (["--beta", "4", "fit"], "--beta stands before the command; give dislab fit --beta"),
         (["--hlep"], "no command is named '--hlep' (did you mean --help?)"),
         (["help", "fti"], f"{UNKNOWN} 'fti' (did you mean fit?)"),
         (["help", "MGI"], f"{UNKNOWN} 'MGI' (did you mean MIG?)"),

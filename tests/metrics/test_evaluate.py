@@ -273,6 +273,13 @@ def test_a_constant_factor_warns_once_for_all_scores() -> None:
     assert str(caught[0].message).startswith("size took one value only")
 
 
+def test_of_many_constant_factors_eight_are_named() -> None:
+    codes, factors = draw()
+    wide = np.concatenate([factors, np.zeros((len(factors), 12), int)], 1)
+    with pytest.warns(ConstantFactorWarning, match=r"factor_10 and 4 more took one value only"):
+        evaluate(codes, wide, ["MIG"])
+
+
 def test_levels_are_numbered_whatever_their_numbers() -> None:
     codes, factors = draw()
     plain = evaluate(codes, factors, "MIG")

@@ -303,6 +303,9 @@ def test_samples_are_drawn_from_a_seed_or_a_stream() -> None:
     draw: Any = inspect.unwrap(Objective.prior_stream)  # without the tests' import hook
     with pytest.raises(InputError, match="stream is an object of Generator; give a seed such as 1"):
         draw(vae(), torch.Generator())
+    turned: Any = vae().draw
+    with pytest.raises(InputError, match=r"the number of images first: draw\(count, stream\)"):
+        turned(Stream(0), 8)
 
 
 def test_a_method_that_does_not_know_its_latents_generates_nothing() -> None:

@@ -98,6 +98,8 @@ def _taking_streams(method: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(method)
     def taking(self: Any, count: int, stream: Any) -> Any:
+        if isinstance(count, Stream):
+            raise InputError("draw takes the number of images first: draw(count, stream)")
         return method(self, count, self.prior_stream(stream))
 
     return taking

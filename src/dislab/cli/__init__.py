@@ -211,7 +211,7 @@ def _started(command: str, args: list[str], folder: Path | None = None) -> int:
     """Runs a command that has a function, and returns its exit status."""
     plugin = _declared().get(command)
     if plugin is None:
-        raise _unknown(command)
+        raise _unknown(command, args)
     # read by the OpenMP library when torch loads it: busy-waiting threads make a training step
     # several times slower as soon as another process needs a core
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
@@ -258,8 +258,10 @@ def _rows() -> list[tuple[str, str]]:
     return [(name, _summary(plugin)) for name, plugin in _declared().items()]
 
 
-def _unknown(command: str) -> InputError:
+def _unknown(command: str, args: Sequence[str]) -> InputError:
     names = list(_declared())
+    if command.startswith("-") and (first := next((arg for arg in args if arg in names), None)):
+        return InputError(f"{command} stands before the command; give dislab {first} {command} …")
     from dislab.cli.help import explained
 
     equivalent = OTHER_NAMES.get(command.lower())

@@ -143,12 +143,12 @@ def varied_factors(
     ]
     if not varied.any():
         raise InputError(
-            f"none of {', '.join(space.names)} takes more than one value in "
+            f"none of {some_of(space.names)} takes more than one value in "
             f"{_images(len(factors))}; score images whose factors vary"
         )
     if constant:
         warn(
-            f"{', '.join(constant)} took one value only in {_images(len(factors))} and was "
+            f"{some_of(constant)} took one value only in {_images(len(factors))} and was "
             "left out of the score",
             ConstantFactorWarning,
         )
@@ -177,9 +177,11 @@ def _images(count: int) -> str:
     return "1 image" if count == 1 else f"{count:,} images"
 
 
+def some_of(names: Sequence[object]) -> str:
+    """The first eight of some names, and how many more there are."""
+    more = len(names) - NAMES_SHOWN
+    return ", ".join(map(str, names[:NAMES_SHOWN])) + (f" and {more} more" if more > 0 else "")
+
+
 def _listed(noun: str, numbers: list[int]) -> str:
-    text = ", ".join(map(str, numbers[:NAMES_SHOWN]))
-    more = len(numbers) - NAMES_SHOWN
-    return f"{noun}{'s' if len(numbers) > 1 else ''} {text}" + (
-        f" and {more} more" if more > 0 else ""
-    )
+    return f"{noun}{'s' if len(numbers) > 1 else ''} {some_of(numbers)}"

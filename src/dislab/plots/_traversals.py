@@ -14,7 +14,7 @@ from torch import Tensor
 
 from dislab.base.inference import evaluating, lacks
 from dislab.base.objective import Objective
-from dislab.codes.checks import ConstantFactorWarning
+from dislab.codes.checks import ConstantFactorWarning, some_of
 from dislab.errors import InputError, warn
 from dislab.factors import check_factor_names, column_names
 from dislab.functional.checks import check_count
@@ -304,7 +304,7 @@ def _warn_of_names(table: Int[Tensor, "image factor"], names: Sequence[str]) -> 
     if any(is_constant):
         constant = [name for name, same in zip(names, is_constant, strict=True) if same]
         warn(
-            f"{', '.join(constant)} took one value only in {len(table):,} images, so that latents "
+            f"{some_of(constant)} took one value only in {len(table):,} images, so that latents "
             f"may get the names of other factors{advice if len(table) < _MANY else ''}",
             ConstantFactorWarning,
         )
