@@ -97,7 +97,7 @@ def _taking_streams(method: Callable[..., Any]) -> Callable[..., Any]:
     """A method of random numbers that also accepts a seed, and refuses torch's generators."""
 
     @functools.wraps(method)
-    def taking(self: Any, count: int, stream: Any) -> Any:
+    def taking(self: Any, count: Any, stream: Any) -> Any:
         if isinstance(count, Stream):
             raise InputError("draw takes the number of images first: draw(count, stream)")
         return method(self, count, self.prior_stream(stream))
