@@ -584,13 +584,53 @@ def test_the_verdict_doubts_only_factors_that_are_not_predicted_well() -> None:
     unsure = "know about the factor, and that is not all: DCI informativeness is"
     assert verdict(record).endswith(f"{unsure} 0.80 for sail.")
     record["parts"][name] = [0.3, 0.6]
-    assert verdict(record).endswith(f"{unsure} 0.30 for hull and 0.60 for sail.")
+    assert verdict(record).endswith(f"which may be little of sail{unsure[21:]} 0.30 for hull.")
     record["parts"][name] = [1.0, None]
     assert verdict(record).endswith("know about the factor, which may be little of sail.")
     record["parts"][name] = [0.3, None]
     assert verdict(record).endswith(
         "which may be little of sail, and that is not all: DCI informativeness is 0.30 for hull."
     )
+
+
+@pytest.mark.parametrize(
+    ("untrained", "ending"),
+    [
+        (
+            {"parts": {"mean": [0.25, 0.6], "std": [0.02, 0.01]}},
+            ", and that is not all: DCI informativeness is 0.66 for sail; untrained models of this "
+            "architecture predict hull as well.",
+        ),
+        (
+            {"parts": {"mean": [0.1, 0.67], "std": [None, None]}},
+            ", and that is not all: DCI informativeness is 0.29 for hull; untrained models of this "
+            "architecture predict sail as well.",
+        ),
+        ({"scores": {"mean": 0.46, "std": 0.02}}, ", which may be little of it."),
+        (
+            {"scores": {"mean": 0.46, "std": 0.001}},
+            ", and that is not all: DCI informativeness is 0.29 for hull and 0.66 for sail.",
+        ),
+    ],
+)
+def test_the_verdict_cites_only_what_training_has_earned(
+    untrained: dict[str, Any], ending: str
+) -> None:
+    """Older records have the level of untrained models for all factors together only."""
+    name = "dci_hgbt_informativeness"
+    endings = {"parts": "_per_factor", "scores": ""}
+    record: dict[str, Any] = {
+        "scores": {name: 0.475},
+        "parts": {
+            "mutual_information": [[1.5, 0.0], [0.0, 1.5]],
+            "dci_hgbt_importance": [[1.0, 0.0], [0.0, 1.0]],
+            f"{name}_per_factor": [0.29, 0.66],
+        },
+        "data": {"factors": ["hull", "sail"]},
+        "sample": {"entropy": {"hull": 2.0, "sail": 2.0}},
+        "untrained": {key: {f"{name}{endings[key]}": of} for key, of in untrained.items()},
+    }
+    assert verdict(record).endswith(f"latents together know about the factor{ending}")
 
 
 def test_the_verdict_takes_the_entropy_of_factors_in_the_scored_images() -> None:
@@ -675,9 +715,15 @@ def test_scores_of_single_factors_and_losses_without_scores_stand_in_tables(tmp_
     levels = {"scores": values, "chance": {"mig": 0.0}, "parts": record["parts"] | dci}
     scores["test"] = {**record, **levels}
     assert read_run(write_run(tmp_path / "by_chance", scores=scores)).others["By factor"] == Table(
-        ["factor", "MIG", "DCI informativeness", "chance of DCI informativeness"],
+        ["factor", "MIG", "DCI informativeness", "chance"],
         [["x", "0.750", "0.480", "0.340"], ["y", "0.250", "0.480", "0.040"]],
     )
+    spread = {"mean": [0.3, 0.2], "std": [0.02, None]}
+    untrained = {"parts": {"dci_hgbt_informativeness_per_factor": spread}}
+    scores["test"] = {**record, **levels, "untrained": untrained}
+    table = read_run(write_run(tmp_path / "untrained", scores=scores)).others["By factor"]
+    assert table.heads[2:] == ["DCI informativeness", "chance", "untrained"]
+    assert [row[-1] for row in table.rows] == ["0.300 ± 0.020", "0.200"]
     without = {"test": {"scores": {}, "losses": {"test/reconstruction": 190.5}}}
     run = read_run(write_run(tmp_path / "decoder", scores=without))
     assert run.others == {"Losses": Table(["loss", "value"], [["reconstruction", "190.500"]])}

@@ -186,7 +186,7 @@ def score_rows(
         columns["chance"] = {k: shown(k, v) for k, v in chance.items() if v is not None}
     if untrained:
         columns["untrained"] = {
-            name: _floor(spread, partial(shown, name)) for name, spread in untrained.items()
+            name: spread_text(spread, partial(shown, name)) for name, spread in untrained.items()
         }
         means = {name: spread.get("mean") for name, spread in untrained.items()}
         columns["untrained"] |= {
@@ -216,6 +216,25 @@ def is_of_no_latent(name: str, values: Mapping[str, Any]) -> bool:
     """
     prefix, slash, score = name.rpartition("/")
     return score.startswith(FACTOR_VAE) and values.get(f"{prefix}{slash}num_active") == 0
+
+
+def highest_of(spread: Mapping[str, Any]) -> float:
+    """The mean of a score over untrained models and two standard deviations; NaN without a mean.
+
+    A score is clearly above these models only if it is above this level.
+
+    Args:
+        spread: The `mean` and the deviation, `std`, which is missing for a single model.
+
+    >>> highest_of({"mean": 0.5, "std": 0.25}), highest_of({"mean": 0.5, "std": None})
+    (1.0, 0.5)
+    """
+    mean, deviation = spread.get("mean"), spread.get("std")
+    if not isinstance(mean, int | float):
+        return math.nan
+    if not isinstance(deviation, int | float) or math.isnan(deviation):
+        return float(mean)
+    return float(mean + 2 * deviation)
 
 
 def is_count(name: str, value: object) -> bool:
@@ -411,7 +430,13 @@ def _acronyms() -> dict[str, str]:
     return {acronym.lower(): acronym for acronym in _ACRONYM.findall(names)}
 
 
-def _floor(spread: Mapping[str, Any], text: Callable[[Any], str]) -> str:
+def spread_text(spread: Mapping[str, Any], text: Callable[[Any], str]) -> str:
+    """Mean and standard deviation of a score over models as text; the mean alone for one model.
+
+    Args:
+        spread: The `mean` and the deviation, `std`; empty text without a mean.
+        text: Formats a number.
+    """
     mean, deviation = spread.get("mean"), spread.get("std")
     if mean is None:
         return ""

@@ -88,9 +88,8 @@ def parts_of(parts: Mapping[str, Any], factors: Sequence[str]) -> Parts:
     about = "information in the mean" if _of_means(parts) else "mutual information"
     importance, kl = (first_part(parts, name) for name in ("importance", "kl_per_latent"))
     information = information_of(parts)
-    own = next((name for name in parts if name.endswith("importance")), "")
-    ending = f"{own.removesuffix('importance')}informativeness{PER_FACTOR}"
-    informativeness = first_part(parts, ending) if own else None
+    ending = f"{informativeness_in(parts)}{PER_FACTOR}"
+    informativeness = first_part(parts, ending) if ending != PER_FACTOR else None
     if informativeness is not None and informativeness.shape != (len(factors),):
         informativeness = None
     chance = first_part(parts, f"{ending}{BY_CHANCE}") if informativeness is not None else None
@@ -109,6 +108,16 @@ def parts_of(parts: Mapping[str, Any], factors: Sequence[str]) -> Parts:
                 for matrix in (importance, information)
             )
     return Parts(list(factors), importance, information, kl, about, informativeness, chance)
+
+
+def informativeness_in(parts: Mapping[str, Any]) -> str:
+    """Name of the informativeness that belongs to the first importances; empty without any.
+
+    Args:
+        parts: Parts of scores by name.
+    """
+    own = next((name for name in parts if name.endswith("importance")), "")
+    return f"{own.removesuffix('importance')}informativeness" if own else ""
 
 
 def information_of(parts: Mapping[str, Any]) -> npt.NDArray[np.float64] | None:

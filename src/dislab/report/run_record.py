@@ -25,6 +25,7 @@ from dislab.metrics.score_table import (
     likelihood,
     score_rows,
     scored_on,
+    spread_text,
     title,
 )
 from dislab.naming.classes import class_name, find_object, method_of
@@ -39,7 +40,7 @@ from dislab.report.figures import (
     scored_factors,
 )
 from dislab.report.literature import literature
-from dislab.report.verdict import EXPLAINED, main_in, verdict
+from dislab.report.verdict import EXPLAINED, main_in, untrained_by_factor, verdict
 from dislab.runs import SCORES, checkpoint_of, read_checkpoint, read_scores
 from dislab.runs.curves import CURVES, read_curves, term_name
 from dislab.runs.published import published, without_paths
@@ -600,7 +601,8 @@ def _losses(scored: Mapping[str, Any]) -> Table | None:
 def _by_factor(scored: Mapping[str, Any]) -> Table | None:
     """Table with a row for each factor and a column for each score of single factors.
 
-    Beside a score whose chance is not about 0 for all factors stands the chance of each.
+    Behind a score stands the chance of each factor, unless it is about 0 for all factors, and the
+    level of untrained models, unless none were scored.
     """
     factors, scores = scored_factors(scored), mapping_in(scored, "scores")
     parts = {
@@ -608,19 +610,22 @@ def _by_factor(scored: Mapping[str, Any]) -> Table | None:
         for name, part in mapping_in(scored, "parts").items()
         if isinstance(part, list) and len(part) == len(factors)
     }
-    columns: dict[str, list[str]] = {}
+    columns: list[list[str]] = []
     heads = ["factor"]
     for name, part in parts.items():
         score = str(name).removesuffix(PER_FACTOR)
         if score == name or is_detail(score, scores):
             continue
         heads.append(label(score))
-        columns[name] = [_digits(value) for value in part]
+        columns.append([_digits(value) for value in part])
         levels = parts.get(f"{name}{BY_CHANCE}", [])
         if any(isinstance(level, int | float) and level >= _LEAST_CHANCE for level in levels):
-            heads.append(f"chance of {label(score)}")
-            columns[f"{name}{BY_CHANCE}"] = [_digits(level) for level in levels]
-    cells = zip(*columns.values(), strict=True)
+            heads.append("chance")
+            columns.append([_digits(level) for level in levels])
+        if spreads := untrained_by_factor(scored, str(name), len(factors)):
+            heads.append("untrained")
+            columns.append([spread_text(spread, _digits) for spread in spreads])
+    cells = zip(*columns, strict=True)
     rows = [[name, *row] for name, row in zip(factors, cells, strict=False) if any(row)]
     return Table(heads, rows) if rows else None
 

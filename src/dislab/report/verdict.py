@@ -22,8 +22,15 @@ from dislab.codes.latent_order import (
     main_latents,
     own_latents,
 )
-from dislab.metrics.evaluation import INFORMATION
-from dislab.metrics.sheet import first_part, information_by_chance, information_of, parts_of
+from dislab.metrics.evaluation import INFORMATION, PER_FACTOR
+from dislab.metrics.score_table import highest_of
+from dislab.metrics.sheet import (
+    first_part,
+    information_by_chance,
+    information_of,
+    informativeness_in,
+    parts_of,
+)
 from dislab.report.figures import scored_factors
 from dislab.runs.records import mapping_in
 
@@ -145,26 +152,70 @@ def _on_factors(scored: Mapping[str, Any]) -> str:
 def _doubt(scored: Mapping[str, Any], names: Sequence[str]) -> str:
     """Says how well factors are predicted that are not seen to be predicted well.
 
-    The end of the sentence on percentages of the factors; empty if all are predicted well.
+    The end of the sentence on percentages of the factors; empty if all are predicted well. Only
+    informativeness that is above chance and above untrained models is given.
     """
     informativeness: dict[str, float] = {}
+    untrained: dict[str, float] = {}
     unsure = list(names)
     with suppress(TypeError, ValueError):  # a record written by hand
         parts = parts_of(mapping_in(scored, "parts"), scored_factors(scored))
         if parts.informativeness is not None and (predicted := parts.predicted()) is not None:
-            informativeness = dict(zip(parts.names, parts.informativeness.tolist(), strict=True))
+            chance = -np.inf if parts.chance is None else parts.chance + _NEAR
+            above = np.where(parts.informativeness > chance, parts.informativeness, np.nan)
+            informativeness = dict(zip(parts.names, above.tolist(), strict=True))
             shares = dict(zip(parts.names, predicted.tolist(), strict=True))
             unsure = [name for name in names if not shares.get(name, 0.0) >= _PREDICTED]
-    measured = [name for name in unsure if math.isfinite(informativeness.get(name, math.nan))]
-    others = [name for name in unsure if name not in measured]
+            untrained = _untrained(scored)
+    told = [name for name in unsure if math.isfinite(informativeness.get(name, math.nan))]
+    same = [name for name in told if informativeness[name] <= untrained.get(name, -math.inf)]
+    if not untrained and not _is_trained(scored):
+        told = []
+    measured = [name for name in told if name not in same]
+    others = [name for name in unsure if name not in told]
     levels = _listed([f"{informativeness[name]:.2f} for {name}" for name in measured])
     rest = "it" if others == list(names) else _listed(others)
     return "".join(
         [
             f", which may be little of {rest}" if others else "",
             f", and that is not all: DCI informativeness is {levels}" if measured else "",
+            f"; untrained models of this architecture predict {_listed(same)} as well"
+            if same
+            else "",
         ]
     )
+
+
+def _untrained(scored: Mapping[str, Any]) -> dict[str, float]:
+    """The informativeness of each factor that untrained models may reach; empty if not known."""
+    name, factors = informativeness_in(mapping_in(scored, "parts")), scored_factors(scored)
+    spreads = untrained_by_factor(scored, f"{name}{PER_FACTOR}", len(factors))
+    return dict(zip(factors, map(highest_of, spreads), strict=False))
+
+
+def _is_trained(scored: Mapping[str, Any]) -> bool:
+    """Whether informativeness of all factors together is above untrained models, or not known."""
+    name = informativeness_in(mapping_in(scored, "parts"))
+    spread = mapping_in(mapping_in(mapping_in(scored, "untrained"), "scores"), name)
+    value = mapping_in(scored, "scores").get(name)
+    return not (isinstance(value, int | float) and value <= highest_of(spread))
+
+
+def untrained_by_factor(
+    scored: Mapping[str, Any], name: str, count: int
+) -> list[dict[str, float | None]]:
+    """Mean and deviation over untrained models of a score of single factors; empty if not known.
+
+    Args:
+        scored: The record of the scores of codes.
+        name: Name of the part, with one number per factor.
+        count: The number of factors.
+    """
+    spread = mapping_in(mapping_in(mapping_in(scored, "untrained"), "parts"), name)
+    columns = [spread.get(key) for key in ("mean", "std")]
+    if any(not isinstance(column, list) or len(column) != count for column in columns):
+        return []
+    return [{"mean": mean, "std": std} for mean, std in zip(*columns, strict=True)]
 
 
 def _listed(texts: Sequence[str]) -> str:

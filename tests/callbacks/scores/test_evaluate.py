@@ -342,12 +342,17 @@ def test_untrained_copies_are_scored_on_the_same_points_and_leave_the_random_sta
 
     record = runs.read_scores(tmp_path / "run")["validate"]["untrained"]
     assert len(set(record["seeds"])) == 3
-    expected = []
+    expected, by_factor = [], []
     for seed in record["seeds"]:
         torch.manual_seed(seed)
         copy = type(objective)()
         scores = _expected(data, copy, correlation(data.factors), points=20, seed=0)
         expected.append(float(scores["correlation"]))
+        by_factor.append(scores["correlation_per_factor"].tolist())
+    assert list(record["parts"]) == ["correlation_per_factor"]
+    levels = record["parts"]["correlation_per_factor"]
+    assert levels["mean"] == pytest.approx(np.mean(by_factor, 0).tolist())
+    assert levels["std"] == pytest.approx(np.std(by_factor, 0, ddof=1).tolist())
     found = record["scores"]["correlation"]
     assert found["values"] == pytest.approx(expected)
     assert found["mean"] == pytest.approx(np.mean(expected))

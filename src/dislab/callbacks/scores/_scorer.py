@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeVar
 
 import lightning.pytorch as pl
 import torch
@@ -20,7 +20,7 @@ from dislab.codes.bank import ConstantFactorWarning, checked
 from dislab.codes.latent_order import ACTIVE
 from dislab.errors import InputError
 from dislab.factors import UNLABELLED, FactorSpace, Indices
-from dislab.metrics.evaluation import Bootstrap, Evaluation, score_bank
+from dislab.metrics.evaluation import PER_FACTOR, Bootstrap, Evaluation, score_bank
 from dislab.runs.baselines import Baseline, baselines, untrained
 from dislab.runs.codes import Encoded, encoded
 
@@ -32,6 +32,8 @@ Codes = Literal["mean", "sample", "both"]
 
 SAMPLED: Final = "sampled/"
 """Prefix of the names of the scores of sampled codes."""
+
+_Name = TypeVar("_Name", str, int)
 
 _POINTS: Final = 500
 """Number of random codes that are scored to find the names of scores."""
@@ -62,11 +64,13 @@ class Scorer:
         return self._scores(module, self.codes, resamples, chance)
 
     def untrained(self, module: Objective, count: int) -> dict[str, Any]:
-        """Seeds of copies with fresh weights, and mean and deviation of their scores."""
+        """Seeds of copies with fresh weights, and mean and deviation of scores, also by factor."""
         seeds, copies = untrained(module, count if module.has_codes else 0, self.seed)
+        scored = [self.scores(copy) for copy in copies]
         return {
             "seeds": seeds,
-            "scores": _spread([self.scores(copy).values for copy in copies]),
+            "scores": _spread([evaluation.values for evaluation in scored]),
+            "parts": _spread_by_factor([evaluation.parts for evaluation in scored]),
         }
 
     def baselines(
@@ -235,7 +239,7 @@ def _latents(trainer: pl.Trainer, module: Objective, data: DataModule, states: I
         return module.codes(images_of(data, module, states[:1], precision)).shape[1]
 
 
-def _spread(copies: list[dict[str, float]]) -> dict[str, dict[str, Any]]:
+def _spread(copies: Sequence[Mapping[_Name, float]]) -> dict[_Name, dict[str, Any]]:
     """Mean and standard deviation of each score over several models.
 
     The standard deviation divides by the number of models minus one; for a single model it is NaN.
@@ -249,3 +253,15 @@ def _spread(copies: list[dict[str, float]]) -> dict[str, dict[str, Any]]:
         }
         for name, values in by_name.items()
     }
+
+
+def _spread_by_factor(copies: list[dict[str, Any]]) -> dict[str, dict[str, list[float]]]:
+    """Mean and standard deviation over several models of each score of single factors."""
+    spreads = {}
+    for name in copies[0] if copies else ():
+        if not name.endswith(PER_FACTOR):
+            continue
+        by_factor = [dict(enumerate(copy[name])) for copy in copies]
+        columns = _spread(by_factor).values()
+        spreads[name] = {key: [column[key] for column in columns] for key in ("mean", "std")}
+    return spreads
