@@ -10,6 +10,7 @@ This module needs only the standard library; listing parts does not import them.
 
 import ast
 import importlib.util
+import inspect
 import json
 import os
 import pkgutil
@@ -25,6 +26,7 @@ from importlib.machinery import ModuleSpec
 from importlib.metadata import Distribution, EntryPoint, EntryPoints, distributions, entry_points
 from importlib.resources import files
 from pathlib import Path
+from types import FunctionType
 from typing import Any, Final, NamedTuple
 from urllib.parse import unquote, urlsplit
 
@@ -232,7 +234,81 @@ def load_declared(group: str, word: str, base: type) -> Any:
     if not isinstance(cls, type) or not issubclass(cls, base):
         package = base.__module__.removesuffix(".base")
         raise InputError(f"{plugins[word].value} of {group} is no {package}.{base.__name__}")
+    check_methods(cls)
     return cls()
+
+
+_checked: set[tuple[type, ...]] = set()
+"""Classes whose methods were found right, each with its contracts."""
+
+
+def check_methods(cls: type, *contracts: type) -> None:
+    """Refuses a class whose methods do not take what those of its contracts take.
+
+    Args:
+        cls: The class of a part.
+        contracts: What defines the methods; unless given, its bases in dislab and Lightning.
+
+    Raises:
+        InputError: A method takes other arguments, or is a property where its contract has a
+            method, or the reverse.
+    """
+    if (cls, *contracts) in _checked or cls.__module__.startswith("lightning."):
+        return
+    for base in contracts or cls.__mro__[1:]:
+        package = base.__module__.partition(".")[0]
+        for word, contract in vars(base).items() if package in _HOMES else ():
+            method = inspect.getattr_static(cls, word, None)
+            if word.startswith("_") or method is contract:
+                continue
+            is_method = inspect.isfunction(contract)
+            if isinstance(method, property) if is_method else _is_plain(method, contract):
+                form = "method: remove" if is_method else "property: write"
+                raise InputError(f"{cls.__name__}.{word} must be a {form} @property above it")
+            if is_method and isinstance(method, staticmethod | classmethod | FunctionType):
+                _check_takes(cls, word, contract, package == "dislab")
+    _checked.add((cls, *contracts))
+
+
+def _is_plain(method: object, contract: object) -> bool:
+    """Whether a method stands where a contract has a property."""
+    return isinstance(contract, property) and isinstance(method, FunctionType)
+
+
+def _check_takes(cls: type, word: str, contract: Callable[..., Any], with_options: bool) -> None:
+    """Refuses a method that does not take the arguments of a contract; with or without options."""
+    names, further = list[str](), dict[str, None]()
+    for name, parameter in list(inspect.signature(contract).parameters.items())[1:]:
+        if parameter.kind is parameter.VAR_POSITIONAL:  # such as Lightning's forward
+            return
+        if parameter.default is not parameter.empty and not with_options:
+            continue
+        if parameter.kind is parameter.KEYWORD_ONLY:
+            further[name] = None
+        elif parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
+            names.append(name)
+    bound = isinstance(inspect.getattr_static(cls, word), staticmethod | classmethod)
+    arguments = names if bound else ["self", *names]
+    if fault := misfit(getattr(cls, word), *arguments, **further):
+        inputs = ", ".join([*names, *further]) or "no arguments"
+        raise InputError(f"{cls.__name__}.{word} must take {inputs}; it fails by {fault}")
+
+
+def misfit(function: Callable[..., Any], *arguments: object, **settings: object) -> str:
+    """Why a function does not take arguments; empty if it does, or says so itself.
+
+    Args:
+        function: The function.
+        arguments: The arguments by position.
+        settings: Further arguments by name.
+    """
+    try:
+        inspect.signature(function).bind(*arguments, **settings)
+    except TypeError as error:
+        return str(error)
+    except ValueError:  # a partial with settings that do not exist
+        return ""
+    return ""
 
 
 def remedy(word: str) -> str:
@@ -372,6 +448,10 @@ def load_command(plugin: Plugin) -> Callable[[list[str]], int]:
     value = load_object(plugin)
     if not callable(value) or isinstance(value, type):
         raise InputError(f"{_where(plugin)} cannot be used: {plugin.value} is no function")
+    if fault := misfit(value, []):
+        raise InputError(
+            f"{plugin.value} must take the list of arguments alone; it fails by {fault}"
+        )
     function: Callable[[list[str]], int] = value
     return function
 

@@ -46,6 +46,7 @@ from dislab.functional.streams import Stream
 from dislab.naming.hyperparameters import classes_in, describe, warn_of_lost
 from dislab.naming.rebuilding import build, check_checkpoint, warn_of_replaced
 from dislab.naming.settings import Part
+from dislab.plugins import check_methods
 
 Stage = Literal["train", "validation", "test"]
 LEARNING_RATE: Final = 1e-4
@@ -117,6 +118,7 @@ class Objective(pl.LightningModule, Representation, Part):
         optimizer: OptimizerCallable | None = None,
         scheduler: LRSchedulerCallable | None = None,
     ) -> None:
+        check_methods(type(self))
         super().__init__()
         self._make_optimizer = optimizer or partial(torch.optim.Adam, lr=LEARNING_RATE)
         self._make_scheduler = scheduler

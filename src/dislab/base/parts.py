@@ -13,6 +13,7 @@ from torch.nn.parameter import UninitializedParameter
 from dislab.errors import InputError
 from dislab.functional.streams import Stream
 from dislab.naming.settings import Part
+from dislab.plugins import check_methods, misfit
 
 ImageShape = tuple[int, int, int]
 """Channels, height and width of an image; (features, 1, 1) of a vector."""
@@ -229,7 +230,7 @@ def make_part(base: type, build: Callable[..., Kind], **leading: object) -> Kind
     must = (
         f"{name}{'.__init__' * inspect.isclass(cls)} must take {first} before settings of its own"
     )
-    if fault := _misfit(maker, *leading.values()):
+    if fault := misfit(maker, *leading.values()):
         raise InputError(
             f"{must}, which have defaults or are given by partial({name}, setting=value); it fails "
             f"by {fault}"
@@ -249,13 +250,7 @@ def make_part(base: type, build: Callable[..., Kind], **leading: object) -> Kind
         if "_modules" not in vars(part):
             raise InputError(f"{name}.__init__ does not call super().__init__(); call it first")
         check_registered(part)
-    for word in ("forward", "score", "fit", "predict"):
-        if contract := vars(base).get(word):
-            inputs = list(inspect.signature(contract).parameters)[1:]
-            if fault := _misfit(getattr(part, word), *inputs):
-                raise InputError(
-                    f"{name}.{word} must take {', '.join(inputs)}; it fails by {fault}"
-                )
+    check_methods(type(part))
     return part
 
 
@@ -322,17 +317,6 @@ def _maker(build: Callable[..., Kind]) -> "partial[Kind]":
             cls = cast("Callable[..., Kind]", argument)
             return partial(cls, *build.args[k + 1 :], **build.keywords)
     return build
-
-
-def _misfit(function: Callable[..., Any], *arguments: object) -> str:
-    """Why a function does not take arguments; empty if it does, or says so itself."""
-    try:
-        inspect.signature(function).bind(*arguments)
-    except TypeError as error:
-        return str(error)
-    except ValueError:  # a partial with settings that do not exist
-        return ""
-    return ""
 
 
 def _taken_by_settings(maker: Callable[..., Any], leading: list[str]) -> str:

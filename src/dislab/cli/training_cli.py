@@ -68,6 +68,7 @@ from dislab.functional.checks import check_count
 from dislab.functional.runtime import check_precision, lost_another
 from dislab.naming.classes import method_of
 from dislab.naming.parsed import check_parsed
+from dislab.plugins import check_methods
 from dislab.runs import (
     CONFIG,
     LAST,
@@ -265,6 +266,7 @@ class TrainingCLI(LightningCLI):
         leave_off(self.parser, self.command, self.config)
         built(super().instantiate_classes, self.parser)
         for callback in self.trainer.callbacks:  # type: ignore[attr-defined]  # set by a connector
+            check_methods(type(callback))
             if isinstance(callback, Evaluate):
                 callback.asked = self._asks_for_scores()
             if isinstance(callback, Progress):

@@ -74,6 +74,7 @@ def checks_settings(cls: Class) -> Class:
 
     @functools.wraps(init)
     def checked(self: Any, *args: Any, **kwargs: Any) -> None:
+        plugins.check_methods(type(self))
         filled_in = getattr(self, "filled_in", 0)
         arguments = _bound(signature, type(self).__name__, (self, *args), kwargs, filled_in)
         for name, value in list(arguments.items())[1:]:
@@ -215,6 +216,11 @@ class Part:
         super().__init_subclass__()
         if Part not in cls.__bases__:  # constructors of the contracts are called by checked ones
             checks_settings(cls)
+
+    def __init__(self) -> None:
+        """Refuses methods that take other arguments than those of the contract."""
+        plugins.check_methods(type(self))
+        super().__init__()
 
 
 def subclasses(*bases: type) -> Iterator[type]:

@@ -40,6 +40,7 @@ from dislab.plans.index_plans import (
 )
 from dislab.plans.loaders import EvalLoader, Numbers, Source, TrainLoader
 from dislab.plans.splits import split_states
+from dislab.plugins import check_methods
 
 _EVALUATED: Final = ("validation", "test")
 
@@ -392,7 +393,9 @@ class PlannedData(DataModule):
 
     def _plan_of(self, split: Split) -> IndexPlan:
         if split not in self._plans:
-            self._plans[split] = self._labelled(self.plan(split), split)
+            plan = self.plan(split)
+            check_methods(type(plan), IndexPlan)
+            self._plans[split] = self._labelled(plan, split)
         return self._plans[split]
 
     def _eval_loader(self, split: Split) -> EvalLoader:
