@@ -13,7 +13,7 @@ from dislab.plugins import available
 from dislab.report import ReportedRun
 from dislab.report.figures import curves_figure, part_figures
 from dislab.report.page import page_of
-from dislab.report.run_record import Table, facts_of, read_run
+from dislab.report.run_record import Table, facts_of, low_scores, read_run
 from dislab.report.verdict import verdict
 from dislab.yaml_files import no_run
 
@@ -61,22 +61,42 @@ def test_a_factor_vae_score_of_codes_of_small_scale_has_its_reason(tmp_path: Pat
 
 
 @pytest.mark.parametrize(
-    ("value", "said"),
-    [(0.3, "not above untrained"), (0.31, "untrained"), (None, "untrained")],
+    ("value", "said", "sentence"),
+    [
+        (
+            0.2,
+            "not above chance 0.20, not above untrained 0.30 ± 0.02",
+            "Not above chance: MIG. Not above untrained models: MIG.",
+        ),
+        (
+            0.3,
+            "chance 0.20, not above untrained 0.30 ± 0.02",
+            "Not above untrained models: MIG.",
+        ),
+        (
+            0.33,
+            "chance 0.20, within the spread of untrained 0.30 ± 0.02",
+            "Within the spread of untrained models: MIG.",
+        ),
+        (0.35, "chance 0.20, untrained 0.30 ± 0.02", ""),
+        (None, "chance 0.20, untrained 0.30 ± 0.02", ""),
+    ],
 )
-def test_a_score_that_is_not_above_its_untrained_level_says_so(
-    value: float | None, said: str, tmp_path: Path
+def test_a_score_that_is_not_clearly_above_a_level_says_so(
+    value: float | None, said: str, sentence: str, tmp_path: Path
 ) -> None:
     scored = {
         **SCORED,
         "scores": {"mig": value},
-        "chance": {"mig": 0.3},
-        "untrained": {"scores": {"mig": {"mean": 0.3, "std": 0.0}}},
+        "chance": {"mig": 0.2},
+        "untrained": {"scores": {"mig": {"mean": 0.3, "std": 0.02}}},
         "metrics": {"mig": {"primary": "mig", "higher_is_better": True}},
     }
-    cards = read_run(write_run(tmp_path / "version_2", scores={"test": scored})).headline
+    record = read_run(write_run(tmp_path / "version_2", scores={"test": scored}))
     text = "" if value is None else f"{value:.2f}"
-    assert cards == {"MIG": (text, f"chance 0.30, {said} 0.30")}
+    assert record.headline == {"MIG": (text, said)}
+    assert low_scores(scored) == sentence
+    assert ("at most two of these deviations" in " ".join(record.reading)) == ("Within" in sentence)
 
 
 def test_own_images_are_told_by_their_folder_and_number(tmp_path: Path) -> None:
@@ -128,7 +148,7 @@ def test_facts_scores_and_transfer_of_a_run(tmp_path: Path) -> None:
     assert found.name == "small/version_2"
     scored_on = "900 of 1,024 images, training included"
     assert found.facts == {**FACTS, "steps": "4,000", "scored on": scored_on}
-    assert found.headline == {"MIG": ("0.25", "chance 0.00, untrained 0.02")}
+    assert found.headline == {"MIG": ("0.25", "chance 0.00, untrained 0.02 ± 0.01")}
     assert found.scores is not None
     assert found.scores.heads == ["score", "value", "interval", "chance", "untrained", "pixels"]
     assert found.scores.rows[0] == [

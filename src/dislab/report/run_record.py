@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from functools import partial
 from inspect import signature
 from itertools import islice
 from pathlib import Path, PurePath
@@ -18,6 +19,7 @@ from dislab.metrics.score_table import (
     OF_STILL,
     abbreviations,
     blind_spot,
+    highest_of,
     images_text,
     is_detail,
     is_of_no_latent,
@@ -429,37 +431,65 @@ def _is_plain(value: Any) -> bool:
 
 def _headline(scored: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
     """The primary value of each score, and its level by chance and of untrained models."""
-    values, untrained = mapping_in(scored, "scores"), mapping_in(scored, "untrained")
-    levels = {
-        "chance": mapping_in(scored, "chance"),
-        "untrained": {
-            name: score.get("mean")
-            for name, score in _mappings(mapping_in(untrained, "scores")).items()
-        },
-    }
-    primary = {
-        str(of.get("primary")): of for of in _mappings(mapping_in(scored, "metrics")).values()
-    }
+    values, levels, standings = mapping_in(scored, "scores"), _levels(scored), _standings(scored)
     headline = {}
-    for name, metric in primary.items():
-        if name not in values:
-            continue
-        is_still = is_of_no_latent(name, values)
-        said = [OF_STILL] if is_still else []
-        for level, of in levels.items():
-            if is_of_no_latent(name, of):
+    for name in _primary(scored):
+        said = [OF_STILL] if is_of_no_latent(name, values) else []
+        for level, spreads in levels.items():
+            means = {key: spread.get("mean") for key, spread in spreads.items()}
+            if is_of_no_latent(name, means):
                 said.append(f"{level}: {OF_STILL}")
-            elif text := _digits(of.get(name), 2):
-                is_low = metric.get("higher_is_better") and _is_at_most(values[name], of[name])
-                is_low = is_low and level == "untrained" and not is_still
-                said.append(f"{'not above ' if is_low else ''}{level} {text}")
+            elif text := spread_text(spreads.get(name, {}), partial(_digits, decimals=2)):
+                said.append(f"{standings.get((name, level), '')} {level} {text}".lstrip())
         headline[label(name)] = (_digits(values[name], 2), ", ".join(said))
     return headline
 
 
-def _is_at_most(value: Any, level: Any) -> bool:
-    """Whether a score is at most a level, if both are numbers; a score may be missing."""
-    return all(isinstance(number, int | float) for number in (value, level)) and value <= level
+def low_scores(scored: Mapping[str, Any]) -> str:
+    """Names the main scores that are not clearly above chance or untrained models; may be empty.
+
+    Args:
+        scored: The record of the scores of codes.
+    """
+    names: dict[str, list[str]] = {}
+    models = {"chance": "chance", "untrained": "untrained models"}
+    for (name, level), standing in _standings(scored).items():
+        names.setdefault(f"{standing} {models[level]}", []).append(label(name))
+    texts = [f"{standing}: {', '.join(listed)}." for standing, listed in names.items()]
+    return " ".join(f"{text[:1].upper()}{text[1:]}" for text in texts)
+
+
+def _primary(scored: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """The descriptions of scores by the name of their main value, of those that have one."""
+    values = mapping_in(scored, "scores")
+    of_metrics = _mappings(mapping_in(scored, "metrics")).values()
+    return {name: of for of in of_metrics if (name := str(of.get("primary"))) in values}
+
+
+def _levels(scored: Mapping[str, Any]) -> dict[str, dict[str, Mapping[str, Any]]]:
+    """The mean of each score by chance, and with the deviation that of untrained models."""
+    untrained = mapping_in(mapping_in(scored, "untrained"), "scores")
+    return {
+        "chance": {name: {"mean": mean} for name, mean in mapping_in(scored, "chance").items()},
+        "untrained": _mappings(untrained),
+    }
+
+
+def _standings(scored: Mapping[str, Any]) -> dict[tuple[str, str], str]:
+    """Which main scores are not above a level, or within its spread, by score and level."""
+    values, standings = mapping_in(scored, "scores"), dict[tuple[str, str], str]()
+    for name, metric in _primary(scored).items():
+        if not metric.get("higher_is_better") or is_of_no_latent(name, values):
+            continue
+        if not isinstance(value := values[name], int | float):
+            continue
+        for level, spreads in _levels(scored).items():
+            spread = spreads.get(name, {})
+            means = {key: other.get("mean") for key, other in spreads.items()}
+            if not is_of_no_latent(name, means) and value <= highest_of(spread):
+                is_within = value > spread["mean"]
+                standings[name, level] = "within the spread of" if is_within else "not above"
+    return standings
 
 
 def _digits(value: Any, decimals: int = 3) -> str:
@@ -523,7 +553,12 @@ def _reading(scored: Mapping[str, Any]) -> Iterator[str]:
     if spreads := mapping_in(mapping_in(scored, "untrained"), "scores"):
         count = max((len(of.get("values", ())) for of in _mappings(spreads).values()), default=0)
         models = f"{count} models" if count else "models"
-        yield f"Untrained: mean ± standard deviation of {models} with fresh weights."
+        within = (
+            "; within their spread is a score of at most two of these deviations above the mean"
+        )
+        is_marked = any("within" in standing for standing in _standings(scored).values())
+        text = f"Untrained: mean ± standard deviation of {models} with fresh weights"
+        yield f"{text}{within * is_marked}."
     elif mapping_in(scored, "chance") and "untrained" in scored:
         yield (
             "Untrained models were not scored, which takes more time: "

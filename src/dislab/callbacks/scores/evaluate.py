@@ -26,7 +26,7 @@ from dislab.metrics.evaluation import Evaluation, built
 from dislab.metrics.score_table import images_text, score_table, scored_on, title
 from dislab.metrics.sheet import sheet
 from dislab.naming.settings import checks_settings
-from dislab.report.run_record import images_of
+from dislab.report.run_record import images_of, low_scores
 from dislab.report.verdict import verdict
 from dislab.runs.baselines import Baseline
 from dislab.storage import WIDTH
@@ -234,6 +234,8 @@ class Evaluate(ScoreCallback):
             parts.append(
                 score_table(evaluation.values, evaluation.intervals, copies, chance, others)
             )
+        if sentence := low_scores(record):
+            parts.append(fill(sentence, WIDTH))
         if sentence := verdict(record):
             parts.append(fill(sentence, WIDTH))
         logged = {f"scores/{name}": value for name, value in values.items()}
