@@ -23,7 +23,7 @@ from dislab.study.claims import Claims
 from dislab.study.results import Done, Failed, StudyFolder
 from dislab.study.schedule import Schedule, read_schedule
 from dislab.study.status import Progress
-from dislab.study.study import Study
+from dislab.study.study import Study, StudyWarning
 
 Command = Callable[..., Started]
 STUDY = f"base: [base.yaml]\nstages: {{train: {{}}, score: {SCORE}}}\n"
@@ -546,7 +546,9 @@ def test_a_worker_takes_the_plan_of_its_own_study(
         )
         run = ["study", "run", f"{study}.yaml", "--folder", "shared", "--launcher", "slurm"]
         assert main(run) == 0
-        script = capsys.readouterr().out
+        script, said = capsys.readouterr()
+        is_second = study == "two"
+        assert ("shared also holds the study one; commands on this fold" in said) == is_second
         commands.append(next(line for line in script.splitlines() if "study work" in line))
     taken: list[str] = []
 
@@ -561,6 +563,23 @@ def test_a_worker_takes_the_plan_of_its_own_study(
         _, _, args = line.removesuffix(" &").partition(" -m dislab ")
         assert main(shlex.split(args)) == 0
     assert taken == ["one", "two"]
+
+
+@pytest.mark.parametrize("verb", ["plan", "status", "table", "summary"])
+def test_a_folder_of_two_studies_says_which_is_shown(
+    folder: StudyFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str], verb: str
+) -> None:
+    text = "base: [base.yaml]\naxes: {beta: [1, 4]}\n"
+    scored(folder, planned(tmp_path, text), {"mig": [0.1, 0.2]})
+    Study(folder.path)  # a single study has no warning
+    scored(folder, planned(tmp_path, text, "quick"), {"mig": [0.1, 0.2]})
+    notice = "mine holds several studies; this is quick, the one that was last run; for the study"
+    with pytest.warns(StudyWarning, match=notice):
+        Study(folder.path)
+    main(["study", verb, str(folder.path)])
+    assert notice in " ".join(capsys.readouterr().err.split())
+    main(["study", verb, str(tmp_path / "mine.yaml"), "--folder", str(folder.path)])
+    assert notice not in " ".join(capsys.readouterr().err.split())
 
 
 @pytest.mark.slow

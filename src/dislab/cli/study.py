@@ -34,6 +34,7 @@ from dislab.study.schedule import (
     is_schedule,
     plain,
     read_schedule,
+    shared_notice,
     spelt,
     study_file_of,
 )
@@ -576,8 +577,13 @@ def _scheduled(
     """
     folder = folder_of(options.study, options.folder)
     if options.study.is_dir():
-        return folder, read_schedule(folder)
+        schedule = read_schedule(folder)
+        if notice := shared_notice(folder, schedule.name):
+            print_warning(notice)
+        return folder, schedule
     file = read_study_file(options.study)
+    if notice := shared_notice(folder, file.name, is_next=True):
+        print_warning(notice)
     for line in _overwritten(file):
         print_warning(line)
     try:

@@ -224,6 +224,29 @@ def read_schedule(folder: Path, study: str | None = None) -> Schedule:
     return _read_schedule(path)
 
 
+def shared_notice(folder: Path, study: str, is_next: bool = False) -> str:
+    """Names the other studies of a folder, which commands do not show; empty if there are none.
+
+    Args:
+        folder: The folder of a study.
+        study: The study that is shown, or that begins.
+        is_next: Whether it begins.
+    """
+    others = sorted({plan.stem for plan in (folder / _PLANS).glob("*.json")} - {study})
+    if not others:
+        return ""
+    named = f"stud{'ies' if len(others) > 1 else 'y'} {', '.join(others)}"
+    if is_next:
+        return (
+            f"{folder} also holds the {named}; commands on this folder will show {study} instead; "
+            "another --folder keeps them apart"
+        )
+    return (
+        f"{folder} holds several studies; this is {study}, the one that was last run; for the "
+        f"{named} give its study file, as in `FILE --folder {folder}`"
+    )
+
+
 def is_schedule(path: Path) -> bool:
     """Whether a file is the schedule of a study, also one of another version or a damaged one."""
     if (path.parent / _PLANS).is_dir():

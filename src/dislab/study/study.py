@@ -17,6 +17,7 @@ from dislab.study.schedule import (
     ScheduledRun,
     plain,
     read_schedule,
+    shared_notice,
     study_file_of,
 )
 from dislab.study.status import RunStatus, Status, mixed_versions, state_of
@@ -51,7 +52,8 @@ class Study:
         InputError: The folder does not exist, or has no plan of the study.
 
     Warns:
-        StudyWarning: The study file has changed since it was run; the study is as it was run.
+        StudyWarning: The study file has changed since it was run; the study is as it was run. Or
+            the folder holds other studies, too; the study is the one that was last run.
 
     >>> Study("studies/locatello").table()  # doctest: +SKIP
     """
@@ -60,6 +62,8 @@ class Study:
         directory = folder_of(path, folder)
         file = None if directory == Path(path) else read_study_file(path)
         self._read(directory, read_schedule(directory, file.name if file else None))
+        if file is None and (notice := shared_notice(directory, self.schedule.name)):
+            warn(notice, StudyWarning)
         before = None
         with suppress(InputError):  # no copy, a damaged one, or one with stages of another version
             before = read_stages(study_file_of(directory, self.schedule.name)) if file else None
