@@ -314,7 +314,8 @@ def test_means_that_are_not_told_apart_from_the_best_are_marked_with_it(
     assert marked or words.endswith(f"{needed.get(seeds, 'is below 0.05')}{chance}")
     latex = latex_means(means, table)
     assert latex.count("textbf") == len(marked)
-    assert ("{\\footnotesize Bold marks the best" if marked else "size No mean is marked") in latex
+    spread = "{\\footnotesize Mean $\\pm$ standard deviation over all runs of a row; "
+    assert f"{spread}{'bold marks the best' if marked else 'no mean is marked'}" in latex
     if marked:
         assert ", supported" in verdict(table, axes, measures)
 
@@ -455,7 +456,7 @@ def test_latex_has_a_supported_best_mean_in_bold() -> None:
     table = runs(2, 6, 0.3, 0.002)
     lines = latex_means(headline_table(table, ["method"], SCORES), table).splitlines()
     assert lines[-1].startswith(
-        r"{\footnotesize Bold marks the best mean of a score, and those whose"
+        r"{\footnotesize Mean $\pm$ standard deviation over all runs of a row; bold marks"
     )
     assert lines[2] == r"\toprule"
     assert r"m0 & 12 & 0.008 $\pm$ 0.004 & r11 \\" in lines

@@ -222,3 +222,21 @@ def test_a_value_for_all_runs_in_another_place_is_answered(tmp_path: Path, text:
     (tmp_path / "mine.yaml").write_text(text)
     with pytest.raises(InputError, match=r"an axis with one value, as in axes: \{trainer"):
         read_study_file(tmp_path / "mine.yaml")
+
+
+@pytest.mark.parametrize("copy", ["study.yaml", "plans/quick.yaml"])
+@pytest.mark.parametrize(
+    "text", ["base: [../base.yaml]", "axes: {method: {a: {config: ../base.yaml}}}"]
+)
+def test_a_copy_that_cannot_find_its_files_names_its_folder(
+    tmp_path: Path, copy: str, text: str
+) -> None:
+    path = tmp_path / "quick" / copy
+    path.parent.mkdir(parents=True)
+    path.write_text(text)
+    (tmp_path / "quick" / "plan.json").write_text("{}")
+    message = f"is a copy of a study file.*relative.*; give the folder {tmp_path / 'quick'} for"
+    if "plans" in copy:
+        path.write_text(text.replace("../base", "../../base"))
+    with pytest.raises(InputError, match=message):
+        read_study_file(path)

@@ -61,7 +61,6 @@ VERBS: Final = {
 }
 _MORE: Final = 3
 """Number of further scores that the end of a study names."""
-_LEGEND: Final = "mean ± standard deviation over all runs of a row"
 _EXAMPLES: Final = {
     "plan": "quick",
     "run": "quick --workers 2",
@@ -446,11 +445,11 @@ def _print_means(
         by: The axes that make the rows.
         verdict: Text that is printed below.
     """
-    from dislab.study.headline import BEST, best_runs, legend, text
+    from dislab.study.headline import BEST, SPREAD, best_runs, legend, text
 
     scores = means.drop(columns=BEST, errors="ignore")
     marks = legend(scores, table, verdict)
-    lines = [_LEGEND, *([marks] if marks else [])]
+    lines = [SPREAD, *([marks] if marks else [])]
     wrapped = [part for line in lines for part in textwrap.wrap(line, WIDTH)]
     print("\n".join([*text(scores), "", *wrapped]))
     if BEST in means:

@@ -45,6 +45,8 @@ _CELL: Final = 20
 """Letters of a setting in a line of a terminal."""
 _INDEX: Final = 40
 """Letters of the name of a row in such a line."""
+SPREAD: Final = "mean ± standard deviation over all runs of a row"
+"""What the cells of a table of means are."""
 _BOLD: Final = "\ue000"
 _END: Final = "\ue001"
 """Characters of no language, which stand for bold text while the rest is escaped."""
@@ -500,9 +502,14 @@ def latex_means(table: pd.DataFrame, runs: pd.DataFrame) -> str:
     marked = table.map(
         lambda cell: f"{_BOLD}{cell[:-1]}{_END}" if cell[-1:] == "*" else cell.strip()
     )
-    words = legend(table, runs).replace("* marks", "bold marks", 1)
-    notes = f"{words[0].upper()}{words[1:]}." if words else ""
-    return latex(marked, notes=notes).replace(_BOLD, r"\textbf{").replace(_END, "}")
+    words = "; ".join(
+        filter(None, [SPREAD, legend(table, runs).replace("* marks", "bold marks", 1)])
+    )
+    return (
+        latex(marked, notes=f"{words[0].upper()}{words[1:]}.")
+        .replace(_BOLD, r"\textbf{")
+        .replace(_END, "}")
+    )
 
 
 def _spread(scores: "pd.Series[float]") -> str:

@@ -13,7 +13,7 @@ from dislab.plugins import configuration, configuration_hint
 from dislab.storage import is_component
 from dislab.study.samplers import Range, Search
 from dislab.study.stages import checked_stages, option
-from dislab.yaml_files import parse_mapping, read_text
+from dislab.yaml_files import PLAN, parse_mapping, read_text
 
 SEED: Final = "seed_everything"
 """The setting that the seeds of a study set."""
@@ -258,6 +258,13 @@ class _Reader:
             return file
         if (installed := configuration(path)) is not None:
             return installed
+        for folder in self._path.parents[:2]:  # whose study.yaml and plans/NAME.yaml are copies
+            if (folder / PLAN).is_file():
+                raise InputError(
+                    f"{self._path} is a copy of a study file, and {key} names {path!r}, a path "
+                    f"relative to the original file; give the folder {folder} for the study as it "
+                    "was run, or the original file to change it"
+                )
         raise InputError(
             f"{self._path}: {key} names {file}, which is no file, and {path!r} is no configuration"
             f"{configuration_hint(path, self._path.parent)}; give a path relative to the study "
