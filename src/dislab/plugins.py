@@ -533,16 +533,19 @@ def configuration_hint(name: str, folder: Path = Path()) -> str:
     If the name ends in a suffix, a configuration must be nearly equal to it.
     """
     path = Path(name)
-    files = list[str]()
+    files = dict[str, str]()
     with suppress(OSError, ValueError):  # no folder can have such a name
-        files = [str(path.parent / file.name) for file in (folder / path.parent).glob("*.yaml")]
+        for file in sorted((folder / path.parent).glob("*.yaml")):
+            files[file.stem] = str(path.parent / file.name)
     short = re.sub(r"^configs/|\.ya?ml$", "", name, flags=re.IGNORECASE)
     if install := remedy(short):
         return install
     alike = list(configurations())
     if path.suffix:
         alike = get_close_matches(short, alike, cutoff=0.85)
-    return suggestion(name, files) or suggestion(short, alike)
+    if path.suffix:  # compared without folder and suffix, which make any two names alike
+        return suggestion(Path(short).name, (), files) or suggestion(short, alike)
+    return suggestion(name, files.values()) or suggestion(short, alike)
 
 
 def packages() -> list[str]:

@@ -166,6 +166,11 @@ def no_run(folder: Path, advice: str = "") -> InputError:
         fault = f"it does not exist{run_hint(folder) or study_hint(folder)}; {OF_RUNS}"
     elif inside:
         fault = f"it has no {CONFIG}; name one of its runs: {', '.join(inside)}"
+    elif studies := sorted(plan.parent for plan in folder.glob(f"*/{PLAN}")):
+        fault = (
+            f"it is a folder of studies; `dislab report {studies[0]}` writes the page of one, and "
+            f"its runs are in {studies[0] / 'runs'}"
+        )
     elif below:
         fault = f"it is a folder of runs; name one of them, such as {below[0]}"
     else:

@@ -173,11 +173,13 @@ def test_a_name_of_two_distributions_is_refused(
     [
         ("mine_betavae.yaml", "named 'mine_betavae.yaml';"),
         ("mine_factrvae.yaml", "mean mine_factorvae"),
+        ("nofile.yaml", "named 'nofile.yaml';"),
     ],
 )
 def test_a_file_of_ones_own_is_no_misspelt_name_of_a_configuration(
     name: str, hint: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    Path("mine.yaml").write_text("a: 1\n")
     if "factr" in name:
         Path("mine_factorvae.yaml").write_text("a: 1\n")
     assert main(["fit", "--config", name]) == 2

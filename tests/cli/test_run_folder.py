@@ -518,6 +518,7 @@ NO_RUNS = {
     "codes.npz": "codes.npz is no run: it is a file; give the folder of a run",
     "noe": "it does not exist (did you mean runs/one?)",
     "shaeps": "it does not exist (did you mean shapes?)",
+    "studies": "studies is no run: it is a folder of studies; `dislab report studies/shapes`",
     "shapes": "shapes is no run: it is a study, whose runs are in studies/shapes/runs",
 }
 

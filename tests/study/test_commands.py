@@ -261,6 +261,11 @@ def test_a_study_ends_with_means_a_verdict_and_the_next_commands(
     assert capsys.readouterr().out.split()[:4] == ["model.b", "runs", "MIG", "SAP"]
     for options, message in (
         (["--show", "mig"], "--show is for the scores of --means; give both"),
+        (["--show", "mgi"], "'mgi' is no score of mine (did you mean mig?)"),
+        (
+            ["--target", "mgi"],
+            "'mgi' is no measure of mine (did you mean mig?); the measures are mig",
+        ),
         (
             ["--means", "--show", "migs"],
             "'migs' is no score of mine (did you mean mig?); it has 3 scores, such as mig, sap: ",
@@ -399,14 +404,14 @@ def test_a_repeated_stage_is_told_with_its_log_and_without_the_time_of_training(
     log = folder.stage(run.id, "score") / "log.txt"
     assert capsys.readouterr().out.splitlines() == [
         f"mine: 2 runs to do, score without training, with 2 workers in {folder.path}",
-        f"the first run has begun: {run.id}: b 1, seed 0, score; its progress: {log}",
+        f"the first run has begun: {run.id}: model.b 1, seed 0, score; its progress: {log}",
     ]
     digest = run.group.stages["score"].digest
     folder.write_done(run, "score", Done(digest, "done", {"mig": 0.3}, 7.0, {}))
     claim.release()
     claims.close()
     progress.close()
-    assert capsys.readouterr().out.endswith(f"{run.id}: b 1, seed 0, MIG 0.300 (7 s)\n")
+    assert capsys.readouterr().out.endswith(f"{run.id}: model.b 1, seed 0, MIG 0.300 (7 s)\n")
 
 
 def test_a_run_whose_last_stage_has_just_failed_does_not_end_the_progress(
@@ -452,7 +457,10 @@ def test_each_run_that_ends_gets_a_line(
     claim = claims.take(second.id)
     assert claim is not None
     log = folder.stage(second.id, "train") / "log.txt"
-    for said in (f"the first run has begun: {second.id}: b 2, seed 0; its progress: {log}\n", ""):
+    for said in (
+        f"the first run has begun: {second.id}: model.b 2, seed 0; its progress: {log}\n",
+        "",
+    ):
         progress._due = 0
         progress.tick()
         assert capsys.readouterr().out == said
@@ -464,8 +472,9 @@ def test_each_run_that_ends_gets_a_line(
     finish(0.25, 0.5, 0.75)
     progress.close()
     assert capsys.readouterr().out.splitlines() == [
-        f"[2/3, about 3 min left] {second.id}: b 2, seed 0, DCI disentanglement 0.500 (3 min)",
-        f"[3/3] {third.id}: b 3, seed 0, DCI disentanglement 0.750 (3 min)",
+        f"[2/3, about 3 min left] {second.id}: model.b 2, seed 0, "
+        "DCI disentanglement 0.500 (3 min)",
+        f"[3/3] {third.id}: model.b 3, seed 0, DCI disentanglement 0.750 (3 min)",
     ]
     assert first.id  # it had ended before
     finish(None, None, None)

@@ -346,12 +346,8 @@ def _table(parser: Parser, args: list[str]) -> int:
     )
     options = parser.parse_args(args)
     check_table_options(options)
-    if options.by and not options.means:
-        raise InputError("--by is for the rows of --means; give both")
-    if options.target and not options.means:
-        raise InputError("--target is for the best runs of --means; give both")
-    if options.show and not options.means:
-        raise InputError("--show is for the scores of --means; give both")
+    of_means = {"by": "rows", "target": "best runs", "show": "scores"}
+    without = [name for name in of_means if getattr(options, name) and not options.means]
     from dislab.study.summary import labels
 
     study = Study(options.study, options.folder)
@@ -363,11 +359,34 @@ def _table(parser: Parser, args: list[str]) -> int:
     if options.means:
         _put_means(study, table, options)
         return 0
+    if without:
+        if options.target or options.show:
+            _scores(study, table, options)  # names a wrong one first
+        name = without[0]
+        raise InputError(f"--{name} is for the {of_means[name]} of --means; give both")
     table = table.join(study.agreement()) if options.agreement else table
     put_table(table, options, study.schedule.axes)
     if not options.out and not options.format:
         print(f"dislab report {study.path / 'runs'}/RUN writes the page of a run")
     return 0
+
+
+def _scores(
+    study: Study, table: "pd.DataFrame", options: argparse.Namespace
+) -> "tuple[dict[str, Best], dict[str, Best | None], str | None]":
+    """The scores of the study, those that --show names, and the first one, as --target names it."""
+    from dislab.study.headline import measures_to_show, unfinished
+    from dislab.study.summary import chosen_target, shown_scores
+
+    measures, name = measures_to_show(table, study.primary_scores()), study.schedule.name
+    if not measures:
+        left = unfinished(table)
+        raise InputError(f"{name}: no run has a score yet ({left or 'all finished'})")
+    shown = shown_scores(options.show, name, table, measures)
+    target = None
+    if options.target or not shown:
+        target = chosen_target(options.target, name, measures)
+    return measures, shown, target
 
 
 def _put_means(study: Study, table: "pd.DataFrame", options: argparse.Namespace) -> None:
@@ -376,23 +395,16 @@ def _put_means(study: Study, table: "pd.DataFrame", options: argparse.Namespace)
         BEST,
         headline_table,
         latex_means,
-        measures_to_show,
         mixture,
         named_run,
         rows_of,
         unfinished,
     )
-    from dislab.study.summary import chosen_target, means_of, shown_scores
+    from dislab.study.summary import means_of
 
     axes, fixed = study.schedule.axes, study.schedule.fixed_axes
-    measures, name = measures_to_show(table, study.primary_scores()), study.schedule.name
+    measures, shown, target = _scores(study, table, options)
     left = unfinished(table)
-    if not measures:
-        raise InputError(f"{name}: no run has a score yet ({left or 'all finished'})")
-    shown = shown_scores(options.show, name, table, measures)
-    target = None
-    if options.target or not shown:
-        target = chosen_target(options.target, name, measures)
     if mixed := mixture(table, axes, options.by):
         print_warning(mixed)
     form = chosen_format(options)

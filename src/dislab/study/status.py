@@ -306,9 +306,12 @@ def ended_line(status: RunStatus, schedule: Schedule, before: frozenset[str] = f
 
 def _told(run: ScheduledRun, schedule: Schedule) -> str:
     """A run by its name, its settings and its seed; without settings that all runs share."""
+    from dislab.study.summary import labels
+
     names = schedule.method_names()
+    heads = labels(schedule.axes)
     settings = [
-        f"{axis.rpartition('.')[2]} "
+        f"{heads[axis]} "
         f"{names.get(axis, {}).get(value, value) if isinstance(value, str) else spelt(value)}"
         for axis, value in run.group.axes.items()
         if schedule.varies(axis)

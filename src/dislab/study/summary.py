@@ -235,7 +235,7 @@ def chosen_target(target: str | None, name: str, measures: Mapping[str, Best]) -
         return found
     raise InputError(
         f"{target!r} is no measure of {name}{_hint(target, measures)}; the measures "
-        f"are {', '.join(measures)}"
+        f"are {', '.join(_short(measures))}"
     )
 
 
