@@ -307,6 +307,44 @@ def test_a_folder_that_is_no_package_gets_no_part(
     assert sorted(tmp_path.rglob("*")) == before
 
 
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        (["src/mykit/l1.py"], "holds no pyproject.toml; --into takes"),
+        (
+            ["pyproject.toml"],
+            "holds no package in src, such as src/tidy, with Python files; --into",
+        ),
+        ([], "holds no pyproject.toml and no package in src"),
+        (
+            ["pyproject.toml", "src/a/one.py", "src/b/__init__.py"],
+            "holds no single package in src, which has 2; --into",
+        ),
+    ],
+)
+def test_what_a_folder_lacks_to_be_a_package_is_named(
+    files: list[str], message: str, tmp_path: Path
+) -> None:
+    for file in files:
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / file).touch()
+    with pytest.raises(InputError, match=re.escape(f"{tmp_path} {message}")):
+        add_part("tidy", "metrics", None, tmp_path)
+
+
+def test_the_smallest_package_of_the_guide_gets_a_part(tmp_path: Path) -> None:
+    guide = Path(__file__).parents[2] / "docs/plugins.md"
+    for text in re.findall(r"```(?:python|toml)\n(# .+?)```", guide.read_text(), re.DOTALL)[:2]:
+        file = tmp_path / text.split()[1]
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    module, *_ = add_part("foo3", "metrics", "Foo3", tmp_path)
+    assert module == tmp_path / "src/mykit/foo3.py"
+    points = tomllib.loads((tmp_path / "pyproject.toml").read_text())["project"]["entry-points"]
+    assert points["dislab.regularizers"] == {"L1": "mykit.l1:L1"}
+    assert points["dislab.metrics"] == {"Foo3": "mykit.foo3:Foo3"}
+
+
 def test_a_missing_folder_gets_no_part(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     missing = tmp_path / "mine"
     command = ["plugins", "new", "tidy", "--group", "encoders", "--into", str(missing)]

@@ -310,11 +310,16 @@ def add_part(name: str, group: str, cls: str | None, package: Path) -> list[Path
     if not package.exists():
         raise InputError(f"--into {package} does not exist; make it first: dislab plugins new NAME")
     project = package / "pyproject.toml"
-    sources = sorted(path.parent for path in package.glob("src/*/__init__.py"))
-    if not project.is_file() or len(sources) != 1:
+    sources = sorted({path.parent for path in package.glob("src/*/*.py")})
+    lacking = ["pyproject.toml"] if not project.is_file() else []
+    if len(sources) != 1:
+        lacking.append(f"package in src, such as src/{'_'.join(words)}, with Python files")
+    if lacking and sources[1:]:
+        lacking[-1] = f"single package in src, which has {len(sources)}"
+    if lacking:
         raise InputError(
-            f"{package} holds no pyproject.toml and one package in src; --into takes the folder of "
-            "a package, as `dislab plugins new` writes it"
+            f"{package} holds no {' and no '.join(lacking)}; --into takes the folder of a package, "
+            "as `dislab plugins new` writes it"
         )
     values = _values(words, group, cls, package.resolve().name, sources[0].name)
     texts = {package / file: text for file, text in _part(group, values).items()}
