@@ -293,7 +293,7 @@ def test_its_command_is_one_of_dislab(
 ) -> None:
     monkeypatch.syspath_prepend(str(installed))
     assert main(["--help"]) == 0
-    assert re.search(r"\n  count +Count the arguments. \(mykit 1.2\)\n", capsys.readouterr().out)
+    assert re.search(r"\n  count +count the arguments \(mykit 1.2\)\n", capsys.readouterr().out)
     assert main(["count", "a", "b"]) == 0
     assert capsys.readouterr().out == "2\n"
     assert main(["count", "bad"]) == 1

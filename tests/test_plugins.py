@@ -222,19 +222,6 @@ def test_a_line_without_a_value_leaves_out_its_distribution_alone(site: Path) ->
     assert {"Good", "MIG"} <= set(found)
 
 
-def test_one_name_from_two_distributions_is_an_error(site: Path) -> None:
-    distribution(site, "fake-one", "1.0", "metrics", {"Twin": "fake_one:Twin"})
-    distribution(site, "fake-two", "2.0", "metrics", {"Twin": "fake_two:Twin"})
-    with pytest.raises(InputError) as caught:
-        plugins.available("metrics")
-    message = str(caught.value)
-    assert "Twin in dislab.metrics" in message
-    assert "fake-one 1.0" in message
-    assert "fake-two 2.0" in message
-    with pytest.raises(InputError):
-        plugins.load_all(["metrics"])
-
-
 def test_one_name_in_two_groups_is_allowed(site: Path) -> None:
     distribution(site, "fake-one", "1.0", "encoders", {"Twin": "fake_one:Twin"})
     distribution(site, "fake-two", "2.0", "decoders", {"Twin": "fake_two:Twin"})

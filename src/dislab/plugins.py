@@ -20,7 +20,7 @@ import tomllib
 import traceback
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from importlib.machinery import ModuleSpec
 from importlib.metadata import Distribution, EntryPoint, EntryPoints, distributions, entry_points
@@ -118,6 +118,8 @@ class Plugin:
         value: Location of the class, as `module:Class`; `module:function` for a command.
         distribution: The distribution that declares it.
         version: That distribution's version.
+        rival: Another distribution that declares the name in the group, with its version: the part
+            cannot be used.
     """
 
     group: str
@@ -125,6 +127,7 @@ class Plugin:
     value: str
     distribution: str
     version: str
+    rival: str = ""
 
     @property
     def summary(self) -> str:
@@ -178,17 +181,13 @@ def available(group: str) -> list[Plugin]:
         group: One of `GROUPS`.
 
     Raises:
-        InputError: The group does not exist, or two distributions declare the same name.
+        InputError: The group does not exist.
     """
     return _declared(_supported(group))
 
 
 def commands() -> dict[str, Plugin]:
-    """The subcommands that third-party distributions declare, by name.
-
-    Raises:
-        InputError: Two distributions declare the same name.
-    """
+    """The subcommands that third-party distributions declare, by name."""
     return declared(COMMANDS)
 
 
@@ -197,9 +196,6 @@ def declared(group: str) -> dict[str, Plugin]:
 
     Args:
         group: `COMMANDS`, `STAGES`, `LAUNCHERS` or `SAMPLERS`.
-
-    Raises:
-        InputError: Two distributions declare the same name.
     """
     return {plugin.name: plugin for plugin in _declared(group)}
 
@@ -461,11 +457,11 @@ def _declared(group: str, installed: "_Installed | None" = None) -> list[Plugin]
     for plugin in (installed or _Installed()).plugins(group):
         first = plugins.setdefault(plugin.name, plugin)
         if first.distribution != plugin.distribution:
-            raise InputError(
-                f"{plugin.name} in dislab.{group} is declared by two distributions, "
-                f"{first.distribution} {first.version} and {plugin.distribution} {plugin.version}; "
-                "uninstall one of them"
+            kept, other = sorted(
+                (first, plugin), key=lambda each: (each.distribution != "dislab", each.distribution)
             )
+            rival = f"{other.distribution} {other.version}"
+            plugins[plugin.name] = replace(kept, rival=rival)
     return sorted(plugins.values(), key=lambda plugin: plugin.name)
 
 
@@ -571,9 +567,6 @@ def load_all(groups: Iterable[str] = GROUPS) -> dict[str, dict[str, type]]:
 
     Args:
         groups: The groups to import.
-
-    Raises:
-        InputError: Two distributions declare the same name in a group.
     """
     installed = _Installed()
     by_group = {group: _declared(_supported(group), installed) for group in groups}
@@ -639,7 +632,7 @@ def faults(plugins: Iterable[Plugin]) -> dict[Plugin, str]:
             _load(plugin)
         except _BROKEN as error:
             reasons[plugin] = _reason(error, plugin)
-            if module not in sys.modules:
+            if module not in sys.modules and not plugin.rival:
                 broken[module] = reasons[plugin]
     return reasons
 
@@ -654,6 +647,16 @@ def misspelt_groups() -> list[str]:
         f"{distribution} {version} has entry points in dislab.{group}, which is no group of dislab"
         f"{suggestion(group, _ALL)}; the groups are {', '.join(_ALL)}"
         for group, distribution, version in _Installed().others(_ALL)
+    ]
+
+
+def contested() -> list[str]:
+    """A sentence for each command, stage, launcher and sampler that two distributions declare."""
+    return [
+        f"{_where(plugin)} cannot be used: {plugin.rival} declares this name, too"
+        for group in (COMMANDS, STAGES, LAUNCHERS, SAMPLERS)
+        for plugin in _declared(group)
+        if plugin.rival
     ]
 
 
@@ -752,6 +755,8 @@ def _readable() -> Iterator[EntryPoint]:
 
 
 def _object(plugin: Plugin) -> Any:
+    if plugin.rival:
+        raise InputError(f"{plugin.rival} declares this name, too; uninstall one of them")
     if not EntryPoint.pattern.match(plugin.value):
         raise InputError(f"its entry point {plugin.value!r} is not of the form module:Class")
     entry = EntryPoint(plugin.name, plugin.value, f"dislab.{plugin.group}")
@@ -789,6 +794,8 @@ def _load(plugin: Plugin) -> type:
 
 def is_elsewhere(plugin: Plugin) -> bool:
     """Whether an imported module of the plugin's package has a part of its name."""
+    if plugin.rival:
+        return False
     package = plugin.value.partition(":")[0].partition(".")[0]
     modules = [
         module

@@ -17,7 +17,20 @@ from dislab.cli.data import ACTIONS
 from dislab.cli.help import OPTION, PAGES, SECTIONS, command_line, explained
 from dislab.cli.study import VERBS
 from dislab.errors import InputError
-from dislab.plugins import GROUPS, Plugin, available, commands, configurations
+from dislab.plugins import (
+    GROUPS,
+    LAUNCHERS,
+    SAMPLERS,
+    STAGES,
+    Plugin,
+    PluginWarning,
+    available,
+    commands,
+    configurations,
+    load,
+    load_all,
+    load_declared,
+)
 
 
 def without_heavy_imports(*args: str) -> str:
@@ -411,19 +424,56 @@ def test_a_version_that_no_metadata_gives_asks_for_an_installation(
     assert "do not give its version" in capsys.readouterr().err
 
 
-def test_two_distributions_with_one_command_are_named(
+def installed(folder: Path, name: str, points: str) -> None:
+    """Installs a distribution of entry points alone."""
+    info = folder / f"{name}-1.2.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.2\n")
+    (info / "entry_points.txt").write_text(points)
+
+
+def test_a_command_that_two_distributions_declare_is_refused_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    info = tmp_path / "mykit-1.2.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: mykit\nVersion: 1.2\n")
-    (info / "entry_points.txt").write_text("[dislab.commands]\nscore = mykit:run\n")
+    installed(tmp_path, "mykit", "[dislab.commands]\nscore = mykit:run\ncount = mykit:run\n")
+    installed(tmp_path, "mykit2", "[dislab.commands]\ncount = mykit2:run\n")
     monkeypatch.syspath_prepend(str(tmp_path))
-    assert main(["cite", "x"]) == 2
-    message = capsys.readouterr().err
-    assert "score in dislab.commands is declared by two distributions, " in message
-    assert "mykit 1.2" in message
-    assert f"dislab {version('dislab')}" in message
+    for command in ("score", "count"):
+        assert main([command, "x"]) == 2
+        message = capsys.readouterr().err
+        assert f"dislab.commands: {command} of " in message
+        assert "1.2 declares this name, too; uninstall one of them" in message
+    assert main(["configs", "show", "quick"]) == 0
+    assert main(["--help"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "(cannot be used: declared by mykit 1.2 and mykit2 1.2)" in shown
+    assert main(["plugins", "regularizers"]) == 0
+    warned = capsys.readouterr().err
+    assert "dislab.commands: count of mykit 1.2 cannot be used: mykit2 1.2 declares" in warned
+    assert "score of " in warned
+
+
+@pytest.mark.parametrize("group", [*GROUPS, STAGES, LAUNCHERS, SAMPLERS])
+def test_a_name_that_two_distributions_declare_is_refused_alone(
+    group: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("mykit", "mykit2"):
+        installed(tmp_path, name, f"[dislab.{group}]\nL1 = json:JSONDecoder\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    refused = f"dislab.{group}: L1 of mykit 1.2 cannot be used: mykit2 1.2 declares this name, too"
+    if group not in GROUPS:
+        with pytest.raises(InputError, match=refused):
+            load_declared(group, "L1", object)
+        assert main(["plugins", "metrics"]) == 0
+        assert refused in capsys.readouterr().err
+        return
+    with pytest.raises(InputError, match=refused):
+        load(group, "L1")
+    with pytest.warns(PluginWarning, match=f"{refused.replace('cannot be used', 'was left out')}"):
+        assert "L1" not in load_all()[group]
+    assert main(["plugins", group]) == 1
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "cannot be used: mykit2 1.2 declares this name, too; uninstall" in shown
 
 
 def test_version_comes_without_torch() -> None:

@@ -240,7 +240,7 @@ def _declared() -> dict[str, Plugin]:
 def _function(plugin: Plugin) -> Callable[..., int | None]:
     """The function of a command; a mistake in one of dislab's own keeps its traceback."""
     module, _, name = plugin.value.partition(":")
-    if not module.startswith("dislab."):
+    if plugin.rival or not module.startswith("dislab."):
         return load_command(plugin)
     function: Callable[..., int | None] = getattr(import_module(module), name)
     return function
@@ -248,9 +248,13 @@ def _function(plugin: Plugin) -> Callable[..., int | None]:
 
 def _summary(plugin: Plugin) -> str:
     """What a command does, in the words of its docstring."""
-    if plugin.name in COMMANDS:
-        return plugin.summary[:1].lower() + plugin.summary[1:].removesuffix(".")
-    return f"{plugin.summary} ({plugin.distribution} {plugin.version})".lstrip()
+    first, *others = plugin.summary.removesuffix(".").split(" ")
+    lower = first if first[1:] != first[1:].lower() else first.lower()  # no name such as VAE
+    summary = " ".join([lower, *others])
+    owner = f"{plugin.distribution} {plugin.version}"
+    if plugin.rival:
+        return f"{summary} (cannot be used: declared by {owner} and {plugin.rival})".lstrip()
+    return summary if plugin.name in COMMANDS else f"{summary} ({owner})".lstrip()
 
 
 def _rows() -> list[tuple[str, str]]:

@@ -13,6 +13,7 @@ from dislab.plugins import (
     GROUPS,
     Plugin,
     available,
+    contested,
     faults,
     hint_for,
     is_elsewhere,
@@ -45,8 +46,8 @@ def run(args: list[str]) -> int:
     )
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     options = parser.parse_args(args)
-    for group in misspelt_groups():
-        print_warning(group)
+    for fault in (*misspelt_groups(), *contested()):
+        print_warning(fault)
     plugins = _with_words(options.words)
     errors = _errors(plugins)
     if options.json:
@@ -54,6 +55,8 @@ def run(args: list[str]) -> int:
             {**asdict(plugin), "summary": plugin.summary, "error": errors.get(plugin)}
             for plugin in plugins
         ]
+        for row in rows:
+            del row["rival"]  # which the error names
         json.dump(rows, sys.stdout, indent=2)
         print()
     else:
@@ -97,7 +100,7 @@ def _with_words(words: list[str]) -> list[Plugin]:
 
 def _errors(plugins: list[Plugin]) -> dict[Plugin, str]:
     """Import errors of other distributions' parts; does not import dislab's own parts."""
-    others = [plugin for plugin in plugins if plugin.distribution != "dislab"]
+    others = [plugin for plugin in plugins if plugin.distribution != "dislab" or plugin.rival]
     errors = faults(others)
     for plugin in others:
         if plugin not in errors and (
