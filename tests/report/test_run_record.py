@@ -108,6 +108,14 @@ def test_own_images_are_told_by_their_folder_and_number(tmp_path: Path) -> None:
     assert read_run(folder).images == "my_images, 227 images"
 
 
+def test_a_run_on_equal_files_says_so(tmp_path: Path) -> None:
+    draw = {**SCORED["draw"], "equal_files": 12}
+    scores = {"test": {**SCORED, "draw": draw}}
+    reading = read_run(write_run(tmp_path / "version_2", scores=scores)).reading
+    assert reading[0].endswith("(12 equal files are among the images).")
+    assert "copies: drop" in reading[1]
+
+
 def test_untrained_models_without_a_latent_that_varies_have_no_level(tmp_path: Path) -> None:
     still = {"factor_vae_score": 0.0, "num_active": 0.0}
     scored = {

@@ -194,6 +194,11 @@ class Dataset(Part, ABC):
         """
         return fractions(self.gather(tables, index))
 
+    @property
+    def equal_files(self) -> int:
+        """Number of image files with the bytes of another one; 0 if that is not known."""
+        return 0
+
     @abstractmethod
     def provenance(self) -> dict[str, str]:
         """Origin of the images for the run's records: `source`, and what determines them.

@@ -349,13 +349,14 @@ def scored_on(count: int, available: int, split: str) -> str:
     return f"{count:,} of {available:,} {part}"
 
 
-def images_text(count: int, scored: str = "", incomplete: int = 0) -> str:
+def images_text(count: int, scored: str = "", incomplete: int = 0, equal: int = 0) -> str:
     """The images that are scored in words, and that few images make rough scores.
 
     Args:
         count: Their number.
         scored: Which they are, by `scored_on`; the number alone unless given.
         incomplete: How many images are left out for want of a value of some factor.
+        equal: How many files equal another one, so that training and test may share images.
 
     >>> images_text(10_000)
     '10,000 images'
@@ -363,11 +364,17 @@ def images_text(count: int, scored: str = "", incomplete: int = 0) -> str:
     '300 of 400 images, training included,'
     >>> images_text(300, "300 of 302 images", incomplete=2)
     '300 of 302 images (2 without a value of some factor are left out)'
+    >>> images_text(300, equal=4)
+    '300 images (4 equal files are among the images)'
     """
-    text = scored or f"{count:,} image{'s' if count != 1 else ''}"
+    text, remarks = scored or f"{count:,} image{'s' if count != 1 else ''}", list[str]()
     if incomplete:
         verb = "is" if incomplete == 1 else "are"
-        text += f" ({incomplete:,} without a value of some factor {verb} left out)"
+        remarks.append(f"{incomplete:,} without a value of some factor {verb} left out")
+    if equal:
+        remarks.append(f"{equal:,} equal files are among the images")
+    if remarks:
+        text += f" ({'; '.join(remarks)})"
     if count < _FEW:
         text += ", so few that scores are rough"
     return f"{text}," if ", " in text else text

@@ -539,8 +539,14 @@ def _scores(scored: Mapping[str, Any], are_details: bool) -> Table | None:
 def _reading(scored: Mapping[str, Any]) -> Iterator[str]:
     """How to read the table of scores: its images, the best value, the columns, abbreviations."""
     if (images := images_of(scored)) and _scores(scored, are_details=False):
-        count, incomplete = (_count(scored, "draw", name) for name in ("points", "incomplete"))
-        yield f"Scored on {images_text(count, images, incomplete).removesuffix(',')}."
+        numbers = ("points", "incomplete", "equal_files")
+        count, incomplete, equal = (_count(scored, "draw", name) for name in numbers)
+        yield f"Scored on {images_text(count, images, incomplete, equal).removesuffix(',')}."
+        if equal:
+            yield (
+                "Equal files may be in training and test; the setting copies: drop of the data set "
+                "takes one of each."
+            )
     scores, metrics = mapping_in(scored, "scores"), _mappings(mapping_in(scored, "metrics"))
     ends = {True: "Higher is better", False: "Lower is better"}
     for is_high, sentence in ends.items():

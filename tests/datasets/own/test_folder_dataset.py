@@ -215,6 +215,7 @@ def test_one_of_equal_files_is_taken(table: str | None, tmp_path: Path) -> None:
         dataset.prepare()
         assert {Path(name).stem for name in files} == {Path(name).stem for name in dataset.files}
         assert len(dataset.factors) == len(brightness(dataset)) == len(files)
+        assert dataset.equal_files == (3 if copies == "keep" else 0)
     with pytest.raises(InputError, match="copies is 'remove'"):
         FolderDataset(str(tmp_path), copies=cast(Any, "remove"))
 

@@ -59,13 +59,15 @@ def test_images_without_a_table_are_described_and_train(folder: Path) -> None:
     assert lines["modes"] == "RGB (4), L (1)"
     assert lines["equal files"] == "2 in 1 group: sub/1.png = sub/copy.png"
     _, copies, cut = inspection.notes
-    assert copies.startswith("equal files may fall into training and test")
+    assert copies.startswith("copies: drop takes one of equal files")
+    assert "4 of 5 images" in copies
     assert cut == "fit: crop cuts off the ends of 4 images that are not square"
     assert lines["other files"] == "notes.txt"
     assert lines["table"].startswith("none")
-    conversion = {"side": 64, "fit": "crop", "colour": "rgb", "gaps": "drop"}
+    conversion = {"side": 64, "fit": "crop", "colour": "rgb", "gaps": "drop", "copies": "drop"}
     assert inspection.settings == {"folder": str(folder), "table": None, **conversion}
     assert usable(inspection).image_shape == (3, 64, 64)
+    assert usable(inspection).equal_files == 0
 
 
 @pytest.mark.parametrize("row", ["sub/2.png", "sub/2.png,3,4"])
@@ -201,7 +203,8 @@ def test_levels_of_subfolders_may_be_factors(
         for kind in ("cat", "dog"):
             (nested / top / kind).mkdir(parents=True)
             for number in range(2):
-                Image.new("L", (64, 64), 100 + number).save(nested / top / kind / f"{number}.png")
+                image = Image.new("RGB", (64, 64), (99 + number, len(top), ord(kind[0])))
+                image.save(nested / top / kind / f"{number}.png")
     inspection = inspect(nested)
     assert inspection.offered == advised
     (offer,) = [note for note in inspection.notes if "--factors" in note]

@@ -190,7 +190,8 @@ class Evaluate(ScoreCallback):
         split = split_with_states(data, self.split)
         available = len(data.indices(split))
         incomplete = available - len(complete)
-        scored = images_text(count, scored_on(count, available, split), incomplete)
+        scored = scored_on(count, available, split)
+        scored = images_text(count, scored, incomplete, data.dataset.equal_files)
         text = f"{scored} by {', '.join(names) or 'bounds alone'}"
         return f"{text}; then {others}" if others else text
 
@@ -277,7 +278,8 @@ class Evaluate(ScoreCallback):
         if self.distribution != "uniform":
             sampling["distribution"] = self.distribution
         available, complete = len(data.indices(split)), len(drawable(data, self.split))
-        return sampling | {"available": available, "incomplete": available - complete}
+        sampling |= {"available": available, "incomplete": available - complete}
+        return sampling | ({"equal_files": count} if (count := data.dataset.equal_files) else {})
 
 
 def _listed(reasons: Mapping[str, str], verb: str) -> str:

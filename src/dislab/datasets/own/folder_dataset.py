@@ -28,6 +28,8 @@ from dislab.errors import InputError, missing, warn
 from dislab.factors import FactorSpace, GapWarning, Indices, Kind
 from dislab.functional.checks import check_choice
 
+_COUNTED: Final = 20_000
+"""Number of images up to which equal files are counted, for which files are read."""
 _KEEP: Final = ", or to keep to train on images without values"
 
 FolderGaps = Literal["refuse", "drop", "keep"]
@@ -171,6 +173,18 @@ class FolderDataset(BankedDataset):
             InputError: The images have not been prepared, or changed later.
         """
         return {**super().provenance(), "folder": self.folder, "table": self.table or "none"}
+
+    @cached_property
+    def equal_files(self) -> int:
+        """Number of files with the bytes of another one; 0 for more than 20,000 images.
+
+        Raises:
+            InputError: As for `factors`.
+        """
+        files = self._layout.files
+        if self.copies == "drop" or len(files) > _COUNTED:
+            return 0
+        return sum(map(len, equal_files(Path(self.folder).expanduser(), files)))
 
     @cached_property
     def _layout(self) -> "_Layout":

@@ -140,6 +140,9 @@ def inspect(
         if not keep or (unread and set(_tried(dropping, names, unread)[0]) == readable):
             settings = dropping
     copies = equal_files(folder, [name for name in names if name not in unread])
+    kept = len(_tried(settings, names, unread)[0]) if copies else 0
+    if copies:
+        settings["copies"] = "drop"
     used, faults, notes, advised, space = _tried(settings, names, unread)
     if space and source.columns and factors is None:
         rows = {file: row for row, file in enumerate(next(iter(source.columns.values())))}
@@ -162,13 +165,15 @@ def inspect(
     if beside:
         them = f"{named:,} of {len(names):,} images"
         notes.append(f"{beside} beside the folder names {them}: --table {beside}")
-    if not faults and len(used) < len(names):
-        lost = f"{len(names) - len(used):,} of {len(names):,} images"
+    complete = kept or len(used)
+    if not faults and complete < len(names):
+        lost = f"{len(names) - complete:,} of {len(names):,} images"
         notes.append(f"gaps: drop leaves out {lost}, which have no row or lack a value")
     if copies:
         notes.append(
-            "equal files may fall into training and test; to take one of each, give `dislab fit` "
-            "--data.dataset.copies drop; `dislab data check` lists all in the file of --copies FILE"
+            "copies: drop takes one of equal files, which else may fall into training and test: "
+            f"{len(used):,} of {complete:,} images; --data.dataset.copies keep of `dislab fit` "
+            "takes all, --copies FILE of `dislab data check` lists them"
         )
     if "fit" in settings:
         notes.append(_of_fit(fit, sizes))
