@@ -270,7 +270,7 @@ def images(monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = Path("mine")
     folder.mkdir()
     for number in range(4):
-        Image.new("RGB", (64, 64), (60 * number, 0, 0)).save(folder / f"{number}.png")
+        Image.new("RGB", (64, 64), (60 * number, 9, 0)).save(folder / f"{number}.png")
     return folder
 
 

@@ -388,8 +388,9 @@ def test_all_equal_files_are_listed_in_a_table(
     for _ in range(2):  # replaces a table of its own
         assert main(["data", "check", "mine", "--copies", "copies.csv"]) == 0
     said = capsys.readouterr().out
-    assert "to take one of each, give `dislab fit` --data.dataset.copies drop" in said
-    assert "`dislab data check` lists all in the file of --copies FILE" in said
+    assert "6 of 12 images; --data.dataset.copies keep of `dislab fit` takes all" in said
+    assert "--copies FILE of `dislab data check` lists them" in said
+    assert "\n  copies: drop\n" in said
     header, *lines = Path("copies.csv").read_text().splitlines()
     assert header == "group_of_equal_files,file"
     assert lines == [f"{number // 2 + 1},{number:02}.png" for number in range(12)]
