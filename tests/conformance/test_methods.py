@@ -2,14 +2,17 @@
 
 import inspect
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import lightning.pytorch as pl
 import numpy as np
 import pytest
+from torch import nn
 
 from dislab import plugins
 from dislab.base import DataModule, Dataset, Encoder, Objective
+from dislab.base.failures import parts_named
 from dislab.base.parts import make_part
 from dislab.cli.messages import base_of
 from dislab.datamodules import SingleData
@@ -167,3 +170,51 @@ def test_all_parts_of_dislab_keep_their_contracts() -> None:
     for cls in classes:
         if cls.__module__.startswith("dislab."):
             check_methods(cls)
+
+
+class WithoutSuper(Objective):
+    def __init__(self, encoder: Any, parts: Any, layer: bool = True) -> None:
+        if layer:
+            self.encoder = encoder(1, 2)
+
+    losses = draw = codes = right
+
+
+class DataWithoutSuper(SingleData):  # type: ignore[misc]
+    def __init__(self, dataset: Dataset, batch_size: int = 64) -> None:
+        self.dataset = dataset
+
+
+def test_a_constructor_that_does_not_call_its_base_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(globals(), "__name__", "mykit.parts")  # as dislab's own keep their errors
+    make_layer = partial(nn.Linear)
+    message = (
+        r"^the objective WithoutSuper \(.*\) does not call super\(\).__init__\(optimizer, "
+        r"scheduler\); call it first in __init__ \(test_methods.py, line \d+\)$"
+    )
+    with pytest.raises(InputError, match=message), parts_named():
+        WithoutSuper(make_layer, {"one": make_layer})
+    for make in (
+        partial(WithoutSuper, make_layer, {}, layer=False),
+        partial(DataWithoutSuper, GaussianBlob()),
+    ):
+        with pytest.raises(InputError, match=r"Super.__init__ does not call super\(\).__init__\("):
+            make()
+
+
+class Failing(Objective):
+    def __init__(self, encoder: Any, parts: Any) -> None:
+        super().__init__()
+        raise ValueError("no")
+
+    losses = draw = codes = right
+
+
+def test_makers_of_parts_are_named_by_their_classes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(globals(), "__name__", "mykit.parts")
+    message = r"with encoder=Linear, parts=\{'one': Linear, 'two': Linear\}: ValueError: no"
+    parts = {"one": nn.Linear, "two": partial(right, nn.Linear, bias=False)}
+    with pytest.raises(InputError, match=message), parts_named():
+        Failing(partial(nn.Linear, bias=False), parts)

@@ -150,13 +150,16 @@ class Branching(Regularizer):
 
 
 @pytest.mark.parametrize("fault", ["print", "branch"])
-def test_what_cannot_be_compiled_is_named_with_its_line(fault: str) -> None:
+def test_what_cannot_be_compiled_is_named_with_its_line(
+    fault: str, caplog: pytest.LogCaptureFixture
+) -> None:
     message = (
         r"^losses of VAE cannot be compiled to a single graph, because of test_subjects\.py, line "
         r"\d+: compute without branches"
     )
     with pytest.raises(AssertionError, match=message):
         check_compiles(partial(vae, regularizers={"own": partial(Branching, fault=fault)}), BATCH)
+    assert not [record for record in caplog.records if record.name == "torch.__trace"]
 
 
 def test_a_mistake_of_a_part_is_its_own_and_not_the_compilers() -> None:

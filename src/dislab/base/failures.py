@@ -1,9 +1,10 @@
 """Identify the part that caused an error from the frames of its traceback."""
 
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from inspect import getargvalues
+from functools import partial
+from inspect import getargvalues, isclass, signature
 from itertools import dropwhile
 from pathlib import Path
 from types import FrameType
@@ -82,6 +83,8 @@ def failure(error: BaseException, with_dislab: bool = False) -> str | None:
     if _location(*inner) != location:
         location = f"{_location(*inner)}, from {location}"
     doing = frame.f_code.co_name
+    if call := _uncalled(part, error):
+        return f"{described(part)} does not call {call}; call it first in __init__ ({location})"
     how = f"cannot be made with {_settings(frame)}" if doing == "__init__" else f"failed in {doing}"
     return f"{described(part)} {how}: {message_of(error)} ({location})"
 
@@ -121,5 +124,23 @@ def _noun(part: object) -> str | None:
 
 def _settings(frame: FrameType) -> str:
     names, _, _, values = getargvalues(frame)
-    texts = [f"{name}={repr(values.get(name))[:_LONGEST]}" for name in names[1:]]
+    texts = [f"{name}={_text(values.get(name))[:_LONGEST]}" for name in names[1:]]
     return ", ".join(texts) or "no settings"
+
+
+def _text(value: object) -> str:
+    """A setting in a message; what makes a part, by the name of its class."""
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{key!r}: {_text(inner)}' for key, inner in value.items())}}}"
+    makers = (value.func, *value.args) if isinstance(value, partial) else (value,)
+    return next((maker.__name__ for maker in makers if isclass(maker)), repr(value))
+
+
+def _uncalled(part: object, error: BaseException) -> str:
+    """The call of a base's constructor that PyTorch found missing; empty if it found none."""
+    if not str(error).endswith("before Module.__init__() call"):
+        return ""
+    base = type(part).__mro__[1]
+    parameters = signature(base.__init__).parameters.values()  # type: ignore[misc]
+    names = [each.name for each in parameters if each.kind is each.POSITIONAL_OR_KEYWORD]
+    return f"super().__init__({', '.join(names[1:])})"

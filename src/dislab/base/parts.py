@@ -247,8 +247,6 @@ def make_part(base: type, build: Callable[..., Kind], **leading: object) -> Kind
         raise InputError(f"{must}; {fault}")
     check_derived(type(part), base)
     if isinstance(part, nn.Module):
-        if "_modules" not in vars(part):
-            raise InputError(f"{name}.__init__ does not call super().__init__(); call it first")
         check_registered(part)
     check_methods(type(part))
     return part

@@ -52,6 +52,8 @@ _LEADING: Final = {
     "train_size": "data.train_size",
 }
 """Examples of arguments without default, as messages write them."""
+_SET_BY_BASES: Final = {"register_module": "_modules", "prepare_data": "prepare_data_per_node"}
+"""Attributes that constructors of PyTorch and Lightning set, by a method of their classes."""
 _SHORT: Final = reprlib.Repr()
 _SHORT.maxlevel = 2
 
@@ -90,6 +92,12 @@ def checks_settings(cls: Class) -> Class:
             if not lacks_memory(error):
                 raise
             raise InputError(_too_large(type(self).__name__, arguments)) from error
+        for method, attribute in _SET_BY_BASES.items():
+            if hasattr(self, method) and attribute not in vars(self):
+                raise InputError(
+                    f"{type(self).__name__}.__init__ does not call super().__init__(); call it "
+                    "first"
+                )
 
     cls.__init__ = checked  # type: ignore[misc]
     return cls

@@ -1,5 +1,6 @@
 """Checks of objectives."""
 
+import logging
 import math
 import traceback
 from collections.abc import Callable
@@ -107,6 +108,8 @@ def check_compiles(build: Callable[[], Objective], batch: Any = None) -> None:
         eager = holder()
     compiled = torch.compile(holder, backend="aot_eager", fullgraph=True)
     claim = "the loss of a compiled graph is that of losses without compiling"
+    trace = logging.getLogger("torch.__trace")  # whose records pytest would show
+    before, trace.disabled = trace.disabled, True
     try:
         loss = compiled()
     except Exception as error:  # the compiler has many kinds
@@ -119,6 +122,8 @@ def check_compiles(build: Callable[[], Objective], batch: Any = None) -> None:
             f"{where}: compute without branches on the values of tensors (torch.where), print and "
             f"NumPy; the compiler says: {error}"
         ) from error
+    finally:
+        trace.disabled = before
     must_equal(loss, eager, claim, exact=False)
 
 
