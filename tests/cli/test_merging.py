@@ -174,6 +174,22 @@ def test_null_of_a_setting_stays_null(folder: Path, capsys: pytest.CaptureFixtur
 
 
 @pytest.mark.slow
+def test_a_file_that_adds_a_regularizer_of_another_method_is_named(
+    folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    files = {"later": "mine: CapacityKL", "changed": "kl: CapacityKL"}
+    for name, part in files.items():
+        Path(f"{name}.yaml").write_text(f"{{model: {{init_args: {{regularizers: {{{part}}}}}}}}}")
+        args = [f"--config={name}.yaml", "--report=false", "--pictures=false"]
+        assert main(["fit", "--config=base.yaml", *args, "--then_test=false"]) == 0
+    (note,) = [message for message in caplog.messages if message.startswith("note: ")]
+    assert note == (
+        "note: this trains another objective than base.yaml, which has no regularizer mine: "
+        "later.yaml or an option adds it"
+    )
+
+
+@pytest.mark.slow
 def test_the_first_line_names_what_differs(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
     later = "{model: {init_args: {regularizers: {mine: CapacityKL, tc: null}}}}"
     args = ["--report=false", "--pictures=false", "--evaluate.metrics={}", "--then_test=false"]

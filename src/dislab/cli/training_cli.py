@@ -288,13 +288,24 @@ class TrainingCLI(LightningCLI):
         return names if files[1:] else ""
 
     def _other_regularizers(self) -> str:
-        """Which regularizers are not those of the first configuration file."""
-        _, first = getattr(self.parser, "start", ([], None))
+        """Which regularizers are not those of the first configuration file.
+
+        Files behind it that bring some train another objective, which a line of `fit` says.
+        """
+        files, first = getattr(self.parser, "start", ([], None))
         before, after = (
             {} if settings is None else settings.get("model.init_args.regularizers") or {}
             for settings in (first, self.config)
         )
-        return "" if first is None else "; ".join(differences(before, after, "regularizers"))
+        if first is None:
+            return ""
+        added = ", ".join(name for name in after if name not in before)
+        if added and files[1:] and self.command == "fit":
+            rank_zero_info(
+                f"note: this trains another objective than {files[0]}, which has no regularizer "
+                f"{added}: {', '.join(files[1:])} or an option adds it"
+            )
+        return "; ".join(differences(before, after, "regularizers"))
 
     def instantiate_trainer(self, **kwargs: Any) -> Trainer:
         """Builds the trainer and, once all settings are accepted, run folder and loggers."""
