@@ -134,7 +134,11 @@ def test_load_all_returns_classes_by_group_and_name(site: Path) -> None:
         ("import os\nx = (\n", "SyntaxError: '(' was never closed (fake_broken.py, line 2)"),
         ("x = 1\n", "fake_broken has no Broken; mend the entry point in pyproject.toml"),
         ("class Brokn: ...\n", "fake_broken has no Broken (did you mean Brokn?); mend"),
-        ("class Other: ...\nBroken = Other\n", "fake_broken:Broken is no class named Broken"),
+        (
+            "class Other: ...\nBroken = Other\n",
+            "fake_broken:Broken is no class named Broken; settings find it by its own name, Other: "
+            "make Other the key",
+        ),
         ("def Broken(): ...\n", "is no class named Broken"),
         ("import sys\nsys.exit(3)\n", "SystemExit: 3"),
         ("raise ValueError('two\\nlines')\n", "ValueError: two lines"),

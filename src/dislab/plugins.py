@@ -788,7 +788,11 @@ def _beside_module(entry: EntryPoint) -> list[str]:
 def _load(plugin: Plugin) -> type:
     loaded = _object(plugin)
     if not isinstance(loaded, type) or loaded.__name__ != plugin.name:
-        raise InputError(f"{plugin.value} is no class named {plugin.name}")
+        further = ""
+        if isinstance(loaded, type):
+            name = loaded.__name__
+            further = f"; settings find it by its own name, {name}: make {name} the key"
+        raise InputError(f"{plugin.value} is no class named {plugin.name}{further}")
     return loaded
 
 

@@ -21,6 +21,7 @@ from dislab.datasets import FolderDataset
 from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
 from dislab.errors import InputError
+from dislab.plugins import Configuration
 from dislab.study.study_file import read_study_file
 from dislab.yaml_files import read_mapping
 
@@ -108,6 +109,17 @@ def test_the_list_without_a_word_fits_two_screens(
         assert main(["configs", "list", word]) == 0
         group = capsys.readouterr().out.splitlines()
         assert sum(line[:2] == "  " and line[2:3] != " " for line in group) == int(count)
+
+
+def test_a_configuration_without_a_comment_is_listed_as_such(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "bare.yaml").write_text("name: bare\n")
+    bare = Configuration(tmp_path / "bare.yaml", "mykit")
+    monkeypatch.setattr(configs, "configurations", lambda: {"bare": [bare]})
+    assert main(["configs", "list", "all"]) == 0
+    listed = capsys.readouterr().out
+    assert "  bare  no description: it begins with no comment (mykit)\n" in listed
 
 
 def test_no_two_configurations_have_the_same_sentence() -> None:

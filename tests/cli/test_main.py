@@ -194,6 +194,8 @@ def test_the_help_gives_choices_and_defaults(capsys: pytest.CaptureFixture[str])
             ["plugins", "encodrs"],
             "no plugin group or package is named 'encodrs' (did you mean encoders?); the ",
         ),
+        (["plugins", "ne", "x"], "dislab plugins has no verb 'ne' (did you mean new?); it writes"),
+        (["plugins", "nwe", "x", "--group", "metrics"], "dislab plugins has no verb 'nwe' (did"),
         (
             ["plugins", "MGI"],
             "no plugin group or package is named 'MGI' (did you mean MIG?); the groups ",

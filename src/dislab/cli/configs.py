@@ -304,7 +304,7 @@ def _table(word: str) -> str:
     headings = [_word_of(heading) for heading in groups]
     for name, files in configurations().items():
         for path, distribution in files:
-            sentence = _first_sentence(path)
+            sentence = _first_sentence(path) or "no description: it begins with no comment"
             sentence += "" if distribution == "dislab" else f" ({distribution})"
             heading = _heading(name, path)
             has_word = word.lower() in f"{name} {sentence}".lower() and word not in headings

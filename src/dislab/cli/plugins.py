@@ -8,7 +8,7 @@ from itertools import groupby
 from dislab.cli import skeleton
 from dislab.cli.arguments import Parser
 from dislab.cli.messages import foreign_base, print_warning
-from dislab.errors import InputError
+from dislab.errors import InputError, suggestion
 from dislab.plugins import (
     GROUPS,
     Plugin,
@@ -31,6 +31,8 @@ def run(args: list[str]) -> int:
     """
     if args[:1] == ["new"]:
         return skeleton.run(args[1:])
+    if args[1:] and set(args[0]) <= set("new") and (hint := suggestion(args[0], ["new"])):
+        raise InputError(f"dislab plugins has no verb {args[0]!r}{hint}; it writes a package")
     parser = Parser(
         "dislab plugins",
         description="List the parts that a configuration can name.",
