@@ -96,7 +96,7 @@ def test_a_score_that_is_not_clearly_above_a_level_says_so(
     text = "" if value is None else f"{value:.2f}"
     assert record.headline == {"MIG": (text, said)}
     assert low_scores(scored) == sentence
-    assert ("at most two of these deviations" in " ".join(record.reading)) == ("Within" in sentence)
+    assert ("at most two of these deviations" in " ".join(record.terms)) == ("Within" in sentence)
 
 
 def test_own_images_are_told_by_their_folder_and_number(tmp_path: Path) -> None:
@@ -142,7 +142,7 @@ def with_legend(sentence: str) -> str:
         return sentence
     first, little, rest = sentence.partition(" Little of ")
     return (
-        f"{first} Each percentage is of what all latents together know about the factor, which "
+        f"{first} Each percentage is of the sum of what each latent knows about the factor, which "
         f"may be little of it.{little}{rest}"
     )
 
@@ -168,9 +168,9 @@ def test_facts_scores_and_transfer_of_a_run(tmp_path: Path) -> None:
         "MIG": blind_spot("mig"),
         "Active units (KL above 0.01 nats)": blind_spot("active_units"),
     }
-    assert found.reading == [
-        f"Scored on {scored_on}.",
-        "Chance: the scores of codes without information, those of other images.",
+    assert found.reading == [f"Scored on {scored_on}."]
+    assert found.terms == [
+        "Chance: the score of the codes of other images, which tell nothing of these.",
         "Untrained: mean ± standard deviation of models with fresh weights.",
         "Active units have a KL above 0.01 nats; a latent with at most 0.1 nats is not in use and "
         "is grey in the picture of the information, as a sample of it tells at most its KL.",
@@ -578,6 +578,14 @@ def test_the_verdict_ignores_trifles_and_inactive_latents(
     assert verdict(record) == with_legend(sentence)
 
 
+@pytest.mark.parametrize("images", [2000, 15_000])
+def test_the_information_says_on_how_many_more_images_it_rests_than_sliders(images: int) -> None:
+    record = {"parts": SCORED["parts"], "sample": {"factors": ["x", "y"], "images": images}}
+    (caption,) = [about for name, about, _ in part_figures(record) if "information" in name]
+    ending = "; on 15,000 images, nats of sliders on up to 2,000"
+    assert caption.endswith("less that by chance" + ending * (images > 2000))
+
+
 def test_the_verdict_says_of_which_factors_even_their_latent_knows_little() -> None:
     record: dict[str, Any] = {
         "parts": {"mutual_information": [[0.3, 0.26, 1.5], [0.2, 0.24, 0.0]]},
@@ -607,14 +615,14 @@ def test_the_verdict_doubts_only_factors_that_are_not_predicted_well() -> None:
         "data": {"factors": ["hull", "sail"]},
         "sample": {"entropy": {"hull": 2.0, "sail": 2.0}},
     }
-    assert verdict(record).endswith("all latents together know about the factor.")
+    assert verdict(record).endswith("each latent knows about the factor.")
     record["parts"][f"{name}_by_chance"] = [0.1, 0.6]
-    unsure = "know about the factor, and that is not all: DCI informativeness is"
+    unsure = "knows about the factor, and that is not all: DCI informativeness is"
     assert verdict(record).endswith(f"{unsure} 0.80 for sail.")
     record["parts"][name] = [0.3, 0.6]
-    assert verdict(record).endswith(f"which may be little of sail{unsure[21:]} 0.30 for hull.")
+    assert verdict(record).endswith(f"which may be little of sail{unsure[22:]} 0.30 for hull.")
     record["parts"][name] = [1.0, None]
-    assert verdict(record).endswith("know about the factor, which may be little of sail.")
+    assert verdict(record).endswith("knows about the factor, which may be little of sail.")
     record["parts"][name] = [0.3, None]
     assert verdict(record).endswith(
         "which may be little of sail, and that is not all: DCI informativeness is 0.30 for hull."
@@ -658,7 +666,7 @@ def test_the_verdict_cites_only_what_training_has_earned(
         "sample": {"entropy": {"hull": 2.0, "sail": 2.0}},
         "untrained": {key: {f"{name}{endings[key]}": of} for key, of in untrained.items()},
     }
-    assert verdict(record).endswith(f"latents together know about the factor{ending}")
+    assert verdict(record).endswith(f"latent knows about the factor{ending}")
 
 
 def test_the_verdict_takes_the_entropy_of_factors_in_the_scored_images() -> None:

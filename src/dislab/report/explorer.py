@@ -21,11 +21,9 @@ from dislab.factors import Indices
 from dislab.functional.losses import kl_per_latent
 from dislab.plots import codes_against_factors, image_grid
 from dislab.plots._panels import two_lines
-from dislab.report.figures import atlas, png
+from dislab.report.figures import MOST_ORDERED, atlas, png
 from dislab.report.network import network_of
 
-POINTS: Final = 2_000
-"""Number of test images to order latents by, the same as for pictures of traversals."""
 STARTS: Final = 10
 """Number of test images that a reader can start from."""
 STRIP_STARTS: Final = 2
@@ -76,7 +74,7 @@ def explorer_of(
         raise InputError("the data are vectors, of which there are no pictures")
     if channels not in (1, 3):
         raise InputError(f"images of {channels} channels cannot be shown; one or three can")
-    states = draw_points(data, "test", POINTS, 0)
+    states = draw_points(data, "test", MOST_ORDERED, 0)
     with torch.inference_mode():
         if not lacks(module, "render"):
             return _of_factors(module, data, states[: STRIP_STARTS + 1])
@@ -114,7 +112,7 @@ def scatter_figures(module: Objective, data: DataModule) -> Iterator[tuple[str, 
     Yields:
         The title and figure of each pair.
     """
-    space, states = data.factors, draw_states(data, "test", POINTS, 0)
+    space, states = data.factors, draw_states(data, "test", MOST_ORDERED, 0)
     columns = [k for k in space.essential if space.factors[k].kind in ("ordinal", "continuous")]
     if not columns or not module.has_codes:
         return

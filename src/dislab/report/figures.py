@@ -64,6 +64,10 @@ _OF_INFORMATION: Final = "what each latent tells of each factor, less that by ch
 _OF_KL: Final = "a sample of the latent tells at most this, its mean may tell more"
 
 
+MOST_ORDERED: Final = 2_000
+"""Number of test images to order latents by, the same as for pictures of traversals."""
+
+
 def curves_figure(
     rows: Sequence[Mapping[str, str]],
     terms: Sequence[str] | None = None,
@@ -196,11 +200,20 @@ def part_figures(record: Mapping[str, Any]) -> Iterator[tuple[str, str, Figure]]
             yield title, f"{_OF_IMPORTANCE}{fainter}", figure
         if parts.information is not None:
             figure = heat_map(parts.information, parts.names, "nats", parts.about, parts.kl)
-            yield parts.about, _OF_INFORMATION, figure
+            yield parts.about, f"{_OF_INFORMATION}{_images_of(record)}", figure
         if parts.kl is not None:
             yield "KL from the prior", _OF_KL, kl_bars(parts.kl)
     except (InputError, KeyError, TypeError, ValueError):  # a record written by hand
         return
+
+
+def _images_of(record: Mapping[str, Any]) -> str:
+    """On how many images information rests, where sliders rest on fewer; else empty."""
+    sample = record.get("sample")
+    images = sample.get("images") if isinstance(sample, Mapping) else None
+    if not isinstance(images, int) or images <= MOST_ORDERED:
+        return ""
+    return f"; on {images:,} images, nats of sliders on up to {MOST_ORDERED:,}"
 
 
 def scored_factors(record: Mapping[str, Any]) -> list[str]:

@@ -134,7 +134,8 @@ class RunRecord(NamedTuple):
         main: The main latent of each factor that has one; None if that was not scored.
         headline: The main scores by name, each with the levels beside it, which may be empty.
         scores: The table of scores; None for a run that was not scored.
-        reading: Sentences on the good end, the columns and the abbreviations of the scores.
+        reading: Sentences on the images and the good end of the scores.
+        terms: Sentences on the columns and the abbreviations of the scores.
         bounds: The table of likelihoods, with a column for each split; None if there are none.
         blind: What each score cannot see, with the names of the scores.
         transfer: The table of transfer errors, if any.
@@ -158,6 +159,7 @@ class RunRecord(NamedTuple):
     headline: dict[str, tuple[str, str]]
     scores: Table | None
     reading: list[str]
+    terms: list[str]
     bounds: Table | None
     blind: dict[str, str]
     transfer: Table | None
@@ -203,6 +205,7 @@ def read_run(folder: Path, draw: bool = True) -> RunRecord:
         _headline(scored),
         table,
         list(_reading(scored)),
+        list(_terms(scored)),
         _bounds(scored),
         blind_spots(mapping_in(scored, "scores")),
         _transfer(transfer["scores"]) if transfer.get("scores") else None,
@@ -537,7 +540,7 @@ def _scores(scored: Mapping[str, Any], are_details: bool) -> Table | None:
 
 
 def _reading(scored: Mapping[str, Any]) -> Iterator[str]:
-    """How to read the table of scores: its images, the best value, the columns, abbreviations."""
+    """How to read the table of scores: its images, the best value, what is missing."""
     if (images := images_of(scored)) and _scores(scored, are_details=False):
         numbers = ("points", "incomplete", "equal_files")
         count, incomplete, equal = (_count(scored, "draw", name) for name in numbers)
@@ -547,15 +550,27 @@ def _reading(scored: Mapping[str, Any]) -> Iterator[str]:
                 "Equal files may be in training and test; the setting copies: drop of the data set "
                 "takes one of each."
             )
-    scores, metrics = mapping_in(scored, "scores"), _mappings(mapping_in(scored, "metrics"))
+    metrics = _mappings(mapping_in(scored, "metrics"))
     ends = {True: "Higher is better", False: "Lower is better"}
     for is_high, sentence in ends.items():
         names = [title(n) for n, of in metrics.items() if of.get("higher_is_better") is is_high]
         if names:
             yield f"{sentence}: {', '.join(names)}."
+    spreads = mapping_in(mapping_in(scored, "untrained"), "scores")
+    if mapping_in(scored, "chance") and "untrained" in scored and not spreads:
+        yield (
+            "Untrained models were not scored, which takes more time: "
+            "dislab test --run RUN --evaluate.untrained 5 does."
+        )
+
+
+def _terms(scored: Mapping[str, Any]) -> Iterator[str]:
+    """What the columns, the counts and the abbreviations of the table of scores mean."""
+    scores, metrics = mapping_in(scored, "scores"), mapping_in(scored, "metrics")
     if mapping_in(scored, "chance"):
-        text = "Chance: the scores of codes without information, those of other images"
-        yield f"{text}{'; of DCI, if the most frequent value is predicted' * ('dci' in metrics)}."
+        text = "Chance: the score of the codes of other images, which tell nothing of these"
+        of_dci = "; for DCI, that of predicting the most frequent value"
+        yield f"{text}{of_dci * ('dci' in metrics)}."
     if spreads := mapping_in(mapping_in(scored, "untrained"), "scores"):
         count = max((len(of.get("values", ())) for of in _mappings(spreads).values()), default=0)
         models = f"{count} models" if count else "models"
@@ -565,11 +580,6 @@ def _reading(scored: Mapping[str, Any]) -> Iterator[str]:
         is_marked = any("within" in standing for standing in _standings(scored).values())
         text = f"Untrained: mean ± standard deviation of {models} with fresh weights"
         yield f"{text}{within * is_marked}."
-    elif mapping_in(scored, "chance") and "untrained" in scored:
-        yield (
-            "Untrained models were not scored, which takes more time: "
-            "dislab test --run RUN --evaluate.untrained 5 does."
-        )
     if "active_units" in scores:
         yield (
             f"Active units have a KL above {ACTIVE} nats; a latent with at most {NAMED} nats is "

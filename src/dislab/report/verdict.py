@@ -42,7 +42,7 @@ _LITTLE_KNOWN: Final = 0.25
 """Share of the entropy of a factor below which its main latent knows little of it."""
 _NEAR: Final = 0.05
 """Difference from a half up to which a share of information is called close to it."""
-_OF_WHAT: Final = " Each percentage is of what all latents together know about the factor"
+_OF_WHAT: Final = " Each percentage is of the sum of what each latent knows about the factor"
 _PREDICTED: Final = 1 - _LITTLE_KNOWN
 """Informativeness from which on latents know more than little of a factor: 0 is chance, if known
 by factor, and 1 is no error."""
