@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from difflib import get_close_matches
 from importlib.metadata import PackageNotFoundError, version
-from itertools import islice
+from itertools import accumulate, islice
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
@@ -114,6 +114,8 @@ def suggestion(
     ' (did you mean TotalCorrelation?)'
     >>> suggestion("dci", ["mig", "dci_hgbt_completeness", "dci_hgbt_informativeness"])
     ' (did you mean dci_hgbt_completeness or dci_hgbt_informativeness?)'
+    >>> suggestion("warm_up", ["beta", "warmup_steps"])
+    ' (did you mean warmup_steps?)'
     >>> suggestion("trian", ["fit", "transfer"], {"train": "fit"})
     ' (did you mean fit?)'
     >>> suggestion("noe", ["one"])
@@ -129,7 +131,8 @@ def suggestion(
     matches = matches or get_close_matches(lower_name, alike, n=1, cutoff=_ALIKE_FROM_START)
     matches = matches or [lower for lower in by_lower if sorted(lower) == sorted(lower_name)][:1]
     if not matches and len(name) > 2:
-        matches = [lower for lower in by_lower if lower.startswith(f"{name.lower()}_")][:3]
+        beginning = lower_name.replace("_", "")
+        matches = [lower for lower in by_lower if beginning in accumulate(lower.split("_"))][:3]
     meant = " or ".join(by_lower[lower] for lower in matches)
     return f" (did you mean {meant}?)" if meant else ""
 
