@@ -591,6 +591,33 @@ def test_a_folder_of_two_studies_says_which_is_shown(
     assert notice not in " ".join(capsys.readouterr().err.split())
 
 
+@pytest.mark.filterwarnings("always::dislab.study.study.StudyWarning")
+def test_a_run_that_another_study_has_scored_otherwise_says_so(
+    folder: StudyFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = "base: [base.yaml]\naxes: {model.b: [%s]}\nstages: {train: {}, score: {points: %s}}\n"
+    shown, same = planned(tmp_path, text % ("1, 2", 9), "b"), planned(tmp_path, text % (1, 9), "c")
+    scored(folder, planned(tmp_path, text % (1, 7), "a"), {"mig": [0.1]})
+    same.write(folder.path)
+    shown.write(folder.path)
+    begun = (
+        "stage score of 1 run that b shares with the study a is done with the settings of a; b "
+        "makes it anew, and a will have to make its own again; another --folder keeps both"
+    )
+    assert main(["study", "plan", str(folder.path)]) == 0
+    assert begun in " ".join(capsys.readouterr().err.split())
+    waits = "1 run waits: stage score was done with other settings by the study a; `dislab study"
+    assert main(["study", "status", str(folder.path)]) == 0
+    assert waits in capsys.readouterr().out
+    assert main(["study", "table", str(folder.path)]) == 0
+    assert waits in " ".join(capsys.readouterr().err.split())
+    scored(folder, shown, {"mig": [0.1, 0.2]})
+    for verb in ("plan", "status", "table"):
+        assert main(["study", verb, str(folder.path)]) == 0
+        assert "other settings" not in (said := "".join(capsys.readouterr()))
+        assert "anew" not in said
+
+
 @pytest.mark.slow
 def test_a_study_file_shows_its_own_study_in_a_shared_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

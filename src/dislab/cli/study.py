@@ -305,7 +305,8 @@ def _status(parser: Parser, args: list[str]) -> int:
     options = parser.parse_args(args)
     study = Study(options.study, options.folder)
     print(f"{study.schedule.name} in {study.path}")
-    for line in [*lines(study), *search_lines(study)]:
+    waiting = study.folder.other_settings(study.schedule)
+    for line in [*lines(study), *waiting, *search_lines(study)]:
         print(line)
     return 0
 
@@ -591,6 +592,7 @@ def _scheduled(
         schedule = read_schedule(folder)
         if notice := shared_notice(folder, schedule.name):
             print_warning(notice)
+        _warn_of_other_settings(folder, schedule)
         return folder, schedule
     file = read_study_file(options.study)
     if notice := shared_notice(folder, file.name, is_next=True):
@@ -614,7 +616,14 @@ def _scheduled(
             f"{len(dropped)} of its {len(runs)} runs; {command} replaces that plan and "
             f"keeps the runs in {folder / RUNS}; set another `name:` to keep both plans"
         )
+    _warn_of_other_settings(folder, schedule)
     return folder, schedule
+
+
+def _warn_of_other_settings(folder: Path, schedule: Schedule) -> None:
+    """Warns of results of other studies that this one will replace."""
+    for line in StudyFolder(folder).other_settings(schedule, is_next=True):
+        print_warning(line)
 
 
 def _overwritten(file: StudyFile) -> Iterator[str]:

@@ -7,7 +7,7 @@ from typing import Any, Final, Literal, TypeVar
 
 from dislab.errors import InputError, warn
 from dislab.storage import atomic, check_inside, json_text, read_json, record_of
-from dislab.study.schedule import Schedule, ScheduledRun
+from dislab.study.schedule import Schedule, ScheduledRun, other_schedules
 
 RUNS: Final = "runs"
 CLAIMS: Final = "claims"
@@ -119,6 +119,48 @@ class StudyFolder:
         except InputError as error:
             warn(str(error), RecordWarning)
             return None
+
+    def other_settings(self, schedule: Schedule, is_next: bool = False) -> list[str]:
+        """Sentences on finished stages of the study's runs that other studies have set otherwise.
+
+        A run that two studies share has one result of each stage.
+
+        Args:
+            schedule: The study.
+            is_next: Whether it begins, instead of being shown.
+        """
+        groups: dict[tuple[str, str], int] = {}
+        for other in other_schedules(self.path, schedule.name):
+            theirs = {run.id: run for run in other.runs}
+            for stage in [stage for stage in schedule.stages if stage in other.stages]:
+                count = sum(
+                    self.done(theirs[run.id], stage) is not None
+                    for run in schedule.runs
+                    if run.id in theirs
+                    and theirs[run.id].group.stages[stage].digest != run.group.stages[stage].digest
+                )
+                if count:
+                    groups[stage, other.name] = count
+        return [
+            self._of_other(stage, other, count, schedule.name, is_next)
+            for (stage, other), count in groups.items()
+        ]
+
+    def _of_other(self, stage: str, other: str, count: int, study: str, is_next: bool) -> str:
+        several = count > 1
+        runs = f"{count} run{'s' * several}"
+        keeps = "another --folder keeps both"
+        if is_next:
+            return (
+                f"stage {stage} of {runs} that {study} shares with the study {other} is done with "
+                f"the settings of {other}; {study} makes it anew, and {other} will have to make "
+                f"its own again; {keeps}"
+            )
+        return (
+            f"{runs} wait{'s' * (not several)}: stage {stage} was done with other settings by the "
+            f"study {other}; `dislab study run` with the file of {study} makes it anew, and "
+            f"{other} will have to make its own again; {keeps}"
+        )
 
     def write_done(self, run: ScheduledRun, stage: str, done: Done) -> None:
         """Records that a stage is done, and removes the record of an earlier failure."""

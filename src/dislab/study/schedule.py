@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -245,6 +246,16 @@ def shared_notice(folder: Path, study: str, is_next: bool = False) -> str:
         f"{folder} holds several studies; this is {study}, the one that was last run; for the "
         f"{named} give its study file, as in `FILE --folder {folder}`"
     )
+
+
+def other_schedules(folder: Path, study: str) -> list[Schedule]:
+    """The readable schedules of the other studies of a folder, in the order of their names."""
+    schedules = []
+    for path in sorted((folder / _PLANS).glob("*.json")):
+        if path.stem != study:
+            with suppress(InputError):  # a damaged one, or one of another version
+                schedules.append(_read_schedule(path))
+    return schedules
 
 
 def is_schedule(path: Path) -> bool:

@@ -131,13 +131,16 @@ class Study:
         if runs were interrupted or retried.
 
         Warns:
-            StudyWarning: Numbers come from several versions of dislab or of its dependencies.
+            StudyWarning: Numbers come from several versions of dislab or of its dependencies, or
+                runs wait as another study of the folder has done a stage with other settings.
         """
         import pandas as pd  # the import takes longer than everything else in reading a study
 
         runs = [self._status(run, frozenset()) for run in self.schedule.runs]
         if different := mixed_versions(runs):
             warn(different, StudyWarning)
+        for line in self.folder.other_settings(self.schedule):
+            warn(line, StudyWarning)
         names = dict.fromkeys(
             (stage, name)
             for stage in self.schedule.stages
