@@ -227,10 +227,11 @@ def test_the_first_run_trains_and_ends_with_its_page(
     monkeypatch.chdir(tmp_path)
     files = [f"--config={CONFIGS / name}.yaml" for name in ("factorvae", FIRST_RUN)]
     short = ["--trainer.max_steps=2", "--trainer.accelerator=cpu", "--evaluate.points=300"]
-    short += ["--trainer.limit_test_batches=1", "--evaluate.untrained=0", "--evaluate.metrics=null"]
+    short += ["--trainer.limit_test_batches=1", "--evaluate.untrained=2"]
     assert main(["fit", *files, *short]) == 0
     page = (tmp_path / "runs/factorvae/version_0/report.html").read_text()
     assert page.count('class="explorer"') == 1
+    assert "untrained" in page  # although the shape, which is constant, has no score
 
 
 def test_the_model_of_the_home_page_has_one_size_of_cubes(

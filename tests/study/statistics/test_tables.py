@@ -489,6 +489,16 @@ def test_equal_orders_have_no_interval() -> None:
     assert row["note"] == "no interval: all resamples give the same ρ"
 
 
+def test_an_interval_holds_its_correlation_or_is_left_out() -> None:
+    runs = pd.DataFrame({"seed": range(8), "score.count": [6.0] * 7 + [5.0]})
+    runs["score.mig"] = np.linspace(0.1, 0.9, 8)
+    runs["state"] = "finished"
+    row = rank_correlations(runs, ["score.count"], ["score.mig"], by=[]).iloc[0]
+    assert row["rho"] == pytest.approx(-0.577, abs=1e-3)
+    assert np.isnan([row["low"], row["high"]]).all()
+    assert row["note"] == "no interval: too many scores are equal to resample them"
+
+
 def test_a_target_whose_lowest_value_is_best_turns_rank_and_regret() -> None:
     table = study(1, 4, error=[4, 3, 2, 1], dci=[1, 2, 4, 3])
     row = model_selection(table, "score.error", {"score.dci": "highest"}, "lowest").iloc[0]

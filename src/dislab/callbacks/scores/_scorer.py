@@ -242,17 +242,23 @@ def _latents(trainer: pl.Trainer, module: Objective, data: DataModule, states: I
 def _spread(copies: Sequence[Mapping[_Name, float]]) -> dict[_Name, dict[str, Any]]:
     """Mean and standard deviation of each score over several models.
 
-    The standard deviation divides by the number of models minus one; for a single model it is NaN.
+    The standard deviation divides by the number of models minus one; it is NaN for a single model,
+    and where a score is NaN, as that of a factor of one value.
     """
     by_name = {name: [copy[name] for copy in copies] for name in copies[0]} if copies else {}
     return {
         name: {
             "mean": statistics.fmean(values),
-            "std": statistics.stdev(values) if len(values) > 1 else math.nan,
+            "std": _deviation(values),
             "values": values,
         }
         for name, values in by_name.items()
     }
+
+
+def _deviation(values: Sequence[float]) -> float:
+    is_known = len(values) > 1 and all(map(math.isfinite, values))
+    return statistics.stdev(values) if is_known else math.nan
 
 
 def _spread_by_factor(copies: list[dict[str, Any]]) -> dict[str, dict[str, list[float]]]:

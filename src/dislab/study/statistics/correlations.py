@@ -47,7 +47,7 @@ def rank_correlations(
     * `left`, `right`: names of the two scores;
     * `rho`: correlation of the ranks, in [−1, 1]; equal scores share the mean of their ranks;
     * `low`, `high`: percentile bootstrap interval, resampling runs with replacement; NaN where all
-      resamples give the same ρ;
+      resamples give the same ρ, or so many have a constant score that ρ is outside the others';
     * `p`: two-sided permutation p value; exact if there are at most `orders` permutations of runs;
     * `p_holm`: p value with Holm's correction for all rows of this table;
     * `runs`: number of runs with both scores; the others are left out of this pair;
@@ -166,6 +166,9 @@ def _pairs(
             if math.isclose(numbers["low"], numbers["high"], abs_tol=1e-9):  # of equal orders
                 numbers |= {"low": math.nan, "high": math.nan}
                 notes.append("no interval: all resamples give the same ρ")
+            elif numbers["rho"] > numbers["high"] + 1e-9 or numbers["rho"] < numbers["low"] - 1e-9:
+                numbers |= {"low": math.nan, "high": math.nan}
+                notes.append("no interval: too many scores are equal to resample them")
             results[pair] = {**numbers, "runs": len(columns), "note": "; ".join(notes)}
     return results
 
@@ -186,7 +189,7 @@ def _matrices(
         ranks = _unit_ranks(columns[rows])
         resampled.append(ranks.mT @ ranks)
     # a resample in which a score is constant has no correlation
-    low, high = np.nanquantile(np.concatenate(resampled), (tail, 1 - tail), axis=0)
+    low, high = np.nanquantile(np.concatenate(resampled), (tail, 1 - tail), axis=0).clip(-1, 1)
     orders, beyond = 0, np.zeros(rho.shape)
     for rows in _orders(len(columns), draws[1], columns.shape[1], generator):
         orders += len(rows)
