@@ -155,7 +155,8 @@ def no_run(folder: Path, advice: str = "") -> InputError:
     below = runs_below(folder)
     inside = [run.name for run in below if run.parent == folder and run.name.startswith("version_")]
     around = [run for run in folder.parents[:2] if (run / CONFIG).is_file()]
-    study = folder if folder.exists() else Path("studies", folder)
+    studied = Path("studies", folder)
+    study = folder if folder.exists() else studied
     if folder.exists() and around:
         fault = f"it is a {'file' if folder.is_file() else 'folder'} in a run; give {around[0]}"
     elif folder.is_file():
@@ -173,6 +174,8 @@ def no_run(folder: Path, advice: str = "") -> InputError:
         )
     elif below:
         fault = f"it is a folder of runs; name one of them, such as {below[0]}"
+    elif (studied / PLAN).is_file():
+        fault = f"it has no {CONFIG}; {studied} is a study, whose runs are in {studied / 'runs'}"
     else:
         fault = f"it has no {CONFIG}; {OF_RUNS}"
     return InputError(f"{folder} is no run: {fault}{advice}")

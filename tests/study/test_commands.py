@@ -47,6 +47,11 @@ AXIS = "axes: {model.regularizers.kl.beta: [1, 4]}\n"
             "axes: {a: {x: {}, y: {model.encoder.hidden: wide}}, model.latent_dim: [3, 4]}",
             r"a: y, model.latent_dim: 3: .*hidden",
         ),
+        (
+            "axes: {method: {x: {}}, strength: [1, 4]}",
+            "is named 'strength'; an axis with a list or a range has the dotted name of a setting, "
+            r".*; an axis with another name has a group .*, also as `axes:` inside a method$",
+        ),
         ("axes: {model.encoder: [MLPEncoder, MLPEncodre]}", r"did you mean MLPEncoder\?"),
         ("axes: {model.latent_dim: [3, -1]}", r"model.latent_dim: -1: VAE.latent_dim is -1"),
         (
@@ -906,3 +911,43 @@ def test_a_file_of_an_axis_that_overwrites_base_is_named(
 
 def _stop(*args: object) -> None:
     raise InputError("planned")
+
+
+def test_a_worker_with_nothing_to_do_says_so(
+    folder: StudyFolder,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for name in ("OMP_NUM_THREADS", "CUDA_VISIBLE_DEVICES"):  # which workers set
+        monkeypatch.setenv(name, "")
+    monkeypatch.setattr("dislab.cli.study_runs.preload", lambda: None)
+    monkeypatch.setattr("dislab.cli.study._warn_of_versions", lambda schedule: None)
+    plan = planned(tmp_path, "base: [base.yaml]\naxes: {model.b: [1, 2]}\n")
+    scored(folder, plan, {"mig": [0.1, 0.2]})
+    assert main(["study", "work", str(folder.path), "--study", "mine"]) == 0
+    assert capsys.readouterr().out == "mine: nothing left to do; 2 runs: 2 finished\n"
+
+
+def test_a_table_without_spread_does_not_explain_it(
+    folder: StudyFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan = planned(tmp_path, "base: [base.yaml]\naxes: {model.b: [1, 2]}\n")
+    scored(folder, plan, {"mig": [0.1, 0.2]})
+    for more in ([], ["--format", "latex"]):
+        assert main(["study", "table", str(folder.path), "--means", *more]) == 0
+        said = capsys.readouterr().out
+        assert "0.100" in said
+        assert "tandard deviation" not in said
+
+
+def test_a_folder_with_the_name_of_a_study_leads_to_the_study(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("mine", "studies/mine"):
+        Path(name).mkdir(parents=True)
+    Path("studies/mine/plan.json").write_text("{}")
+    assert main(["compare", "mine"]) == 2
+    said = " ".join(capsys.readouterr().err.split())
+    assert "it has no config.yaml; studies/mine is a study, whose runs are in studies/mi" in said

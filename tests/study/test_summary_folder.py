@@ -141,7 +141,9 @@ def test_a_table_with_agreement(
 ) -> None:
     filled(folder, TEXT.format(seeds=2, codes=CODES))
     assert main(["study", "table", str(folder.path), "--agreement"]) == 0
-    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    printed = capsys.readouterr()
+    assert "UDR needs 5 seeds of a setting, and the most is 2" in printed.err
+    lines = [line.split() for line in printed.out.splitlines()]
     assert ["Alignment", "Informative"] in [line[-2:] for line in lines if line[:1] == ["run"]]
     assert main(["study", "table", str(folder.path), "--agreement", "--format=csv"]) == 0
     header = capsys.readouterr().out.splitlines()[0].split(",")

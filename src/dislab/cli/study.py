@@ -39,7 +39,7 @@ from dislab.study.schedule import (
     study_file_of,
 )
 from dislab.study.search import search_lines, write_schedule
-from dislab.study.status import Progress, estimate, lines, training_steps, versions_of
+from dislab.study.status import Progress, estimate, lines, states_line, training_steps, versions_of
 from dislab.study.study import STUDIES, Study, folder_of
 from dislab.study.study_file import StudyFile, read_study_file
 from dislab.study.tables import PICTURES, table_bytes
@@ -295,6 +295,10 @@ def _work(parser: Parser, args: list[str]) -> int:
     study_runs.preload()
     launcher = os.getppid()
     alive = (lambda: os.getppid() == launcher) if options.attached else (lambda: True)
+    status = Study.of(options.folder, schedule).status()
+    if not status.left and not any(run.state == "running" for run in status.runs):
+        states = states_line([run.state for run in status.runs])
+        print(f"{schedule.name}: nothing left to do; {states}")
     settings = Settings(options.leave, options.stale, alive)
     Worker(StudyFolder(options.folder), schedule, study_runs.Process, settings).work()
     return 0
@@ -367,9 +371,21 @@ def _table(parser: Parser, args: list[str]) -> int:
         raise InputError(f"--{name} is for the {of_means[name]} of --means; give both")
     table = table.join(study.agreement()) if options.agreement else table
     put_table(table, options, study.schedule.axes)
+    if options.agreement and (few := _too_few_for_udr(study)):
+        print_warning(few)
     if not options.out and not options.format:
         print(f"dislab report {study.path / 'runs'}/RUN writes the page of a run")
     return 0
+
+
+def _too_few_for_udr(study: Study) -> str:
+    """Says that no setting has the seeds that UDR needs; empty if one has."""
+    from dislab.study.statistics.agreement import LEAST_MODELS
+
+    seeds = max(Counter(run.group.read for run in study.schedule.runs).values(), default=0)
+    if seeds >= LEAST_MODELS:
+        return ""
+    return f"UDR needs {LEAST_MODELS} seeds of a setting, and the most is {seeds}"
 
 
 def _scores(
@@ -458,13 +474,12 @@ def _print_means(
         by: The axes that make the rows.
         verdict: Text that is printed below.
     """
-    from dislab.study.headline import BEST, SPREAD, best_runs, legend, text
+    from dislab.study.headline import BEST, best_runs, legend, spread_note, text
 
     scores = means.drop(columns=BEST, errors="ignore")
     marks = legend(scores, table, verdict)
-    lines = [SPREAD, *([marks] if marks else [])]
-    wrapped = [part for line in lines for part in textwrap.wrap(line, WIDTH)]
-    print("\n".join([*text(scores), "", *wrapped]))
+    notes = [part for line in (spread_note(scores), marks) for part in textwrap.wrap(line, WIDTH)]
+    print("\n".join([*text(scores), *([""] if notes else []), *notes]))
     if BEST in means:
         others = [axis for axis in study.schedule.axes if axis not in by]
         folder = study.path / "runs"

@@ -45,8 +45,7 @@ _CELL: Final = 20
 """Letters of a setting in a line of a terminal."""
 _INDEX: Final = 40
 """Letters of the name of a row in such a line."""
-SPREAD: Final = "mean ± standard deviation over all runs of a row"
-"""What the cells of a table of means are."""
+_SPREAD: Final = "mean ± standard deviation over all runs of a row"
 _BOLD: Final = "\ue000"
 _END: Final = "\ue001"
 """Characters of no language, which stand for bold text while the rest is escaped."""
@@ -214,6 +213,12 @@ def _not_worse_than_the_best(
     apart = pairs[pairs["p_holm"] < LEVEL][["first", "second"]].to_numpy().tolist()
     marked = {row for row in means.index if [first, row] not in apart and [row, first] not in apart}
     return marked if len(marked) < count else set()
+
+
+def spread_note(table: pd.DataFrame) -> str:
+    """Says what the cells of a `headline_table` are; empty if none has a standard deviation."""
+    has_spread = any("±" in str(cell) for cell in table.to_numpy().flat)
+    return _SPREAD if has_spread else ""
 
 
 def legend(table: pd.DataFrame, runs: pd.DataFrame, verdict: str = "") -> str:
@@ -502,11 +507,10 @@ def latex_means(table: pd.DataFrame, runs: pd.DataFrame) -> str:
     marked = table.map(
         lambda cell: f"{_BOLD}{cell[:-1]}{_END}" if cell[-1:] == "*" else cell.strip()
     )
-    words = "; ".join(
-        filter(None, [SPREAD, legend(table, runs).replace("* marks", "bold marks", 1)])
-    )
+    marks = legend(table, runs).replace("* marks", "bold marks", 1)
+    words = "; ".join(filter(None, [spread_note(table), marks]))
     return (
-        latex(marked, notes=f"{words[0].upper()}{words[1:]}.")
+        latex(marked, notes=f"{words[:1].upper()}{words[1:]}." if words else "")
         .replace(_BOLD, r"\textbf{")
         .replace(_END, "}")
     )

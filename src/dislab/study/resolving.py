@@ -194,8 +194,23 @@ def _resolved(group: Group, overlay: Sequence[str], resolve: Resolver, file: Stu
             _check_target(file.search.target, resolved)
     except InputError as error:
         where = ", ".join(f"{name}: {label}" for name, label in group.axes.items())
-        raise InputError(f"{file.path}{f', {where}' if where else ''}: {error}") from error
+        fault = _of_axis(group, str(error))
+        raise InputError(f"{file.path}{f', {where}' if where else ''}: {fault}") from error
     return resolved
+
+
+def _of_axis(group: Group, fault: str) -> str:
+    """The message of an error; of a list axis whose name is like no setting, with the remedy."""
+    for axis in group.axes:
+        head = f"no setting at the top level is named {axis!r}"
+        if fault.startswith(f"{head}; the settings are "):
+            return (
+                f"{head}; an axis with a list or a range has the dotted name of a setting, such as "
+                "model.latent_dim: [10, 20]; an axis with another name has a group of settings for "
+                f"each value, such as {axis}: {{low: {{model.latent_dim: 10}}}}, also as `axes:` "
+                "inside a method"
+            )
+    return fault
 
 
 def _low_end(group: Group, overlay: Sequence[str], resolve: Resolver) -> Resolved:
