@@ -178,7 +178,9 @@ def _doubt(scored: Mapping[str, Any], names: Sequence[str]) -> str:
     return "".join(
         [
             f", which may be little of {rest}" if others else "",
-            f", and that is not all: DCI informativeness is {levels}" if measured else "",
+            f"; all latents together predict some factors only in part: DCI informativeness is {levels}"
+            if measured
+            else "",
             f"; untrained models of this architecture predict {_listed(same)} as well"
             if same
             else "",

@@ -220,6 +220,15 @@ def test_one_of_equal_files_is_taken(table: str | None, tmp_path: Path) -> None:
         FolderDataset(str(tmp_path), copies=cast(Any, "remove"))
 
 
+def test_a_file_that_goes_after_it_was_read_does_not_end_the_count_of_equal_ones(
+    folder: Path,
+) -> None:
+    dataset = FolderDataset(str(folder))
+    dataset.prepare()
+    (folder / dataset.files[0]).unlink()
+    assert dataset.equal_files == 0
+
+
 @pytest.mark.parametrize(
     ("rows", "header", "message"),
     [

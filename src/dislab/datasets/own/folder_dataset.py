@@ -3,6 +3,7 @@
 import hashlib
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -178,13 +179,17 @@ class FolderDataset(BankedDataset):
     def equal_files(self) -> int:
         """Number of files with the bytes of another one; 0 for more than 20,000 images.
 
+        It is 0, too, if a file has gone since it was read.
+
         Raises:
             InputError: As for `factors`.
         """
         files = self._layout.files
         if self.copies == "drop" or len(files) > _COUNTED:
             return 0
-        return sum(map(len, equal_files(Path(self.folder).expanduser(), files)))
+        with suppress(OSError):
+            return sum(map(len, equal_files(Path(self.folder).expanduser(), files)))
+        return 0
 
     @cached_property
     def _layout(self) -> "_Layout":
