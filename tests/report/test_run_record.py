@@ -617,7 +617,10 @@ def test_the_verdict_doubts_only_factors_that_are_not_predicted_well() -> None:
     }
     assert verdict(record).endswith("each latent knows about the factor.")
     record["parts"][f"{name}_by_chance"] = [0.1, 0.6]
-    unsure = "knows about the factor; all latents together predict some factors only in part: DCI informativeness is"
+    unsure = (
+        "knows about the factor; all latents together predict some factors only in part: "
+        "DCI informativeness is"
+    )
     assert verdict(record).endswith(f"{unsure} 0.80 for sail.")
     record["parts"][name] = [0.3, 0.6]
     assert verdict(record).endswith(f"which may be little of sail{unsure[22:]} 0.30 for hull.")
@@ -625,7 +628,8 @@ def test_the_verdict_doubts_only_factors_that_are_not_predicted_well() -> None:
     assert verdict(record).endswith("knows about the factor, which may be little of sail.")
     record["parts"][name] = [0.3, None]
     assert verdict(record).endswith(
-        "which may be little of sail; all latents together predict some factors only in part: DCI informativeness is 0.30 for hull."
+        "which may be little of sail; all latents together predict some factors only in part: "
+        "DCI informativeness is 0.30 for hull."
     )
 
 
@@ -634,18 +638,21 @@ def test_the_verdict_doubts_only_factors_that_are_not_predicted_well() -> None:
     [
         (
             {"parts": {"mean": [0.25, 0.6], "std": [0.02, 0.01]}},
-            "; all latents together predict some factors only in part: DCI informativeness is 0.66 for sail; untrained models of this "
+            "; all latents together predict some factors only in part: "
+            "DCI informativeness is 0.66 for sail; untrained models of this "
             "architecture predict hull as well.",
         ),
         (
             {"parts": {"mean": [0.1, 0.67], "std": [None, None]}},
-            "; all latents together predict some factors only in part: DCI informativeness is 0.29 for hull; untrained models of this "
+            "; all latents together predict some factors only in part: "
+            "DCI informativeness is 0.29 for hull; untrained models of this "
             "architecture predict sail as well.",
         ),
         ({"scores": {"mean": 0.46, "std": 0.02}}, ", which may be little of it."),
         (
             {"scores": {"mean": 0.46, "std": 0.001}},
-            "; all latents together predict some factors only in part: DCI informativeness is 0.29 for hull and 0.66 for sail.",
+            "; all latents together predict some factors only in part: "
+            "DCI informativeness is 0.29 for hull and 0.66 for sail.",
         ),
     ],
 )

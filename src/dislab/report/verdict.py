@@ -178,7 +178,8 @@ def _doubt(scored: Mapping[str, Any], names: Sequence[str]) -> str:
     return "".join(
         [
             f", which may be little of {rest}" if others else "",
-            f"; all latents together predict some factors only in part: DCI informativeness is {levels}"
+            "; all latents together predict some factors only in part: DCI informativeness is "
+            f"{levels}"
             if measured
             else "",
             f"; untrained models of this architecture predict {_listed(same)} as well"
