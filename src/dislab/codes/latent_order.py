@@ -27,6 +27,8 @@ LEAST: Final = 0.1
 least as many nats, as estimates of fewer may be chance."""
 MAIN: Final = 0.5
 """Share of the information about a factor above which a latent is its own."""
+PART: Final = 0.25
+"""Share of the information about a factor from which on a latent may be named after it."""
 
 
 _SURE: Final = 3.0
@@ -38,7 +40,7 @@ class Carried(NamedTuple):
 
     Attributes:
         factor: Number of the factor whose own latent this is, else of that of whose information,
-            summed over the latents, it holds the largest share.
+            summed over the latents, it holds the largest share, at least a quarter.
         nats: Mutual information, minus that with shuffled factors.
         is_own: Whether the latent is the factor's own, as in `own_latents`.
     """
@@ -56,7 +58,8 @@ class LatentOrder(NamedTuple):
         amount: KL divergence in nats for methods with posteriors, else the standard deviation of
             the codes, shape (latent,).
         dead: Whether each latent is inactive.
-        carried: The factor of each latent; None for latents that are not in use.
+        carried: The factor of each latent; None for latents that are not in use, and for those
+            that hold less than a quarter of what latents know of any factor.
         main: The main latent of each factor, as in `main_latents`.
         information: Mutual information in nats, minus that with shuffled factors, shape (latent,
             factor).
@@ -185,8 +188,8 @@ def _carried(
     for latent, row in enumerate(used):
         is_own = latent in own
         factor = own.index(latent) if is_own else int(shares[latent].argmax())
-        nats = float(row[factor])
-        carried.append(Carried(factor, nats, is_own) if nats > least[factor] else None)
+        is_named = float(shares[latent, factor]) >= PART
+        carried.append(Carried(factor, float(row[factor]), is_own) if is_named else None)
     return carried, main_latents(used, least), information
 
 

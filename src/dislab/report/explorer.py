@@ -194,7 +194,8 @@ def _carried(
     """The factors that a latent knows most about, and the name that they give its slider.
 
     They are those whose main latent it is. Without these it is the factor of whose information it
-    holds the largest share, which names it if no other latent is its main one.
+    holds the largest share, of at least a quarter, which names it if no other latent is its main
+    one.
     """
     factors = [factor for factor, name in enumerate(names) if main.get(name) == latent]
     if factors:

@@ -35,8 +35,9 @@ class Traversals(Picture):
     shows the reconstruction; with `absolute`, it takes the same positions for all images, as is
     common in papers.
 
-    A row's label gives the latent, its KL from the prior in nats, and the factor with the highest
-    mutual information with its mean, in nats (20 equal-width bins, minus the value for shuffled
+    A row's label gives the latent, its KL from the prior in nats, and the factor of whose
+    information, summed over the latents, its mean holds the largest share, if that is at least a
+    quarter, with the mutual information in nats (20 equal-width bins, minus the value for shuffled
     factors). The mean can carry far more information than the samples that the decoder receives,
     whose information is at most the KL. So no factor is named for a latent with a KL of 0.1 nats or
     less; one with 0.01 nats or less is called dead, and its row is greyed out.
