@@ -146,6 +146,25 @@ class SpoiltPenalty(Regularizer):
         return self.spoil(z)
 
 
+class RisingPenalty(SpoiltPenalty):
+    """A penalty whose weight rises from 0."""
+
+    def forward(self, posterior: Posterior, z: Any, draws: Draws, step: Any) -> Any:
+        return Penalty(step * self.spoil(z), None, {})
+
+
+class Own(Regularizer):
+    """A penalty with a parameter, beside an auxiliary loss that is given."""
+
+    def __init__(self, latents: int, train_size: int, auxiliary: Tensor) -> None:
+        super().__init__()
+        self.scale = nn.Parameter(torch.ones(()))
+        self.auxiliary = auxiliary
+
+    def forward(self, posterior: Posterior, z: Tensor, draws: Draws, step: Tensor) -> Penalty:
+        return Penalty(z.square().mean(), self.auxiliary, {})
+
+
 class Untyped(VAE):  # type: ignore[misc]
     """A VAE that stores none of its settings, so that functions can be among them."""
 
@@ -183,6 +202,11 @@ def broken(value: Any) -> Any:
 
 
 HERE = __name__
+
+NO_GRADIENT = (
+    r"the regulariser SpoiltPenalty .*, regularizers\.mine of the model, returns a penalty without "
+    r"a gradient for the codes, which would not change the model; leave out \.detach\(\)"
+)
 
 
 @pytest.mark.parametrize(
@@ -239,6 +263,31 @@ HERE = __name__
             },
             "returns term size as float",
         ),
+        (
+            {"encoder": partial(Spoilt, spoil=lambda out: out.detach())},
+            r"encoder of the model, returns a result without a gradient, .*\.detach\(\)",
+        ),
+        (
+            {"decoder": partial(SpoiltDecoder, spoil=lambda out: out.detach())},
+            "decoder of the model, returns a result without a gradient",
+        ),
+        *(
+            ({"regularizers": {"kl": KL, "mine": partial(SpoiltPenalty, spoil=spoil)}}, NO_GRADIENT)
+            for spoil in (
+                lambda z: Penalty(z.detach().square().sum(), None, {}),
+                lambda z: Penalty(torch.tensor(z.square().sum().item()), None, {}),
+                lambda z: Penalty(torch.from_numpy(z.detach().numpy()).abs().mean(), None, {}),
+                lambda z: Penalty(z.detach().sum() * torch.ones((), requires_grad=True), None, {}),
+            )
+        ),
+        (
+            {"regularizers": {"mine": partial(RisingPenalty, spoil=lambda z: z.detach().sum())}},
+            "the regulariser RisingPenalty .* returns a penalty without a gradient for the codes",
+        ),
+        (
+            {"regularizers": {"mine": partial(Own, auxiliary=torch.ones(()))}},
+            "returns an auxiliary loss without a gradient for its own parameters",
+        ),
     ],
 )
 def test_a_part_that_breaks_its_contract_is_named(
@@ -249,6 +298,34 @@ def test_a_part_that_breaks_its_contract_is_named(
         runner.fit(vae(**parts), datamodule=DotData())
     assert "\n" not in str(caught.value)
     assert runner.global_step == 0
+
+
+@pytest.mark.parametrize(
+    "penalty",
+    [
+        lambda z: 0 * z.square().sum(),
+        lambda z: torch.zeros(()),
+        lambda z: 0 * z.detach().square().sum(),
+    ],
+    ids=["scaled", "constant", "detached"],
+)
+def test_a_penalty_of_weight_zero_needs_no_gradient(penalty: Any, tmp_path: Path) -> None:
+    parts = {
+        "kl": KL,
+        "mine": partial(SpoiltPenalty, spoil=lambda z: Penalty(penalty(z), None, {})),
+        "rising": partial(RisingPenalty, spoil=lambda z: z.square().sum()),
+    }
+    runner = trainer(tmp_path)
+    runner.fit(vae(regularizers=parts), datamodule=DotData())
+    assert runner.global_step == 2
+
+
+def test_a_penalty_for_frozen_codes_needs_no_gradient(tmp_path: Path) -> None:
+    model = vae(regularizers={"kl": KL})
+    model.encoder.requires_grad_(False)
+    runner = trainer(tmp_path)
+    runner.fit(model, datamodule=DotData())
+    assert runner.global_step == 2
 
 
 @pytest.mark.parametrize(
@@ -357,6 +434,11 @@ class Wrong(VAE):  # type: ignore[misc]
             r"a Tensor of shape \(3,\) as loss; return Terms",
         ),
         ("losses", lambda terms: terms._replace(log=None), "a NoneType as log; return Terms"),
+        (
+            "losses",
+            lambda terms: terms._replace(loss=terms.loss.detach()),
+            r"a loss without a gradient; leave out \.detach\(\)",
+        ),
         ("draw", lambda draws: list(draws.values()), "a list; return a dictionary of tensors"),
     ],
 )

@@ -378,7 +378,11 @@ class Settings(Regularizer):
         ),
         (
             partial(Plain, penalty=lambda z, _: z.detach().abs().mean()),
-            r"of the penalty reach the codes.*none arrives.*\.detach",
+            r"a penalty without a gradient for the codes.*\.detach",
+        ),
+        (
+            partial(Plain, penalty=lambda z, _: torch.tensor(z.abs().mean().item())),
+            r"a penalty without a gradient for the codes.*\.item",
         ),
         (
             partial(Plain, penalty=lambda z, calls: z.abs().mean() + calls),
@@ -573,6 +577,11 @@ def test_a_penalty_that_compares_images_says_so(term: str) -> None:
     with pytest.raises(AssertionError, match=r"penalty of 1 image is finite.*smallest_batch"):
         check_regularizer(partial(Plain, penalty=penalty))
     check_regularizer(partial(Compares, penalty=penalty))
+
+
+@pytest.mark.parametrize("penalty", [lambda z, _: 0 * z.mean(), lambda z, _: torch.zeros(())])
+def test_a_penalty_of_weight_zero_conforms_with_or_without_a_gradient(penalty: Any) -> None:
+    check_regularizer(partial(Plain, penalty=penalty))
 
 
 class Silent(Regularizer):

@@ -10,7 +10,14 @@ from torch import Tensor, nn
 
 from dislab.base.datamodule import DataModule, ImageBatch, fields_of
 from dislab.base.failures import described, parts_named
-from dislab.base.parts import Decoder, Encoder, ImageShape, Penalty, Regularizer, is_vector
+from dislab.base.parts import (
+    Decoder,
+    Encoder,
+    ImageShape,
+    Penalty,
+    Regularizer,
+    is_vector,
+)
 from dislab.base.pixels import by, pixel_fault, shape_advice
 from dislab.errors import InputError, warn
 from dislab.functional.runtime import gather_rows
@@ -310,9 +317,65 @@ def _checking(
     def hook(part: nn.Module, inputs: tuple[Any, ...], output: Any) -> None:
         rows = next((value for value in inputs if isinstance(value, Tensor)), None)
         if rows is not None:
-            _refuse(check(part, rows, output), f"{described(part)}, {name} of the model,", rows)
+            owner = f"{described(part)}, {name} of the model,"
+            _refuse(check(part, rows, output), owner, rows)
+            if torch.is_grad_enabled() and (lacking := lacking_gradient(part, inputs, output)):
+                raise InputError(f"{owner} returns {lacking}")
 
     return hook
+
+
+CUT: Final = "leave out .detach(), .data, .item(), NumPy and torch.no_grad(), which cut it off"
+"""What to do about a result without a gradient."""
+
+_LATER: Final = 10**6
+"""Steps after which schedules have ended."""
+
+
+def lacking_gradient(part: nn.Module, inputs: tuple[Any, ...], output: Any) -> str:
+    """Which output of a part would train nothing although it should; empty if none.
+
+    A penalty may be 0 without a gradient, by its weight, but not by a schedule that ends.
+
+    Args:
+        part: An encoder, a decoder or a regulariser.
+        inputs: What it received.
+        output: What it returned for them.
+    """
+    trainable = any(parameter.requires_grad for parameter in part.parameters())
+    tensors = [value for value in inputs if isinstance(value, Tensor)]
+    if not isinstance(output, Penalty):
+        if output.requires_grad or not (trainable or tensors[0].requires_grad):
+            return ""
+        return (
+            f"a result without a gradient, which would train nothing before it; {CUT}, and freeze "
+            "weights by requires_grad_(False)"
+        )
+    posterior, z, draws, step = inputs
+    sources = [value for value in (*posterior, z) if value.requires_grad]
+    if sources and not _reaches(output.penalty, sources):
+        later = part.forward(posterior, z, draws, step + _LATER)
+        if output.penalty.detach().any() or not _reaches(later.penalty, sources, or_zero=True):
+            return (
+                "a penalty without a gradient for the codes, which would not change the model; "
+                f"{CUT} from them"
+            )
+    if trainable and output.auxiliary is not None and not output.auxiliary.requires_grad:
+        return f"an auxiliary loss without a gradient for its own parameters; {CUT} from them"
+    return ""
+
+
+def _reaches(loss: Tensor, sources: list[Tensor], or_zero: bool = False) -> bool:
+    """Whether a loss has a gradient for one of the sources; a loss of 0 is enough by `or_zero`."""
+    if or_zero and not loss.detach().any():
+        return True
+    if not loss.requires_grad:
+        return False
+    try:
+        gradients = torch.autograd.grad(loss, sources, retain_graph=True, allow_unused=True)
+    except RuntimeError:  # of a compiled part, whose graph cannot be kept
+        return True
+    return any(gradient is not None for gradient in gradients)
 
 
 def check_output(part: nn.Module, rows: Tensor, output: Any) -> None:

@@ -19,6 +19,7 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from dislab.base._batches import (
+    CUT,
     check_batch_size,
     check_batches,
     check_later_batch,
@@ -179,6 +180,9 @@ class Objective(pl.LightningModule, Representation, Part):
         is_scalar = isinstance(loss, Tensor) and not loss.ndim
         self._check_result("losses", is_scalar, loss, _OF_LOSSES, "loss")
         self._check_result("losses", isinstance(log, dict), log, _OF_LOSSES, "log")
+        if stage == "train" and torch.is_grad_enabled() and not loss.requires_grad:
+            name = type(self).__name__
+            raise InputError(f"{name}.losses returns a loss without a gradient; {CUT}")
         return cast("Terms", terms)
 
     def _check_result(

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from dislab.base import Draws, Penalty, Posterior, Regularizer, RegularizerBuilder
-from dislab.base._batches import check_output
+from dislab.base._batches import check_output, lacking_gradient
 from dislab.functional.random import device_generator
 from dislab.functional.streams import Stream
 from dislab.testing._claims import (
@@ -24,9 +24,9 @@ def check_regularizer(
 ) -> None:
     """Checks that a regulariser is pure and a mean, and its scalars and gradients are finite.
 
-    Gradients of the penalty reach the codes or the posterior but none of the regulariser's own
-    parameters; gradients of the auxiliary loss reach all of these and neither codes nor posterior.
-    A batch of `smallest_batch` images, one unless the class sets it, is enough.
+    Gradients of the penalty reach the codes or the posterior, unless it is always 0, but none of
+    the regulariser's own parameters; gradients of the auxiliary loss reach all of these and neither
+    codes nor posterior. `smallest_batch` images, one unless the class sets it, are enough.
 
     Args:
         build: The class, or a partial of it.
@@ -59,6 +59,8 @@ def check_regularizer(
         all(map(torch.equal, before, (z, mean, log_var))),
         f"{name} leaves codes and posterior as they are; it changes one of them in place",
     )
+    lacking = lacking_gradient(regularizer, (posterior, z, draws, step), out)
+    must(not lacking, f"{name} returns a penalty to train by; it returns {lacking}")
     repeated = regularizer(posterior, z, draws, step)
     _check_values(out, f"{batch} images is finite")
     must_equal(
@@ -113,11 +115,6 @@ def _check_gradients(regularizer: Regularizer, out: Penalty, inputs: list[Tensor
     names = [name for name, _ in regularizer.named_parameters()]
     parameters = list(regularizer.parameters())
     reached = _gradients(out.penalty, [*inputs, *parameters])
-    must(
-        any(gradient is not None for gradient in reached[:2]),
-        "gradients of the penalty reach the codes, z, or the posterior; none arrives: leave out "
-        ".detach(), .data and torch.no_grad(), which cut it off from them",
-    )
     trained = [
         name for name, gradient in zip(names, reached[2:], strict=True) if gradient is not None
     ]
