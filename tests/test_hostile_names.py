@@ -290,6 +290,7 @@ def test_a_callback_is_given_no_function_of_a_file(
     refuses(scene, capfd, "os.abort may not be named", "fit", *files)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("dataset", "message"),
     [

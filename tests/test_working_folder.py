@@ -87,6 +87,7 @@ def test_its_processes_ignore_them(folder: Path, start: list[str], args: tuple[s
     assert list(folder.rglob("last.ckpt"))
 
 
+@pytest.mark.slow
 def test_the_script_for_slurm_starts_safe_workers(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -44,6 +44,7 @@ def test_a_checkpoint_has_date_seconds_with_those_before_a_resume_and_hardware(
     assert 1000 <= again["callbacks"]["Progress"]["seconds"] < 1600
 
 
+@pytest.mark.slow
 def test_a_long_run_says_early_how_long_it_takes(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -2,9 +2,12 @@
 
 import gc
 
+import pytest
+
 from dislab.cli.process import old_objects_left_alone
 
 
+@pytest.mark.slow
 def test_old_objects_are_left_alone_and_later_searched_again() -> None:
     loop: list[object] = []
     loop.append(loop)

@@ -108,6 +108,7 @@ def test_a_default_score_that_cannot_be_taken_is_skipped(dislab: Dislab, tmp_pat
     assert "factor_vae_score" not in record["scores"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("dataset", "metrics", "message"),
     [

@@ -52,6 +52,7 @@ def entries(capsys: pytest.CaptureFixture[str]) -> dict[str, dict[str, object]]:
     return {row["name"]: row for row in rows}
 
 
+@pytest.mark.slow
 def test_every_set_is_listed_whether_it_is_there_or_not(
     cache: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -62,6 +62,7 @@ def test_images_are_drawn_at_the_width_of_print(
     assert b"/Type3" not in out.read_bytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "picture",
     [Traversals(images=1, positions="absolute"), Samples()],
@@ -145,6 +146,7 @@ def test_what_to_show_is_named_as_in_a_file_or_as_in_the_figure(
     assert first.read_bytes() == second.read_bytes()
 
 
+@pytest.mark.slow
 def test_an_animation_shows_the_chosen_latents(run: Path) -> None:
     sizes = []
     for latents in (["0"], ["1", "0"]):

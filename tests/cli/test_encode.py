@@ -28,6 +28,7 @@ WITHOUT_CODES = """
 """
 
 
+@pytest.mark.slow
 def test_codes_of_a_run(small_run: SmallRun, capsys: pytest.CaptureFixture[str]) -> None:
     run = small_run(SMALL)
     capsys.readouterr()
@@ -175,6 +176,7 @@ def test_codes_have_the_factors_that_the_scores_of_the_run_look_at(
             assert stored["names"].tolist() == ["side"]
 
 
+@pytest.mark.slow
 def test_a_method_without_codes_writes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

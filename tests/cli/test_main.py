@@ -56,6 +56,7 @@ def test_help_names_every_command_without_torch(args: list[str]) -> None:
     assert all(f"  {command} " in text for command in COMMANDS)
 
 
+@pytest.mark.slow
 def test_a_missing_file_run_or_configuration_is_refused_without_torch() -> None:
     commands = [
         *(["--config", "nothing"], ["--resume", "nothing"]),
@@ -242,6 +243,7 @@ def test_each_part_and_each_configuration_has_help_by_its_name() -> None:
         assert explained(name) == ["configs", "show", name]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("asked", "answer"),
     [
@@ -288,6 +290,7 @@ def test_help_on_a_method_describes_it_before_its_file(capfd: pytest.CaptureFixt
     assert "--model.regularizers.tc.gamma" in about
 
 
+@pytest.mark.slow
 def test_every_section_of_a_configuration_has_help_by_its_name(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
@@ -374,10 +377,12 @@ def test_help_on_a_setting_shows_it_or_the_parts_that_have_it(
         assert len(re.findall(r"^  --", output, re.MULTILINE)) == 1
 
 
+@pytest.mark.slow
 def test_no_verb_is_taken_for_the_name_of_a_part() -> None:
     assert not [words for words in COMMANDS_AND_VERBS if words[1:] and explained(words[1])]
 
 
+@pytest.mark.slow
 def test_the_help_on_a_verb_names_it_without_torch() -> None:
     for verb in ("show", "prepare"):
         text = without_heavy_imports("data", verb, "--help")
@@ -526,6 +531,7 @@ def test_no_command_takes_abbreviated_options(
     assert f"no option is named {option}" in error or "has no setting 'imag'" in error
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("args", "words"),
     [

@@ -122,6 +122,7 @@ def test_an_option_removes_a_part(
     ]
 
 
+@pytest.mark.slow
 def test_a_part_that_is_not_there_cannot_be_removed(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -95,6 +95,7 @@ def test_a_name_that_may_be_missing_is_not_checked(dislab: Dislab) -> None:
     assert dislab("EarlyStopping", "val_loss", "--then_test=false", strict=False)[0] == 0
 
 
+@pytest.mark.slow
 def test_a_name_that_is_logged_too_late_is_one_message(dislab: Dislab) -> None:
     late = ["--trainer.log_every_n_steps=8", "--trainer.num_sanity_val_steps=0"]
     status, errors = dislab("EarlyStopping", "train/loss", *late)

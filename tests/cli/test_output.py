@@ -176,6 +176,7 @@ def test_a_section_of_the_help_follows_the_flag(
     assert requested(args) == expected
 
 
+@pytest.mark.slow
 def test_the_help_begins_with_common_options_that_exist(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

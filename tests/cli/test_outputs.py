@@ -235,6 +235,7 @@ def test_codes_of_another_run_are_kept(copied: Path, capsys: pytest.CaptureFixtu
     assert main(["encode", "other", "--images=30", "--out=other/codes.npz"]) == 0
 
 
+@pytest.mark.slow
 def test_checkpoints_of_another_run_are_kept(
     copied: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -12,6 +12,7 @@ from dislab.cli.training_options import with_run
 BEGUN = ["--config", "betavae"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("begun", [[], BEGUN])
 @pytest.mark.parametrize(
     ("args", "shown"),
@@ -40,6 +41,7 @@ def test_parts_are_described_with_and_without_a_configuration(
     assert "space" not in output
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "args",
     [["--model.help", "VAE"], ["--model.help=VAE"], ["--model.encoder.help"], ["--data.help"]],
@@ -56,6 +58,7 @@ def test_help_on_a_class_may_stand_before_other_options(
     assert shown[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("args", "message"),
     [
@@ -95,6 +98,7 @@ def test_what_is_missing_is_named_by_its_whole_name(
     assert message in capfd.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("args", "shown"),
     [
@@ -121,6 +125,7 @@ def test_help_on_a_part_prints_all_that_its_docstring_says(
     assert not re.search(r"^(?!Settings|Options)\S.*:\n  --", output, re.MULTILINE)
 
 
+@pytest.mark.slow
 def test_help_on_all_settings_is_in_plain_words(capfd: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="0"):
         main(["fit", "--help", "all"])
@@ -135,12 +140,14 @@ def test_help_on_all_settings_is_in_plain_words(capfd: pytest.CaptureFixture[str
     assert "(default: mig: MIG, dci: DCI, factor_vae: FactorVAEScore;" in text
 
 
+@pytest.mark.slow
 def test_a_removed_part_does_not_hinder_help(capfd: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="0"):
         main(["fit", *BEGUN, "--model.regularizers.kl", "null", "--model.encoder.help"])
     assert "encoders:" in capfd.readouterr().out
 
 
+@pytest.mark.slow
 def test_settings_in_no_section_have_one_in_the_help(capfd: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="0"):
         main(["fit", "--help", "general"])
@@ -150,6 +157,7 @@ def test_settings_in_no_section_have_one_in_the_help(capfd: pytest.CaptureFixtur
     assert "Sections of the settings: general, trainer, model" in capfd.readouterr().out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -175,12 +183,14 @@ def test_a_wrong_setting_of_the_trainer_is_named_with_its_file(
     assert f"error: mine.yaml: {message}" in capfd.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("more", [[], ["--print_config"]])
 def test_a_section_holds_settings(capfd: pytest.CaptureFixture[str], more: list[str]) -> None:
     assert main(["fit", *BEGUN, "--config", "trainer: 100", *more]) == 2
     assert "trainer is 100; it must hold settings" in capfd.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "word", "option"),
     [
@@ -209,6 +219,7 @@ def test_words_that_stand_alone_are_told_their_option(
     assert message in capfd.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("given", "meant"), [([], []), (["run"], ["--run", "run"])])
 def test_a_run_at_first_place_is_that_of_the_option(
     given: list[str], meant: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -92,6 +92,7 @@ def test_a_listing_ends_without_readers(end: str, tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.slow
 def test_characters_that_the_terminal_lacks_are_escaped(tmp_path: Path) -> None:
     ascii_only = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     done = shell(f"{COMMAND} data list", tmp_path, **ascii_only)

@@ -221,6 +221,7 @@ def test_of_two_processes_that_resume_a_run_one_is_refused(
     assert steps == list(range(1, 60, 2))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
@@ -357,6 +358,7 @@ def test_a_refused_run_leaves_no_folder(
     assert not (tmp_path / "runs").exists() or not names(tmp_path / "runs")
 
 
+@pytest.mark.slow
 def test_a_refused_resume_leaves_the_run_as_it_was(dislab: Dislab, small_run: SmallRun) -> None:
     small_run(SMALL)
     before = {name: Path(RUN, name).stat() for name in names(Path(RUN))}

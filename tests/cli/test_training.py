@@ -266,6 +266,7 @@ def test_rows_are_logged_at_optimiser_steps_under_accumulation(
     assert steps == ["4", "9"]
 
 
+@pytest.mark.slow
 def test_logging_can_be_switched_off(dislab: Dislab) -> None:
     assert dislab("fit", "--config=small.yaml", "--trainer.log_every_n_steps=0") == 0
 
@@ -529,6 +530,7 @@ def test_the_help_of_a_class_shows_its_settings(
     assert {"model": "--model.latent_dim", "data": "--data.batch_size"}[section] in text
 
 
+@pytest.mark.slow
 def test_a_run_is_not_resumed_to_fewer_steps_than_it_has(
     dislab: Dislab, small_run: SmallRun, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

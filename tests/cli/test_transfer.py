@@ -130,6 +130,7 @@ def test_a_method_without_codes_has_nothing_to_score(
     assert not Path(run, "scores.json").exists()
 
 
+@pytest.mark.slow
 def test_scenarios_that_do_not_fit_are_left_out_unless_named(
     run: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

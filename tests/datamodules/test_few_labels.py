@@ -229,6 +229,7 @@ def fitted(
     return model
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "data"), [(VAE, SingleData), (AdaGVAE, PairedData)])
 def test_weight_zero_equals_the_run_without_labels(kind: Any, data: Any) -> None:
     zero = partial(LabelFit, gamma=0.0)

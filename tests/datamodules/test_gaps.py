@@ -234,6 +234,7 @@ def test_draws_do_not_depend_on_gaps(photos: FolderDataset) -> None:
     assert np.array_equal(drawn[0][0], np.asarray(drawn[1]).reshape(-1))
 
 
+@pytest.mark.slow
 def test_weight_zero_equals_training_without_labels(photos: FolderDataset) -> None:
     weights = []
     settings: dict[str, Any] = {"batch_size": 8, "validation": 0.2}

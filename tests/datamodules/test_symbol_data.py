@@ -82,6 +82,7 @@ def test_held_out_combinations(few: int | None, tiny: Dataset, batches: Batches)
     assert set(seen) == {tuple(sorted(concept)) for concept in held}
 
 
+@pytest.mark.slow
 def test_few_examples_of_each_concept(tiny: Dataset, batches: Batches) -> None:
     data = SymbolData(tiny, examples_per_concept=2, batch_size=200, steps_per_epoch=100)
     images: dict[Any, set[int]] = {}

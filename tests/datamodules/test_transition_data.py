@@ -78,6 +78,7 @@ def test_categorical_factors_move_when_named(tiny: Dataset, batches: Batches) ->
     assert data.action_names == ("shape+", "shape-")
 
 
+@pytest.mark.slow
 def test_actions_are_alike_and_correlation_weighs_states(batches: Batches) -> None:
     data = TransitionData(
         DSprites(), batch_size=4000, correlation={"factors": ["posX", "posY"], "strength": 0.1}

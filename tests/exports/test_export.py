@@ -153,6 +153,7 @@ def test_no_name_of_a_run_becomes_html_or_a_link_of_its_card(tmp_path: Path) -> 
     assert "<img" not in text
 
 
+@pytest.mark.slow
 def test_the_card_says_what_a_user_needs(tmp_path: Path) -> None:
     run = tmp_path / "run"
     shutil.copytree(RUN, run)

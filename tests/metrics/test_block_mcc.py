@@ -101,6 +101,7 @@ def test_blocks_are_matched_by_the_mean_of_correlations() -> None:
     assert chosen[2] < 0.9
 
 
+@pytest.mark.slow
 def test_a_kernel_sees_what_a_line_does_not() -> None:
     codes = ((FACTORS.double() - FACTORS.double().mean(0)) ** 3 + FACTORS) @ torch.randn(
         3, 3, generator=torch.Generator().manual_seed(4), dtype=torch.float64
@@ -109,6 +110,7 @@ def test_a_kernel_sees_what_a_line_does_not() -> None:
     assert scored(codes, regression="kernel")["block_mcc_kernel"].item() > max(0.97, line + 0.02)
 
 
+@pytest.mark.slow
 def test_most_limits_what_a_kernel_learns_from() -> None:
     few = scored(MIXED, regression="kernel", most=20)["block_mcc_kernel"].item()
     other = MIXED.clone()

@@ -46,6 +46,7 @@ def test_perfect_codes_are_far_above_chance(
     assert full.values[name] > full.chance[name] + 0.1
 
 
+@pytest.mark.slow
 def test_chance_of_informativeness_is_the_share_of_the_most_frequent_value() -> None:
     full = evaluate_fully(PERFECT, FACTORS, ["DCI"], shuffle=False)
     expected = []
@@ -137,6 +138,7 @@ def test_the_command_prints_and_writes_it(
     assert capsys.readouterr().out.splitlines()[0].split() == ["score", "value"]
 
 
+@pytest.mark.slow
 def test_the_sheet_marks_it() -> None:
     full = evaluate_fully(PERFECT, FACTORS, [DCI])
     axes = sheet(full).axes[0]

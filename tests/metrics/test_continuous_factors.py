@@ -152,6 +152,7 @@ def test_numbers_that_are_no_numbers_are_refused() -> None:
         evaluate(np.zeros((60, 2)), factors, "MIG")
 
 
+@pytest.mark.slow
 def test_units_of_factors_change_nothing() -> None:
     factors = measured(150)
     codes = perfect(factors)

@@ -135,6 +135,7 @@ def test_rotated_codes_are_informative_but_entangled() -> None:
     assert result["completeness"].item() < 0.5
 
 
+@pytest.mark.slow
 def test_noise_tells_nothing() -> None:
     factors = draw_factors(900)
     result = score(noise(900, 4), factors)
@@ -183,6 +184,7 @@ def test_order_and_units_of_latents_do_not_matter() -> None:
         assert changed[name].item() == pytest.approx(plain[name].item(), abs=0.02)
 
 
+@pytest.mark.slow
 def test_the_first_images_train_and_the_last_are_tested_on() -> None:
     factors = draw_factors(300)
     codes = factors.double()
@@ -192,6 +194,7 @@ def test_the_first_images_train_and_the_last_are_tested_on() -> None:
     assert result["informativeness"].item() < 0.7
 
 
+@pytest.mark.slow
 def test_factors_that_never_vary_are_left_out() -> None:
     factors = draw_factors(300)
     factors[:, 1] = 2
@@ -203,6 +206,7 @@ def test_factors_that_never_vary_are_left_out() -> None:
     assert result["informativeness_per_factor"].isnan().tolist() == [False, True, False]
 
 
+@pytest.mark.slow
 def test_a_value_that_is_only_tested_on_is_named() -> None:
     factors = draw_factors(300)
     factors[:200, 2] = factors[:200, 2].clamp(max=2)

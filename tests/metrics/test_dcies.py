@@ -51,6 +51,7 @@ def test_explicitness_by_hand(
     assert found.item() == pytest.approx(expected)
 
 
+@pytest.mark.slow
 def test_forests_are_those_of_the_published_code() -> None:
     depths = (1, 2, 5)
     result = scored(CODES, capacities=depths, seed=3)
@@ -125,6 +126,7 @@ def test_forests_find_rotated_codes_harder_to_use_and_fourier_features_do_not() 
     assert abs(gaps["rff"]) < 0.02
 
 
+@pytest.mark.slow
 def test_codes_that_know_nothing_are_explicit_and_chance_says_so() -> None:
     full = evaluate_fully(NOISE, FACTORS, partial(DCIES, capacities=(1, 2, 4)), space=SPACE)
     assert full.values["dcies_rf_explicitness"] > 0.9

@@ -31,6 +31,7 @@ def test_equals_scikit_learn(graded: Any) -> None:
     assert next(iter(result)) == "downstream_logistic_200"
 
 
+@pytest.mark.slow
 def test_trees_learn_what_lines_cannot(graded: Any) -> None:
     codes = torch.randn(450, 2, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     factors = graded.factors.clone()

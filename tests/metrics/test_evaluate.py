@@ -148,6 +148,7 @@ def test_the_default_set_is_what_is_installed_of_the_list() -> None:
     assert all(math.isfinite(value) for value in full.values.values())
 
 
+@pytest.mark.slow
 def test_parts_and_provenance_tell_how_the_numbers_came_about() -> None:
     codes, factors = draw()
     full = evaluate_fully(codes, factors, ["DCI", Widest], names=list("abc"), seed=7)
@@ -208,6 +209,7 @@ def test_images_in_the_order_of_a_grid_are_shuffled() -> None:
     assert found["dci_hgbt_informativeness"] < 0.9
 
 
+@pytest.mark.slow
 def test_intervals_hold_the_score_and_scores_that_fit_models_have_none() -> None:
     codes, factors = draw(noise=0.8)
     full = evaluate_fully(codes, factors, ["MIG", DCI, QUICK, Widest], bootstrap=40, confidence=0.9)
@@ -538,6 +540,7 @@ def test_a_table_has_words_and_no_repetition() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_a_nuisance_is_in_no_score_and_no_part() -> None:
     generator = np.random.default_rng(0)
     factors = np.stack([generator.integers(size, size=600) for size in (3, 5, 4)], axis=1)

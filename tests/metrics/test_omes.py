@@ -14,6 +14,7 @@ from dislab.metrics.omes import pair_correlations
 pytestmark = pytest.mark.filterwarnings("ignore::dislab.metrics.DoubtfulScoresWarning")
 
 
+@pytest.mark.slow
 def test_correlations_are_those_of_all_pairs_that_differ_in_one_factor(graded: Any) -> None:
     pairs = [
         (first, second)

@@ -51,6 +51,7 @@ def test_scores_need_no_lightning(printed: list[str]) -> None:
     assert printed[0] == "[]"
 
 
+@pytest.mark.slow
 def test_factors_that_are_no_integers_are_refused(printed: list[str]) -> None:
     for line in printed[1:4]:
         assert "integers that number the values, not torch.float32" in line

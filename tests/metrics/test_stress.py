@@ -171,6 +171,7 @@ def test_a_score_of_equal_values_gets_cut_factors() -> None:
         stress(OMES, values=1)
 
 
+@pytest.mark.slow
 def test_known_answers() -> None:
     """Perfect codes, missing factors, which count 0, and noise."""
     tried = stress(MCC, [Situation(), *MISSING, Situation(encoder="noise")], draws=2)
@@ -222,6 +223,7 @@ def sign(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     del sys.modules["fake_sign"]
 
 
+@pytest.mark.slow
 def test_one_call_puts_a_score_of_others_through_all_situations(sign: Any) -> None:
     text = str(stress(sign))
     assert text.startswith("sign ")
@@ -236,6 +238,7 @@ def test_one_call_puts_a_score_of_others_through_all_situations(sign: Any) -> No
     assert " - " not in text.partition("\n-")[0]
 
 
+@pytest.mark.slow
 def test_a_score_of_ones_own_gets_findings(sign: Any) -> None:
     tried = stress(sign)
     assert set(tried.refused) == {one for one in FEW if one.images == 50}

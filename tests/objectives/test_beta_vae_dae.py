@@ -84,6 +84,7 @@ def test_a_frozen_discriminator_is_not_trained_either(
     assert len(optimizer.param_groups) == 1
 
 
+@pytest.mark.slow
 def test_the_run_needs_no_other_folder(
     dae: str, data: DataModule, save: Save, tmp_path: Path
 ) -> None:
@@ -114,6 +115,7 @@ def test_a_run_that_does_not_fit_is_refused(dae: str, save: Save) -> None:
         BetaVAEDAE((1, 8, 8), 3, *NETWORKS, dae, beta=-1.0)
 
 
+@pytest.mark.slow
 def test_training_lowers_the_distance(dae: str, data: DataModule) -> None:
     torch.manual_seed(0)
     optimizer: Any = partial(torch.optim.Adam, lr=1e-2)

@@ -143,6 +143,7 @@ def test_settings_that_make_no_game_are_refused(settings: dict[str, Any], messag
         make(**settings)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("precision", ["32-true", "bf16-mixed"])
 def test_it_trains_and_goes_on_exactly(
     precision: Any, tmp_path: Path, data: DataModule, make_trainer: Any

@@ -184,6 +184,7 @@ def test_descriptions_that_are_none(method: Any, scan: SCAN) -> None:
     assert model.img2sym(nothing).shape == (0, 3)
 
 
+@pytest.mark.slow
 def test_concepts_that_cannot_be_recombined(
     scan: SCAN, save: Callable[[Objective, str], str]
 ) -> None:

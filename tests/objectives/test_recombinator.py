@@ -60,6 +60,7 @@ def test_the_operator_chooses_a_network_that_goes_over_the_latents(scan: str) ->
             torch.testing.assert_close(found, output)
 
 
+@pytest.mark.slow
 def test_the_loss_is_the_divergence_of_images_from_results(scan: str) -> None:
     model = Recombinator((1, 8, 8), NAMES, scan)
     draws = model.draw(4, Stream(0))
@@ -110,6 +111,7 @@ def test_what_concepts_disagree_about_is_as_wide_as_the_prior() -> None:
     assert log_var[4:, 0].exp().max() < 0.1
 
 
+@pytest.mark.slow
 def test_only_the_operators_are_trained(scan: str) -> None:
     model = Recombinator((1, 8, 8), NAMES, scan)
     optimizer: Any = model.configure_optimizers()
@@ -117,6 +119,7 @@ def test_only_the_operators_are_trained(scan: str) -> None:
     assert trained == {id(p) for p in model.network.parameters()}
 
 
+@pytest.mark.slow
 def test_it_is_stored_with_scan_and_vision(scan: str, save: Save) -> None:
     model = Recombinator((1, 8, 8), NAMES, scan)
     loaded = load_run(save(model, "recombinator"))

@@ -106,6 +106,7 @@ def test_the_discriminator_is_part_of_the_checkpoint(
     assert int(loaded.steps) == 3
 
 
+@pytest.mark.slow
 def test_a_loaded_model_can_be_trained_and_stored_again(
     make_vae: Any, data: DataModule, tmp_path: Path
 ) -> None:

@@ -133,6 +133,7 @@ def test_a_sheet_needs_a_score_only() -> None:
         score_sheet({}, {}, ["a"])
 
 
+@pytest.mark.slow
 def test_the_sheet_of_an_evaluation_finds_its_parts_and_leaves_no_figure_open() -> None:
     generator = np.random.default_rng(0)
     factors = generator.integers(3, size=(90, 2))
@@ -162,6 +163,7 @@ def test_the_sheet_of_a_model_with_posteriors_says_whose_information_it_shows(
     assert title in {axes.get_title(loc="left") for axes in figure.axes}
 
 
+@pytest.mark.slow
 def test_a_factor_with_one_value_has_no_row_in_the_sheet() -> None:
     generator = np.random.default_rng(0)
     factors = generator.integers(3, size=(90, 3)) * (1, 0, 1)

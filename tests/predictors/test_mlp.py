@@ -15,6 +15,7 @@ CODES = torch.stack([FACTORS @ torch.randn(2, 3, generator=SOURCE) for _ in rang
 SMALL = partial(MLP, width=32, batch_size=64, learning_rate=0.02)
 
 
+@pytest.mark.slow
 def test_it_learns_what_no_linear_predictor_can() -> None:
     own = SMALL(3, (0, 0, 2), steps=300)
     own.fit(CODES[:, :500], TARGETS[:500])

@@ -37,6 +37,7 @@ def small(tmp_path: Path) -> ReportedRun:
     return ReportedRun(write_run(tmp_path / "version_0"), module, blobs(resize=16))
 
 
+@pytest.mark.slow
 def test_the_policy_lets_in_one_script_one_style_and_own_images(small: ReportedRun) -> None:
     text = page_of([small])
     tags = Tags(text).found
@@ -74,6 +75,7 @@ def test_the_same_bytes_from_the_same_folder(small: ReportedRun, tmp_path: Path)
     assert "secret" not in re.sub(r"base64,\S+", "", first).replace("…/secret", "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["traversals", "reconstructions"])
 def test_labels_of_images_are_light_on_a_dark_page(name: str, small: ReportedRun) -> None:
     images = small.folder / "images"
@@ -99,6 +101,7 @@ def test_the_caption_of_traversals_has_the_range_of_the_explorer(small: Reported
     assert caption in page_of([small])
 
 
+@pytest.mark.slow
 def test_the_caption_of_traversals_of_several_ranges_says_so(
     small: ReportedRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -116,6 +119,7 @@ def test_the_caption_of_traversals_of_several_ranges_says_so(
     assert caption in page_of([small])
 
 
+@pytest.mark.slow
 def test_the_elbo_of_mean_codes_is_defined_below_its_table(
     small: ReportedRun, tmp_path: Path
 ) -> None:

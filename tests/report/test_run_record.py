@@ -50,6 +50,7 @@ def test_scores_without_untrained_models_say_how_to_get_them(tmp_path: Path) -> 
     assert "dislab test --run RUN --evaluate.untrained 5" in said
 
 
+@pytest.mark.slow
 def test_a_factor_vae_score_of_codes_of_small_scale_has_its_reason(tmp_path: Path) -> None:
     scored = {**SCORED, "scores": {"factor_vae_score": 0.0, "num_active": 0.0}}
     found = read_run(write_run(tmp_path / "version_2", scores={"test": scored})).scores
@@ -282,6 +283,7 @@ def test_a_run_without_scores_curves_or_pictures_is_shown(tmp_path: Path) -> Non
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("every", "steps"), [(None, [49]), (7, []), (1, [0, 1])])
 def test_a_run_without_curves_says_why_and_what_to_set(
     every: int | None, steps: list[int], tmp_path: Path
@@ -346,6 +348,7 @@ TERMS = {
 }
 
 
+@pytest.mark.slow
 def test_curves_have_their_unit_and_none_repeats_the_loss(tmp_path: Path) -> None:
     folder = write_run(tmp_path / "run")
     rows = [
@@ -730,6 +733,7 @@ def test_the_verdict_leaves_open_what_few_images_do_not_tell(images: int, senten
     assert verdict(record | {"parts": parts}) == (unclear if images == 109 else with_legend(shared))
 
 
+@pytest.mark.slow
 def test_scores_of_single_factors_and_losses_without_scores_stand_in_tables(tmp_path: Path) -> None:
     record: dict[str, Any] = {
         "scores": {"mig": 0.5},

@@ -92,6 +92,7 @@ def test_a_checkpoint_outside_of_a_run_asks_for_its_data_alone(tmp_path: Path) -
     assert len(open_run(path, data=SingleData(GaussianBlob(), resize=8)).encode().codes)
 
 
+@pytest.mark.slow
 def test_an_opened_model_is_not_trained_on_and_a_loaded_one_is(tmp_path: Path) -> None:
     cases.save(VAE((1, 8, 8), 100, 2, MLPEncoder, MLPDecoder, {"kl": KL}), tmp_path)
     run = open_run(tmp_path, SingleData(GaussianBlob(), batch_size=8, resize=8))
@@ -169,6 +170,7 @@ def test_it_has_the_folder_and_the_scores_of_the_run(tmp_path: Path) -> None:
     assert list(run.records) == ["validate", "test"]
 
 
+@pytest.mark.slow
 def test_codes_name_the_images_of_the_users_own_data(tmp_path: Path) -> None:
     cases.save(VAE((1, 8, 8), 100, 2, MLPEncoder, MLPDecoder, {"kl": KL}), tmp_path)
     rng = np.random.default_rng(0)

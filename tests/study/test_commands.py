@@ -190,6 +190,7 @@ def test_a_plan_lists_the_strengths_of_each_method(
     assert f"  model.beta: one, two, three\n{lines}" in said
 
 
+@pytest.mark.slow
 def test_a_plan_says_how_many_hours_training_takes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -545,6 +546,7 @@ def test_a_file_that_replaces_the_plan_of_another_one_says_so(
         assert ("; this replaces that plan" in said) == (command[0] == "run")
 
 
+@pytest.mark.slow
 def test_a_worker_takes_the_plan_of_its_own_study(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -651,6 +653,7 @@ def test_a_study_file_shows_its_own_study_in_a_shared_folder(
     assert main(["study", "status", "missing.yaml", *shared]) == 2
 
 
+@pytest.mark.slow
 def test_runs_of_a_study_have_no_page_unless_its_file_asks_for_it(tmp_path: Path) -> None:
     from dislab.cli.study_runs import resolver
     from dislab.study.resolving import make_schedule
@@ -886,6 +889,7 @@ def finished(process: Started) -> str:
     return out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verb", ["plan", "run"])
 def test_a_file_of_an_axis_that_overwrites_base_is_named(
     verb: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -53,6 +53,7 @@ def column(text: str, label: str) -> list[Any]:
 MIG = [0.1, 0.2, 0.3, 0.25, 0.5, 0.45, 0.7, None]
 
 
+@pytest.mark.slow
 def test_every_run_is_a_row_with_its_settings_and_scores(make: Make, tmp_path: Path) -> None:
     study = make(mig=MIG, sap=[0.1234567] * 8)
     text = study_page_of(study, tmp_path)
@@ -88,6 +89,7 @@ def test_the_first_sentence_names_the_data_as_the_pages_of_runs_do_and_the_ends_
     assert '<p class="summary">9 runs; beta: 1 to 9' in study_page_of(study, tmp_path)
 
 
+@pytest.mark.slow
 def test_strengths_of_each_method_are_called_its_own(make: Make, tmp_path: Path) -> None:
     own = [
         f"{name}: {{optimizer: {name}, axes: {{strength: {values}}}}}"
@@ -98,6 +100,7 @@ def test_strengths_of_each_method_are_called_its_own(make: Make, tmp_path: Path)
     assert "strength: 1 to 40 (9 values; each method has its own); 1 seed" in page
 
 
+@pytest.mark.slow
 def test_methods_are_shown_by_name_and_found_by_both(make: Make, tmp_path: Path) -> None:
     text = TEXT.replace("one: {optimizer: 1}", "betavae: {name: betavae, method: β-VAE}")
     page = study_page_of(make(text, mig=MIG), tmp_path)
@@ -126,6 +129,7 @@ def test_runs_that_wait_fail_or_diverge_are_shown_as_such(
     assert "somebody" not in text
 
 
+@pytest.mark.slow
 def test_a_study_is_published_without_secrets_and_paths(
     folder: StudyFolder, tmp_path: Path
 ) -> None:
@@ -177,6 +181,7 @@ def test_tables_and_pictures_of_the_summary_are_shown(make: Make, tmp_path: Path
     assert not re.search(r"<td[^>]*>[^<]*(?<![\w.])-\.?\d", text)
 
 
+@pytest.mark.slow
 def test_columns_of_one_value_are_a_sentence_above_their_table(make: Make, tmp_path: Path) -> None:
     text = "base: [base.yaml]\naxes: {model.a: [1, 2, 3]}\nseeds: 3\n"
     scores = [0.1, 0.2, 0.3, 0.25, 0.5, 0.45, 0.7, 0.6, 0.9]
@@ -228,6 +233,7 @@ def test_complete_tables_name_scores_in_words_and_repeat_no_other(
     assert "Every number (" not in sections["variance_shares"]  # whose excerpt has all of them
 
 
+@pytest.mark.slow
 def test_values_of_a_setting_are_spelt_alike_in_every_table(make: Make, tmp_path: Path) -> None:
     text = "base: [base.yaml]\naxes: {model.parts.kl.beta: [0.25, 2]}\nseeds: 2\n"
     page = study_page_of(make(text, mig=[0.1, 0.2, 0.4, 0.6]), tmp_path)
@@ -238,6 +244,7 @@ def test_values_of_a_setting_are_spelt_alike_in_every_table(make: Make, tmp_path
     assert column(page, "kl.beta") == [0.25, 0.25, 2, 2]
 
 
+@pytest.mark.slow
 def test_an_axis_of_one_value_has_no_column_at_first(make: Make, tmp_path: Path) -> None:
     text = "base: [base.yaml]\naxes: {model.b: [1, 2], model.c: [3]}\nseeds: 2\n"
     page = study_page_of(make(text, mig=[0.1, 0.2, 0.4, 0.6]), tmp_path)
@@ -276,6 +283,7 @@ def test_correlations_without_support_have_no_picture(
     assert ('alt="rank_correlations:' in page) == (seeds == 12)
 
 
+@pytest.mark.slow
 def test_two_runs_have_no_correlations_but_one_line_that_says_so(
     make: Make, folder: StudyFolder, tmp_path: Path
 ) -> None:
@@ -296,6 +304,7 @@ def test_two_runs_have_no_correlations_but_one_line_that_says_so(
     assert page.count(reason) == 1
 
 
+@pytest.mark.slow
 def test_the_page_says_once_that_there_are_too_few_seeds_and_breaks_no_unit(
     make: Make, tmp_path: Path
 ) -> None:
@@ -361,6 +370,7 @@ def test_best_median_and_worst_model_by_a_score(
     assert page.count('class="explorer"') == len(data_of(page, "explorers")) == 3
 
 
+@pytest.mark.slow
 def test_a_model_that_cannot_be_read_is_explained(make: Make, tmp_path: Path) -> None:
     page = study_page_of(make(mig=MIG), tmp_path, load=lambda run: ReportedRun(run, None, None))
     assert page.count("No explorer: the checkpoint or the data could not be read") == 3
@@ -399,6 +409,7 @@ def test_pages_of_runs_are_linked_from_where_the_page_lies(
         assert runs[1]["links"] == []
 
 
+@pytest.mark.slow
 def test_the_best_run_of_the_means_links_to_its_page(
     make: Make, folder: StudyFolder, tmp_path: Path
 ) -> None:
@@ -411,6 +422,7 @@ def test_the_best_run_of_the_means_links_to_its_page(
     assert all(address == name for address, name in links)
 
 
+@pytest.mark.slow
 def test_the_best_run_without_a_page_links_to_its_row(make: Make, tmp_path: Path) -> None:
     study = make(mig=MIG)
     head = study_page_of(study, tmp_path).partition("</header>")[0]
@@ -431,6 +443,7 @@ def test_the_same_bytes_from_the_same_study(
     assert str(tmp_path) not in first
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", ["one", "method"])
 def test_names_that_end_a_script_are_escaped(make: Make, tmp_path: Path, place: str) -> None:
     hostile = "</script></h2><img src=x onerror=alert(1)>"

@@ -168,6 +168,7 @@ def test_a_method_without_a_score_has_no_empty_row() -> None:
     assert list(compared["difference of MIG"]) == ["betavae − annealedvae"]
 
 
+@pytest.mark.slow
 def test_every_table_of_a_study() -> None:
     udr = {"agreement.udr_lasso_pooled": rising(), "agreement.informative": 3.0}
     udr["elsewhere.gap"] = rising()  # of a plugin's stage
@@ -212,6 +213,7 @@ def test_every_table_of_a_study() -> None:
     assert "agreement.informative" not in by_name
 
 
+@pytest.mark.slow
 def test_a_single_axis_has_no_share_of_other_axes() -> None:
     for axes in (("method",), ("method", "strength")):
         shares = summarize(table(), "mine", axes, PRIMARY).tables["variance_shares"]
@@ -337,6 +339,7 @@ def test_shares_end_where_their_range_ends_and_one_form_of_udr_is_tested() -> No
     assert "agreement.udr_lasso_averaged" in set(means["score"])
 
 
+@pytest.mark.slow
 def test_udr_of_too_few_seeds_is_explained_and_takes_no_column() -> None:
     empty, full = "agreement.udr_lasso_pooled", "agreement.alignment"
     informative = [2.0 if seed < 3 else np.nan for seed in table()["seed"]]
@@ -457,6 +460,7 @@ def test_settings_side_by_side_are_drawn_where_violins_do_not_show_them() -> Non
         assert ("settings" in [picture.name for picture in pictures(found, 1)]) == is_drawn
 
 
+@pytest.mark.slow
 def test_trials_of_a_search_are_not_compared_in_pairs() -> None:
     axes = ["method", "strength", "noise"]
     trials = summarize(table(), "mine", axes, PRIMARY, trials=True)

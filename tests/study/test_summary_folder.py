@@ -109,6 +109,7 @@ def test_all_tables_and_pictures(
         assert (again / path.name).read_bytes() == path.read_bytes(), path.name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("seeds", "advice"),
     [

@@ -164,6 +164,7 @@ def test_the_outcome_is_the_same_to_the_bit(inner: int, tmp_path: Path) -> None:
     assert calls.steps == list(range(1, 61))
 
 
+@pytest.mark.slow
 def test_lightning_takes_part_where_something_is_due_and_nowhere_else(tmp_path: Path) -> None:
     _, calls, _ = fitted(tmp_path, 20)
     assert calls.steps == sorted({*range(20, 61, 20), *_DUE})
@@ -194,6 +195,7 @@ def inner(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return made
 
 
+@pytest.mark.slow
 def test_without_a_number_lightning_takes_part_where_something_is_due(
     tmp_path: Path, inner: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -205,6 +207,7 @@ def test_without_a_number_lightning_takes_part_where_something_is_due(
     assert inner == [step for step in range(1, 61) if step not in _DUE]
 
 
+@pytest.mark.slow
 def test_without_a_number_lightning_waits_for_no_long_time(
     tmp_path: Path, inner: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -268,6 +271,7 @@ def test_several_processes_agree_on_steps_by_counts_alone(monkeypatch: pytest.Mo
     assert obstacle_to_choosing(trainer) == "several processes train"
 
 
+@pytest.mark.slow
 def test_the_learning_rate_is_logged_in_the_same_rows(
     tmp_path: Path, inner: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -280,6 +284,7 @@ def test_the_learning_rate_is_logged_in_the_same_rows(
     assert len({rate for row in quick if (rate := row["lr-Adam/pg1"])}) > 3
 
 
+@pytest.mark.slow
 def test_an_epoch_ends_where_it_did(tmp_path: Path) -> None:
     settings: Any = {"max_steps": -1, "max_epochs": 2}
     settings |= {"val_check_interval": 1.0, "check_val_every_n_epoch": 1}
@@ -290,6 +295,7 @@ def test_an_epoch_ends_where_it_did(tmp_path: Path) -> None:
     assert calls.validated == quick_calls.validated == [23, 46]
 
 
+@pytest.mark.slow
 def test_accumulated_gradients_are_left_to_lightning(tmp_path: Path) -> None:
     plain, calls, _ = fitted(tmp_path / "plain", None, max_steps=12, accumulate_grad_batches=3)
     quick, quick_calls, _ = fitted(tmp_path / "quick", 6, max_steps=12, accumulate_grad_batches=3)
@@ -297,6 +303,7 @@ def test_accumulated_gradients_are_left_to_lightning(tmp_path: Path) -> None:
     assert calls.steps == quick_calls.steps
 
 
+@pytest.mark.slow
 def test_a_callback_of_gradients_hears_of_every_update(tmp_path: Path) -> None:
     plain, _, _ = fitted(tmp_path / "plain", None, max_steps=20)
     gradients = Gradients()
@@ -312,6 +319,7 @@ class Keeping(pl.Callback):
         return {"kept": 7}
 
 
+@pytest.mark.slow
 def test_a_function_hears_of_every_update(tmp_path: Path) -> None:
     steps: list[int] = []
     looks = LambdaCallback(
@@ -327,6 +335,7 @@ def test_a_checkpoint_holds_the_state_of_callbacks_without_a_step(tmp_path: Path
     assert kept["callbacks"]["Keeping"] == {"kept": 7}
 
 
+@pytest.mark.slow
 def test_an_objective_that_follows_batches_hears_of_each(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -408,6 +417,7 @@ def test_the_means_of_an_epoch_are_the_same(
         assert any(row[name] for row in plain)
 
 
+@pytest.mark.slow
 def test_an_optimiser_may_evaluate_the_loss_itself(tmp_path: Path) -> None:
     def model() -> VAE:
         torch.manual_seed(0)
@@ -421,6 +431,7 @@ def test_an_optimiser_may_evaluate_the_loss_itself(tmp_path: Path) -> None:
     assert_equal(plain["state_dict"], quick["state_dict"])
 
 
+@pytest.mark.slow
 def test_a_game_goes_on_taking_turns(tmp_path: Path) -> None:
     def game() -> InfoWGANGP:
         torch.manual_seed(0)
@@ -436,6 +447,7 @@ def test_a_game_goes_on_taking_turns(tmp_path: Path) -> None:
     assert_equal(plain, quick)
 
 
+@pytest.mark.slow
 def test_bfloat16_gives_the_same_to_the_bit(tmp_path: Path) -> None:
     plain, _, _ = fitted(tmp_path / "plain", None, max_steps=15, precision="bf16-mixed")
     quick, _, _ = fitted(tmp_path / "quick", 10, max_steps=15, precision="bf16-mixed")
@@ -477,6 +489,7 @@ def test_a_second_fit_goes_on_counting(tmp_path: Path) -> None:
     assert int(model.steps) == 20
 
 
+@pytest.mark.slow
 def test_a_processor_has_no_graphs(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     plain, _, _ = fitted(tmp_path / "plain", 10, max_steps=15)
     with caplog.at_level("INFO"):

@@ -83,6 +83,7 @@ def test_training_draws_each_validation_and_its_end(
     assert objective.training
 
 
+@pytest.mark.slow
 def test_frequent_validations_draw_ever_less_often(
     tmp_path: Path,
     trainer: MakeTrainer,

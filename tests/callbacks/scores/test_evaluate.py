@@ -324,6 +324,7 @@ def test_nothing_is_scored_in_a_rehearsal_or_without_metrics(
     assert "correlation" not in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_untrained_copies_are_scored_on_the_same_points_and_leave_the_random_state(
     tmp_path: Path,
     trainer: MakeTrainer,
@@ -363,6 +364,7 @@ def test_untrained_copies_are_scored_on_the_same_points_and_leave_the_random_sta
     assert row[3:] == [f"{np.mean(expected):.4f}", "±", f"{np.std(expected, ddof=1):.4f}"]
 
 
+@pytest.mark.slow
 def test_scalars_reach_every_logger_and_runs_keep_apart(
     tmp_path: Path,
     trainer: MakeTrainer,
@@ -514,6 +516,7 @@ def test_a_score_that_was_asked_for_and_cannot_be_taken_ends_before_training(
         assert torch.equal(value, weights[name]), name
 
 
+@pytest.mark.slow
 def test_a_default_score_that_cannot_be_taken_is_skipped_and_recorded(
     tmp_path: Path,
     trainer: MakeTrainer,
@@ -611,6 +614,7 @@ def test_the_first_of_two_processes_scores(
     assert record["scores"]["correlation"] == pytest.approx(float(expected["correlation"]))
 
 
+@pytest.mark.slow
 def test_codes_are_made_in_the_precision_of_the_trainer(
     tmp_path: Path,
     trainer: MakeTrainer,
@@ -635,6 +639,7 @@ def test_codes_are_made_in_the_precision_of_the_trainer(
     }
 
 
+@pytest.mark.slow
 def test_samples_of_the_posteriors_are_scored_under_names_of_their_own(
     tmp_path: Path,
     trainer: MakeTrainer,
@@ -701,6 +706,7 @@ def test_faint_images_have_an_exact_share_of_explained_variance(
     assert shares["explained_variance_train"] == pytest.approx(expected, rel=1e-5)
 
 
+@pytest.mark.slow
 def test_the_bound_and_its_terms_are_scores_of_every_split(
     tmp_path: Path,
     trainer: MakeTrainer,
@@ -748,6 +754,7 @@ def test_the_bound_and_its_terms_are_scores_of_every_split(
     assert not any("elbo" in name for name in runs.read_scores(tmp_path / "run")["test"]["scores"])
 
 
+@pytest.mark.slow
 def test_chance_and_other_codes_stand_beside_the_scores(
     tmp_path: Path,
     trainer: MakeTrainer,

@@ -92,6 +92,7 @@ def test_lightning_without_a_part_in_every_step_scores_at_the_same_steps() -> No
     assert curve("runs/inner/version_0") == curve("runs/small/version_0")
 
 
+@pytest.mark.slow
 def test_checkpoints_and_early_stopping_follow_a_curve() -> None:
     stop = {"monitor": "curves/mig", "mode": "max", "stopping_threshold": -1.0}
     callbacks = {"trainer": {"callbacks": [{"class_path": "EarlyStopping", "init_args": stop}]}}

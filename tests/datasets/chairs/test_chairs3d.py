@@ -81,6 +81,7 @@ def test_states_are_the_published_ones(cache: Path) -> None:
     assert not cache.exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["rendered_chairs.tar", "rendered_chairs"])
 def test_renderings_stand_at_their_angles(form: str, tiny: Path) -> None:
     write = write_tar if form.endswith("tar") else write_folder

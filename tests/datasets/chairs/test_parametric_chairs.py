@@ -30,6 +30,7 @@ def test_factors() -> None:
     assert FACTORS["azimuth"].period == 360
 
 
+@pytest.mark.slow
 def test_every_chair_lies_within_its_image() -> None:
     grid = itertools.product((0, 2), (0, 2), (0, 2), (0,), (1,), (0,), range(0, 31, 2), range(2))
     shown = (torch.from_numpy(render(FACTORS.index(list(grid)))) < 255).view(-1, 3, 64, 64).any(1)
@@ -40,6 +41,7 @@ def test_every_chair_lies_within_its_image() -> None:
     assert covered.max() < 2000
 
 
+@pytest.mark.slow
 def test_each_factor_does_what_its_name_says() -> None:
     plain = painted(image())
     rows = plain.any(1).nonzero()[:, 0]
@@ -60,6 +62,7 @@ def test_each_factor_does_what_its_name_says() -> None:
     assert torch.equal(painted(image(color=2)), plain)
 
 
+@pytest.mark.slow
 def test_a_chair_is_its_mirror_image_from_the_other_side() -> None:
     # the lamp stands to the left, so outlines alone are mirrored
     for azimuth in (1, 5, 12):

@@ -37,6 +37,7 @@ def read(path: Path) -> np.ndarray:
     return np.concatenate(list(official_rows(path, SPACE)))
 
 
+@pytest.mark.slow
 def test_reads_images_in_their_order_and_pickles_nothing(tmp_path: Path) -> None:
     rows = read(write(tmp_path / "a.npz"))
     assert np.array_equal(np.unpackbits(rows, axis=1).reshape(IMAGES.shape), IMAGES)
@@ -78,6 +79,7 @@ def test_refuses_a_cut_file(keep: int, tmp_path: Path) -> None:
         read(path)
 
 
+@pytest.mark.slow
 def test_refuses_altered_bytes(tmp_path: Path) -> None:
     path = write(tmp_path / "a.npz")
     content = bytearray(path.read_bytes())

@@ -271,6 +271,7 @@ def test_exact_labels_lie_off_the_grid_and_nearest_to_their_values() -> None:
     assert dataset.labels().any()
 
 
+@pytest.mark.slow
 def test_photographs_differ_as_photographs_do() -> None:
     state = np.repeat(RobotFingerPseudoReal().labels()[:1], 4, axis=0)
     rows = sensor.photographs(64, state, 0, 4)

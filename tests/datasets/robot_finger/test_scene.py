@@ -6,6 +6,7 @@ from dislab.datasets import RobotFinger
 from dislab.datasets.robot_finger.scene import CUBE, FingerScene, feasible, tip, tip_gap
 
 
+@pytest.mark.slow
 def test_a_scene_draws_the_images_of_the_data_set_one_by_one() -> None:
     data = RobotFinger(states=3)
     data.prepare()

@@ -219,6 +219,7 @@ def test_cache_that_cannot_be_written_to_is_named(
         Shapes3D().prepare()
 
 
+@pytest.mark.slow
 def test_whole_set_has_the_published_brightness(shapes3d: Shapes3D) -> None:
     layers = shapes3d.tables()["layers"].view(480, renderer.LAYERS, 3, -1)
     levels = layers.sum(-1).double().mean(0) / (255 * layers.shape[-1])
@@ -230,6 +231,7 @@ def test_whole_set_has_the_published_brightness(shapes3d: Shapes3D) -> None:
     assert deviation.tolist() == pytest.approx([0.2941, 0.3444, 0.3662], abs=0.008)
 
 
+@pytest.mark.slow
 def test_images_are_those_of_the_renderer(shapes3d: Shapes3D) -> None:
     index = torch.tensor([0, 5, 4_799, 123_456, 400_123, 479_999])
     expected = drawn(shapes3d, FACTORS.positions(index.numpy()))
