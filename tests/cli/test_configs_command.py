@@ -504,7 +504,8 @@ def test_a_new_configuration_says_each_note_once_and_decides_what_they_are_about
 ) -> None:
     for number in range(4, 44):
         Image.new("RGB", (64, 64), (5 * number, 0, 0)).save(images / f"{number}.png")
-    rows = [f"{number}.png,{number / 9},{'None' if number % 2 else 'cup'}" for number in range(44)]
+    kinds = ["cup", "None", "plate", "None"]
+    rows = [f"{number}.png,{number / 9},{kinds[number % 4]}" for number in range(44)]
     (images / "t.csv").write_text("\n".join(["file,x,kind", *rows]))
     assert main(["configs", "new", "--data", "mine", "--out", "c.yaml"]) == 0
     printed = capsys.readouterr()

@@ -374,11 +374,11 @@ def test_images_that_the_table_leaves_out_are_no_fault(folder: Path) -> None:
 
 @pytest.mark.parametrize("mark", [";", "\t"])
 def test_tables_may_be_separated_by_other_marks(mark: str, folder: Path) -> None:
-    rows = [f"sub/{number}.png|{number},5|a, b" for number in range(3)]
+    rows = [f"sub/{number}.png|{number},5|{'ac'[number % 2]}, b" for number in range(3)]
     write(folder, *(row.replace("|", mark) for row in ["file|x|y", *rows]))
     inspection = inspect(folder)
     assert report(inspection)["column x"] == "ordinal, 3 values from 0.5 to 2.5"
-    assert usable(inspection).factors["y"].values == ("a, b",)
+    assert usable(inspection).factors["y"].values == ("a, b", "c, b")
 
 
 def test_a_table_that_cannot_be_used_is_refused_if_its_factors_are_asked_for(folder: Path) -> None:
@@ -714,6 +714,63 @@ def test_a_running_number_is_no_factor(
         assert (name in kinds) <= (not left_out)
     assert usable(inspect(many)).factors.names[0] == ("x" if left_out else name)
     assert name in usable(inspect(many, factors=[name, "x"])).factors.names
+
+
+def test_columns_of_one_value_are_no_factors(many: Path, tmp_path: Path) -> None:
+    columns: dict[str, Any] = {
+        "lamp": ["on"] * 60,
+        "x": [n % 2 for n in range(60)],
+        "room": [3] * 60,
+        "id": list(range(60)),
+    }
+    rows = zip(*columns.values(), strict=True)
+    write(
+        many,
+        ",".join(["file", *columns]),
+        *(f"img_{n:02}.png,{','.join(map(str, row))}" for n, row in enumerate(rows)),
+    )
+    images = np.zeros((60, 8, 8), np.uint8)
+    np.savez(tmp_path / "a.npz", images=images, **columns)
+    for inspection in (inspect(many), inspect_arrays(tmp_path / "a.npz")):
+        end = "left out; --factors lamp x room id takes all columns"
+        assert (
+            f"lamp (on), room (3) have one value each and are no factors: {end}" in inspection.notes
+        )
+        assert f"id numbers the images, and is probably no factor: {end}" in inspection.notes
+        assert inspection.advised == ["x"]
+        assert inspection.settings["factors"] in ("x", ["x"])
+    assert set(usable(inspect(many)).factors.essential_names) == {"x"}
+    asked = inspect(many, factors=["x", "lamp"])
+    assert usable(asked).factors.essential_names == ("x", "lamp")
+    assert "one value" not in " ".join(asked.notes)
+
+
+def test_columns_of_one_value_alone_stay_with_a_note(many: Path) -> None:
+    write(many, "file,lamp", *(f"img_{n:02}.png,on" for n in range(60)))
+    inspection = inspect(many)
+    assert "factors" not in inspection.settings
+    assert inspection.notes == ["no factor varies: there are no scores"]
+
+
+def test_a_column_of_one_value_costs_no_images_that_lack_it(many: Path) -> None:
+    rows = [f"img_{n:02}.png,{n % 2},{n % 3},{'yes' if n < 6 else ''}" for n in range(60)]
+    write(many, "file,x,y,flag", *rows)
+    for keep in (True, False):
+        inspection = inspect(many, keep=keep)
+        (note,) = inspection.notes
+        assert note.startswith("flag (yes) has one value and is no factor: left out; --factors x y")
+        assert note.endswith("; if a missing value means something, such as no, write that")
+        dataset = usable(inspection)
+        assert len(dataset.factors.complete(np.arange(len(dataset)))) == 60
+
+
+def test_a_column_of_an_array_that_numbers_the_images_stays_with_its_array(tmp_path: Path) -> None:
+    pose = np.stack((np.arange(60) % 2, np.arange(60) % 3, np.arange(60)), axis=1)
+    np.savez(tmp_path / "a.npz", images=np.zeros((60, 8, 8), np.uint8), pose=pose)
+    inspection = inspect_arrays(tmp_path / "a.npz")
+    assert inspection.settings["factors"] == "pose"
+    notes = " ".join(inspection.notes)
+    assert "pose_2 numbers the images, and is probably no factor: scores of it say" in notes
 
 
 def test_a_running_number_alone_stays_with_a_note(many: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from dislab.datasets.own._columns import identifiers
+from dislab.datasets.own._columns import identifiers, listing
 from dislab.factors import Factor, FactorSpace, Indices, may_be_angle
 
 _TURN: Final = 360
@@ -16,13 +16,14 @@ _TURN: Final = 360
 
 def described(factor: Factor) -> str:
     """Kind and values of a factor in a few words."""
-    first, last = (
-        value if isinstance(value, str) else f"{value:.6g}"
-        for value in (factor.values[0], factor.values[-1])
-    )
+    first, last = map(_shown, (factor.values[0], factor.values[-1]))
     if len(factor) == 1:
         return f"only the value {first}, so scores leave it out"
     return f"{factor.kind}, {len(factor):,} values from {first} to {last}"
+
+
+def _shown(value: float | str) -> str:
+    return value if isinstance(value, str) else f"{value:.6g}"
 
 
 def of_few(space: FactorSpace) -> list[str]:
@@ -85,7 +86,7 @@ def of_angles(space: FactorSpace) -> list[str]:
 def other_factors(
     space: FactorSpace, order: Indices, names: Sequence[str]
 ) -> tuple[list[str], list[str]]:
-    """Which of the columns are factors if some only tell images apart, and notes on these.
+    """Which of the columns are factors if others have one value, or only tell images apart.
 
     Args:
         space: The factors of all columns.
@@ -93,18 +94,27 @@ def other_factors(
         names: Names of the columns.
 
     Returns:
-        The other columns, none if all may stay or none would; a note on each that is left out.
+        The columns that are factors, none if all may stay; notes on those that are left out.
     """
+    constant = [name for name in names if name in space.names and len(space[name]) == 1]
     found = identifiers(space, order)
-    others = [name for name in names if name not in found]
-    if not others:
-        end = "scores of it say little"
-    else:
-        end = f"left out; --factors {' '.join(names)} takes all columns"
-    notes = [
-        f"{name} {how} the images, and is probably no factor: {end}" for name, how in found.items()
-    ]
-    return others if found else [], notes
+    varied = [name for name in names if name not in constant]
+    others = [name for name in varied if name not in found] or varied
+    left_out = f"left out; --factors {' '.join(map(shlex.quote, names))} takes all columns"
+    notes = []
+    if varied and constant:
+        are = "has one value and is no factor"
+        if len(constant) > 1:
+            are = "have one value each and are no factors"
+        shown = listing([f"{name} ({_shown(space[name].values[0])})" for name in constant])
+        gaps = set(constant) & set(space.incomplete)
+        hint = "; if a missing value means something, such as no, write that" if gaps else ""
+        notes.append(f"{shown} {are}: {left_out}{hint}")
+    for name, how in found.items():
+        is_left_out = name in names and name not in others
+        end = left_out if is_left_out else "scores of it say little"
+        notes.append(f"{name} {how} the images, and is probably no factor: {end}")
+    return others if len(others) < len(names) else [], notes
 
 
 def of_measured(space: FactorSpace | None) -> dict[str, Any]:

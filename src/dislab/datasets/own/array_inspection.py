@@ -54,20 +54,20 @@ def inspect_arrays(
     if names:
         settings["factors"] = names[0] if len(names) == 1 else names
     channels, height, width = plain.image_shape
+    left_out = list[str]()
+    if names and factors is None:
+        whole, faults, _ = _tried({**settings, "gaps": "keep"})
+        if not faults:
+            numbers = whole.image_ids(np.arange(whole.count))["rows"]
+            columns, left_out = other_factors(whole.factors, np.argsort(numbers), names)
+            names = columns or names
+            settings["factors"] = names[0] if len(names) == 1 else names
     dataset, faults, notes = _tried(settings)
     if faults and keep and names:  # perhaps of images without a value
         keeping = _tried({**settings, "gaps": "keep"})
         if keeping[1] != faults:
             settings["gaps"] = "keep"
             dataset, faults, notes = keeping
-    left_out = list[str]()
-    if names and not faults and factors is None:
-        numbers = dataset.image_ids(np.arange(dataset.count))["rows"]
-        columns, left_out = other_factors(dataset.factors, np.argsort(numbers), names)
-        if columns:
-            names = columns
-            settings["factors"] = names[0] if len(names) == 1 else names
-            dataset, faults, notes = _tried(settings)
     report = [
         ("images", f"{dataset.count:,}"),
         ("sizes", f"{width}×{height}"),

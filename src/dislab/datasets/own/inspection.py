@@ -140,19 +140,21 @@ def inspect(
         if not keep or (unread and set(_tried(dropping, names, unread)[0]) == readable):
             settings = dropping
     copies = equal_files(folder, [name for name in names if name not in unread])
-    kept = len(_tried(settings, names, unread)[0]) if copies else 0
     if copies:
         settings["copies"] = "drop"
+    others, left_out = list[str](), list[str]()
+    if source.columns and factors is None:
+        whole = settings | ({"gaps": "keep"} if "gaps" in settings else {})
+        used, *_, space = _tried(whole, names, unread)
+        if space:
+            rows = {file: row for row, file in enumerate(next(iter(source.columns.values())))}
+            order = np.argsort([rows.get(file, len(rows)) for file in used])
+            others, left_out = other_factors(space, order, list(source.columns))
+    if others:
+        settings["factors"] = others
     used, faults, notes, advised, space = _tried(settings, names, unread)
-    if space and source.columns and factors is None:
-        rows = {file: row for row, file in enumerate(next(iter(source.columns.values())))}
-        order = np.argsort([rows.get(file, len(rows)) for file in used])
-        others, left_out = other_factors(space, order, list(source.columns))
-        if others:
-            settings["factors"] = others
-            used, faults, notes, advised, space = _tried(settings, names, unread)
-            advised = advised or others
-        notes += left_out
+    advised = advised or (others if space else [])
+    notes += left_out
     settings |= of_measured(space)
     subfolders = subfolders._replace(chosen=advised or subfolders.chosen)
     is_labelled = bool(set(subfolders.chosen) - set(subfolders.splits))
@@ -165,7 +167,8 @@ def inspect(
     if beside:
         them = f"{named:,} of {len(names):,} images"
         notes.append(f"{beside} beside the folder names {them}: --table {beside}")
-    complete = kept or len(used)
+    with_copies = {name: value for name, value in settings.items() if name != "copies"}
+    complete = len(_tried(with_copies, names, unread)[0] if copies else used)
     if not faults and complete < len(names):
         lost = f"{len(names) - complete:,} of {len(names):,} images"
         notes.append(f"gaps: drop leaves out {lost}, which have no row or lack a value")
