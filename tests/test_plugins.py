@@ -383,8 +383,30 @@ def test_a_misspelt_group_is_told_with_its_distribution(
 
 
 def test_groups_are_listed() -> None:
-    with pytest.raises(InputError, match="'scores'; the groups are encoders, decoders"):
+    with pytest.raises(InputError, match="'blur'; the groups are encoders, decoders"):
+        plugins.available("blur")
+    with pytest.raises(InputError, match=r"'scores' \(did you mean metrics\?\); the groups"):
         plugins.available("scores")
+
+
+@pytest.mark.parametrize(
+    ("words", "group"),
+    [
+        (("regularisers", "regulariser", "Regularizer", "penalty", "penalties"), "regularizers"),
+        (("score", "scores", "METRICS", "metric"), "metrics"),
+        (("method", "methods", "objective", "models"), "objectives"),
+        (("data-set", "data_sets", "Dataset"), "datasets"),
+        (("data module", "DataModules"), "datamodules"),
+        (("stage", "launchers"), None),
+        (("blur", "s", ""), None),
+    ],
+)
+def test_a_group_is_meant_by_other_spellings_and_words(
+    words: tuple[str, ...], group: str | None
+) -> None:
+    for word in words:
+        meant = plugins.group_meant(word)
+        assert meant == group if group else meant not in plugins.GROUPS
 
 
 ROOT = Path(__file__).parents[1]

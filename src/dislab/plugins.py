@@ -65,6 +65,15 @@ CONFIGURATIONS: Final = "configurations"
 _ALL: Final = (*GROUPS, COMMANDS, STAGES, LAUNCHERS, SAMPLERS, CONFIGURATIONS)
 """All groups of dislab."""
 
+_MEANT: Final = {
+    "score": "metrics",
+    "method": "objectives",
+    "model": "objectives",
+    "penalty": "regularizers",
+    "penalties": "regularizers",
+}
+"""Groups by other words for their parts."""
+
 _PLUGINS: Final = {
     "dislab-control": (
         *("ActionData", "ControlScores", "IndependentlyControllableFactors", "WorldFrames"),
@@ -92,6 +101,12 @@ _MEND: Final = "mend the entry point in pyproject.toml and install the package a
 
 _BROKEN: Final = (Exception, SystemExit)
 """Errors of third-party modules that must not end the command, including `sys.exit()`."""
+
+_POSITIONAL: Final = (
+    inspect.Parameter.POSITIONAL_ONLY,
+    inspect.Parameter.POSITIONAL_OR_KEYWORD,
+)
+"""Kinds of the parameters that an argument by position reaches."""
 
 _HOMES: Final = ("dislab", "lightning")
 """Packages that have the base classes of all parts."""
@@ -287,11 +302,11 @@ def _check_takes(cls: type, word: str, contract: Callable[..., Any], with_option
     arguments = names if bound else ["self", *names]
     if fault := misfit(getattr(cls, word), *arguments, **further):
         inputs = ", ".join([*names, *further]) or "no arguments"
-        raise InputError(f"{cls.__name__}.{word} must take {inputs}; it fails by {fault}")
+        raise InputError(f"{cls.__name__}.{word} must take {inputs}; {fault}")
 
 
 def misfit(function: Callable[..., Any], *arguments: object, **settings: object) -> str:
-    """Why a function does not take arguments; empty if it does, or says so itself.
+    """What a function takes instead of arguments; empty if it takes them, or says so itself.
 
     Args:
         function: The function.
@@ -299,11 +314,24 @@ def misfit(function: Callable[..., Any], *arguments: object, **settings: object)
         settings: Further arguments by name.
     """
     try:
-        inspect.signature(function).bind(*arguments, **settings)
-    except TypeError as error:
-        return str(error)
+        signature = inspect.signature(function)
     except ValueError:  # a partial with settings that do not exist
         return ""
+    try:
+        signature.bind(*arguments, **settings)
+    except TypeError as error:
+        reason, _, word = str(error).partition("'")
+        word = word.removesuffix("'")
+        positional = [
+            name
+            for name, parameter in signature.parameters.items()
+            if name != "self" and parameter.kind in _POSITIONAL
+        ]
+        return {
+            "too many": f"it takes {', '.join(positional) or 'no arguments'}",
+            "missing a": f"it requires {word} too",
+            "got an": f"it has no argument {word}",
+        }.get(" ".join(reason.split()[:2]), f"Python says: {error}")
     return ""
 
 
@@ -350,7 +378,7 @@ def _misplaced(distribution: str, point: EntryPoint) -> str:
         return ""
     return (
         f" ({distribution} declares it in {point.group}, which is no group of "
-        f"dislab{suggestion(group, _ALL)}; {_MEND})"
+        f"dislab{_group_hint(group, _ALL)}; {_MEND})"
     )
 
 
@@ -413,6 +441,29 @@ def letters(name: str) -> str:
     return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
+def group_meant(word: str) -> str:
+    """The group that a word means in the singular, in other letters or by another name.
+
+    The word itself, if it means none.
+
+    Args:
+        word: A word such as `regulariser` or `scores`, for `regularizers` and `metrics`.
+
+    >>> group_meant("Regularisers"), group_meant("data-set"), group_meant("score")
+    ('regularizers', 'datasets', 'metrics')
+    """
+    plain = letters(word).replace("regularis", "regulariz")
+    for group in (plain, f"{plain}s"):
+        if group in _ALL:
+            return group
+    return _MEANT.get(plain) or _MEANT.get(plain.removesuffix("s"), word)
+
+
+def _group_hint(group: str, groups: Iterable[str]) -> str:
+    """` (did you mean …?)` with the group that a misspelt one means."""
+    return suggestion(group_meant(group), groups, _MEANT)
+
+
 def spelt(group: str, word: str) -> str:
     """The name of the part whose letters and digits a word has; the word itself without any.
 
@@ -445,9 +496,7 @@ def load_command(plugin: Plugin) -> Callable[[list[str]], int]:
     if not callable(value) or isinstance(value, type):
         raise InputError(f"{_where(plugin)} cannot be used: {plugin.value} is no function")
     if fault := misfit(value, []):
-        raise InputError(
-            f"{plugin.value} must take the list of arguments alone; it fails by {fault}"
-        )
+        raise InputError(f"{plugin.value} must take the list of arguments alone; {fault}")
     function: Callable[[list[str]], int] = value
     return function
 
@@ -645,7 +694,7 @@ def misspelt_groups() -> list[str]:
     """
     return [
         f"{distribution} {version} has entry points in dislab.{group}, which is no group of dislab"
-        f"{suggestion(group, _ALL)}; the groups are {', '.join(_ALL)}"
+        f"{_group_hint(group, _ALL)}; the groups are {', '.join(_ALL)}"
         for group, distribution, version in _Installed().others(_ALL)
     ]
 
@@ -662,7 +711,7 @@ def contested() -> list[str]:
 
 def _supported(group: str) -> str:
     if group not in GROUPS:
-        hint = suggestion(group, GROUPS)
+        hint = _group_hint(group, GROUPS)
         raise InputError(
             f"no plugin group is named {group!r}{hint}; the groups are {', '.join(GROUPS)}"
         )

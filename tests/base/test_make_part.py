@@ -57,8 +57,8 @@ class Foreign(nn.Module):
 FAULTS = [
     (NoConstructor, "NoConstructor has no constructor; give it an __init__ that takes latent_dim"),
     (TakesNothing, "TakesNothing.__init__ must take latent_dim and train_size before settings of"),
-    (NeedsWeight, "partial(NeedsWeight, setting=value); it fails by missing a required argument"),
-    (OfCodesAlone, "OfCodesAlone.forward must take posterior, z, draws, step; it fails by too"),
+    (NeedsWeight, "partial(NeedsWeight, setting=value); it requires weight too"),
+    (OfCodesAlone, "OfCodesAlone.forward must take posterior, z, draws, step; it takes z"),
     (Foreign, "Foreign is no dislab.base.Regularizer; give a class that derives from it"),
     (Regularizer, "Regularizer is a base class; give a class that derives from it"),
 ]
@@ -77,7 +77,9 @@ def test_a_part_of_a_configuration_is_named_like_one_from_python(cls: Any, messa
 def test_a_score_with_other_inputs_is_told_why() -> None:
     codes = np.random.default_rng(0).normal(size=(2000, 3))
     factors = (codes[:, :2] > 0).astype(int)
-    with pytest.raises(InputError, match=r"^OfCodesAndFactors.score must take bank; it fails by"):
+    with pytest.raises(
+        InputError, match=r"^OfCodesAndFactors.score must take bank; it requires factors too"
+    ):
         evaluate(codes, factors, [OfCodesAndFactors])
 
 

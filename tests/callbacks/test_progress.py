@@ -70,3 +70,33 @@ def test_a_long_run_says_early_how_long_it_takes(
         assert all(line.endswith(" left") for line in lines)
         firsts.append([line.partition(" of ")[0] for line in lines[:3]])
     assert firsts == [["step 1", "step 5", "step 9"], ["step 4", "step 8", "step 12"]]
+
+
+@pytest.mark.parametrize(
+    ("method", "line"),
+    [
+        ("", "Training Line"),
+        ("Line", "Training Line"),
+        ("Line with L1", "Training Line"),
+        ("Straight", "Training Straight: Line"),
+    ],
+)
+def test_training_begins_with_the_method_said_once(
+    method: str, line: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    shown = Progress("lines")
+    shown.method = method
+    trainer = pl.Trainer(
+        max_steps=1,
+        accelerator="cpu",
+        devices=1,
+        callbacks=[shown],
+        logger=False,
+        enable_checkpointing=False,
+        enable_progress_bar=False,
+        enable_model_summary=False,
+    )
+    batches: DataLoader[torch.Tensor] = DataLoader([torch.ones(1)])  # type: ignore[arg-type]
+    with caplog.at_level("INFO", "lightning.pytorch.utilities.rank_zero"):
+        trainer.fit(Line(), batches)
+    assert line in [message.partition("\n")[0] for message in caplog.messages]

@@ -254,6 +254,7 @@ def test_each_part_and_each_configuration_has_help_by_its_name() -> None:
         (["--help", "locatello_rooms"], ["configs", "show", "studies/locatello_rooms"]),
         (["help", "encoders"], ["plugins", "encoders"]),
         (["help", "encoder"], ["plugins", "encoders"]),
+        (["help", "regularisers"], ["plugins", "regularizers"]),
         (
             ["help", "total", "correlation"],
             ["fit", "--model.regularizers.help", "TotalCorrelation"],

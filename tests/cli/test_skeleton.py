@@ -212,17 +212,17 @@ def test_the_groups_it_writes_exist() -> None:
         ),
         (["own", "--class", "X" * 300], "the name of a class has at most 60 characters, not 300"),
         (["factorvae"], "there is a configuration factorvae in dislab already ("),
-        (["own", "--class", "KL"], "there is a KL among the regularizers already; choose another"),
+        (["own", "--class", "KL"], "KL is one of the regularizers already; choose another"),
         (["own", "--class", "Tensor"], "'Tensor' is a name that the package imports; choose anot"),
         (["own", "--class", "Posterior"], "'Posterior' is a name that the package imports"),
         (
             ["kl"],
-            "there is a KL among the regularizers already; choose another name, such as my-kl",
+            "KL is one of the regularizers already; choose another name, such as my-kl",
         ),
-        (["MIG", "--group", "metrics"], "there is a MIG among the metrics already; choose another"),
-        (["conv-decoder64", "--group", "decoders"], "there is a ConvDecoder64 among the decoders"),
-        (["own", "--class", "Kl"], "there is a KL among the regularizers already; choose another"),
-        (["own", "--group", "encoder"], "--group is 'encoder' (did you mean encoders?)"),
+        (["MIG", "--group", "metrics"], "MIG is one of the metrics already; choose another"),
+        (["conv-decoder64", "--group", "decoders"], "ConvDecoder64 is one of the decoders"),
+        (["own", "--class", "Kl"], "KL is one of the regularizers already; choose another"),
+        (["own", "--group", "encodre"], "--group is 'encodre' (did you mean encoders?)"),
         ([], "NAME must be given; write dislab plugins new NAME"),
     ],
 )
@@ -352,6 +352,14 @@ def test_a_missing_folder_gets_no_part(tmp_path: Path, capsys: pytest.CaptureFix
     message = f"{missing} does not exist; make it first: dislab plugins new NAME"
     assert message in " ".join(capsys.readouterr().err.split())
     assert not missing.exists()
+
+
+@pytest.mark.parametrize("word", ["score", "Metric", "scores"])
+def test_a_group_is_also_meant_by_other_words(
+    word: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["plugins", "new", "tidy", "--group", word, "--folder", str(tmp_path)]) == 0
+    assert "Made TidyScore, one of the metrics, in" in capsys.readouterr().out
 
 
 def test_an_existing_folder_is_left_alone(tmp_path: Path) -> None:

@@ -232,8 +232,7 @@ def make_part(base: type, build: Callable[..., Kind], **leading: object) -> Kind
     )
     if fault := misfit(maker, *leading.values()):
         raise InputError(
-            f"{must}, which have defaults or are given by partial({name}, setting=value); it fails "
-            f"by {fault}"
+            f"{must}, which have defaults or are given by partial({name}, setting=value); {fault}"
         )
     try:
         part = build(*leading.values())

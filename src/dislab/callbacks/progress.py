@@ -316,7 +316,8 @@ def _method(module: pl.LightningModule, name: str) -> str:
     names = " and ".join(type(part).__name__ for part in parts.values())
     objective = type(module).__name__
     described = f"{objective} with {names}" if names else objective
-    return described if name in ("", objective) else f"{name}: {described}"
+    says_no_more = name in ("", objective) or name.startswith(f"{objective} with ")
+    return described if says_no_more else f"{name}: {described}"
 
 
 def _total(trainer: pl.Trainer) -> int | None:

@@ -17,6 +17,7 @@ from dislab.plugins import (
     available,
     configuration,
     configurations,
+    group_meant,
     letters,
     remedy,
     spelt,
@@ -169,9 +170,8 @@ def explained(name: str) -> list[str] | None:
     Args:
         name: Its name.
     """
-    for group in (name, f"{name}s"):
-        if group in GROUPS:
-            return ["plugins", group]
+    if (group := group_meant(name)) in GROUPS and name not in SECTIONS:
+        return ["plugins", group]
     names = _names()
     if name in names:
         return names[name]

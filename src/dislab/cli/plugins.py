@@ -15,6 +15,7 @@ from dislab.plugins import (
     available,
     contested,
     faults,
+    group_meant,
     hint_for,
     is_elsewhere,
     load,
@@ -69,12 +70,12 @@ def run(args: list[str]) -> int:
 def _with_words(words: list[str]) -> list[Plugin]:
     """The parts of the named groups, or of all, with one of the other words if there are any.
 
-    The singular of a group, such as `metric`, names it, too, and a package names its parts.
+    A package names its parts.
 
     Raises:
         InputError: A word is no group and no package, and no part has it in its name or summary.
     """
-    words = [group if (group := f"{word.lower()}s") in GROUPS else word for word in words]
+    words = [group if (group := group_meant(word)) in GROUPS else word for word in words]
     groups = [word for word in words if word in GROUPS] or GROUPS
     others = [word for word in words if word not in GROUPS]
     plugins = [plugin for group in groups for plugin in available(group)]

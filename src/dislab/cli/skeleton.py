@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from dislab.cli.arguments import Parser
 from dislab.errors import InputError
-from dislab.plugins import CONFIGURATIONS, available, configurations
+from dislab.plugins import CONFIGURATIONS, available, configurations, group_meant
 from dislab.storage import atomic, new_folder
 from dislab.yaml_files import read_text
 
@@ -237,7 +237,11 @@ def run(args: list[str]) -> int:
     )
     parser.add_argument("name", help="of the package, such as sparse or my-penalties")
     parser.add_argument(
-        "--group", choices=sorted(_KINDS), default="regularizers", help="what the part is"
+        "--group",
+        type=group_meant,
+        choices=sorted(_KINDS),
+        default="regularizers",
+        help="what the part is",
     )
     parser.add_argument(
         "--class", dest="cls", metavar="CLASS", help="name of the class; else made from the name"
@@ -376,7 +380,7 @@ def _values(
     module = "_".join(words)
     if taken := _taken("".join(words), group):
         raise InputError(
-            f"there is a {taken} among the {group} already; choose another name, such as "
+            f"{taken} is one of the {group} already; choose another name, such as "
             f"my-{'-'.join(words)}"
         )
     if kind.config and (files := configurations().get(module)):
@@ -435,7 +439,7 @@ def _check_class(cls: str, group: str) -> None:
             "word of Python, as in MyPart"
         )
     if taken := _taken(cls, group):
-        raise InputError(f"there is a {taken} among the {group} already; choose another --class")
+        raise InputError(f"{taken} is one of the {group} already; choose another --class")
     if cls in _imported(group):
         raise InputError(f"{cls!r} is a name that the package imports; choose another --class")
 

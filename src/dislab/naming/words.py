@@ -33,7 +33,7 @@ def builders_of(
         if is_yaml(word):
             for name, choice in _in_file(Path(word), example).items():
                 if name in choices:
-                    raise InputError(f"{word} names {name}, which is a {noun} already; rename one")
+                    raise InputError(f"{word} names {name}, the name of another {noun}; rename one")
                 choices[name] = choice
             continue
         target, equals, text = word.partition("=")

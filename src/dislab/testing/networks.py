@@ -112,7 +112,7 @@ def _check_network(
         network(inputs)[:1],
         f"in evaluation mode, the output of {name} for one {row} depends on no other {row} of the "
         "batch, so that one is enough (a statistic of the batch, such as its mean, is for training "
-        f"mode, as in BatchNorm); outputs of a {row} alone and in a batch are equal",
+        f"mode, as in BatchNorm); outputs of one {row} alone and in a batch are equal",
         exact=False,
     )
     network.train()
