@@ -204,9 +204,16 @@ def test_a_data_set_is_called_a_part_and_a_look_alike_and_has_changed_settings()
     assert facts["data set"] == "a part of GaussianBlob (places 8), rendered look-alike"
     assert facts["included"] == "posX min 0.2 and max 0.5, posY 0 or 1, hue 1, size 9 values"
     assert facts["resized to"] == "32×32 pixels"
-    folder = {"class_path": "FolderDataset", "init_args": {"folder": "a", "factors": ["folder"]}}
+    given: dict[str, Any] = {"folder": "a", "factors": ["folder"]}
+    folder = {"class_path": "FolderDataset", "init_args": given}
     named = {"data": {"class_path": "SingleData", "init_args": {"dataset": folder}}}
     assert facts_of(named, {})["data set"] == "FolderDataset (folder a, factors folder)"
+    given |= {"periods": {"angle": 360, "hue": 1}, "copies": "drop", "labels": None}
+    given |= {"kinds": {"x": "ordinal"}, "crop": True, "skipped": list(range(9))}
+    assert facts_of(named, {})["data set"] == (
+        "FolderDataset (folder a, factors folder, periods angle 360 and hue 1, copies drop, "
+        "kinds x ordinal, crop true, skipped 9 values)"
+    )
     dataset["class_path"] = "gone.Blob"  # of a package that is not installed
     arguments.pop("include")
     assert facts_of({"data": data}, {})["data set"] == "Blob (sigma 4.0, places 8)"
@@ -762,14 +769,23 @@ def test_scores_of_single_factors_and_losses_without_scores_stand_in_tables(tmp_
     levels = {"scores": values, "chance": {"mig": 0.0}, "parts": record["parts"] | dci}
     scores["test"] = {**record, **levels}
     assert read_run(write_run(tmp_path / "by_chance", scores=scores)).others["By factor"] == Table(
-        ["factor", "MIG", "DCI informativeness", "chance"],
-        [["x", "0.750", "0.480", "0.340"], ["y", "0.250", "0.480", "0.040"]],
+        [
+            "factor",
+            "MIG",
+            "MIG by chance",
+            "DCI informativeness",
+            "DCI informativeness by chance",
+        ],
+        [["x", "0.750", "0.001", "0.480", "0.340"], ["y", "0.250", "0.002", "0.480", "0.040"]],
     )
     spread = {"mean": [0.3, 0.2], "std": [0.02, None]}
     untrained = {"parts": {"dci_hgbt_informativeness_per_factor": spread}}
     scores["test"] = {**record, **levels, "untrained": untrained}
     table = read_run(write_run(tmp_path / "untrained", scores=scores)).others["By factor"]
-    assert table.heads[2:] == ["DCI informativeness", "chance", "untrained"]
+    score = "DCI informativeness"
+    assert table.heads[3:] == [score, f"{score} by chance", f"{score}, untrained"]
+    assert table.has_levels
+    assert table.groups == {"MIG": ["value", "chance"], score: ["value", "chance", "untrained"]}
     assert [row[-1] for row in table.rows] == ["0.300 ± 0.020", "0.200"]
     without = {"test": {"scores": {}, "losses": {"test/reconstruction": 190.5}}}
     run = read_run(write_run(tmp_path / "decoder", scores=without))

@@ -84,8 +84,9 @@ _COLUMNS: Final = {
 _OF_FACTORS: Final = "By factor"
 _CHANCE_OF_ALL: Final = f"{_OF_FACTORS}; chance is known for all factors together, as above"
 """Title of the table of single factors of an older record, which has chance of all together."""
-_LEAST_CHANCE: Final = 0.01
-"""Chance of a factor from which on the table has a column for it; less is about 0."""
+_BY_CHANCE: Final = " by chance"
+_UNTRAINED: Final = ", untrained"
+"""Endings of the headings of levels in the table of single factors."""
 _FEW: Final = 8
 """Maximum number of values of a factor that are listed."""
 _SPLITS: Final = ("train", "validation", "test")
@@ -113,6 +114,21 @@ class Table(NamedTuple):
         columns = zip(self.heads, *self.rows, strict=True)
         letters = sum(max(map(len, map(str, column))) for column in columns)
         return not self.is_matrix and letters > _PHONE
+
+    @property
+    def has_levels(self) -> bool:
+        """Whether scores of factors have columns of their levels behind them."""
+        return any(head.endswith((_BY_CHANCE, _UNTRAINED)) for head in self.heads)
+
+    @property
+    def groups(self) -> dict[str, list[str]]:
+        """The columns of each score in a table with levels: its value and its levels."""
+        groups: dict[str, list[str]] = {}
+        levels = {_BY_CHANCE: "chance", _UNTRAINED: "untrained"}
+        for head in self.heads[1:]:
+            ending = next((ending for ending in levels if head.endswith(ending)), "")
+            groups.setdefault(head.removesuffix(ending), []).append(levels.get(ending, "value"))
+        return groups
 
 
 class PagePicture(NamedTuple):
@@ -351,12 +367,18 @@ def _text(value: Any) -> str:
     return "" if value is None else str(value)
 
 
-def _described(part: Any) -> str:
-    """The class name of a part with its settings that are numbers, strings or short lists."""
+def _described(part: Any, is_complete: bool = False) -> str:
+    """The class name of a part with its settings that are numbers, strings or short lists.
+
+    With `is_complete`, all settings that are not null: `true`, `false` and mappings, too.
+    """
     if not class_name(part):
         return ""
     arguments = mapping_in(part, "init_args") if isinstance(part, Mapping) else {}
     settings = [f"{name} {_plain_text(v)}" for name, v in arguments.items() if _is_plain(v)]
+    if is_complete:
+        given = {name: v for name, v in arguments.items() if v not in (None, {}, [])}
+        settings = [f"{name} {_whole_text(v)}" for name, v in given.items()]
     return f"{class_name(part)} ({', '.join(settings)})" if settings else class_name(part)
 
 
@@ -369,7 +391,7 @@ def _optimizer(arguments: Mapping[str, Any]) -> str:
 
 def _dataset_of(arguments: Mapping[str, Any], recorded: Mapping[str, Any]) -> str:
     """The data set of a data module, whether it is a part or a look-alike, and its settings."""
-    text = _described(_without_defaults(arguments.get("dataset")))
+    text = _described(_without_defaults(arguments.get("dataset")), is_complete=True)
     source = str(mapping_in(recorded, "provenance").get("source"))
     part = "a part of " if text and arguments.get("include") else ""
     return f"{part}{text}{f', {source}' if 'look-alike' in source else ''}"
@@ -419,6 +441,16 @@ def _plain_text(value: Any) -> str:
     """A plain setting in words, a list as in `32, 32 and 64`."""
     *others, last = map(str, value if isinstance(value, list) else [value])
     return f"{', '.join(others)} and {last}" if others else last
+
+
+def _whole_text(value: Any) -> str:
+    """Any setting in words, a mapping as in `angle 360 and hue 1`, a long list by its length."""
+    if isinstance(value, Mapping):
+        members = (f"{name} {_whole_text(member)}" for name, member in value.items())
+        return _described(value, is_complete=True) or " and ".join(members)
+    if isinstance(value, bool):
+        return str(value).lower()
+    return _plain_text(value) if _is_plain(value) else _values(value)
 
 
 def _is_plain(value: Any) -> bool:
@@ -652,8 +684,7 @@ def _losses(scored: Mapping[str, Any]) -> Table | None:
 def _by_factor(scored: Mapping[str, Any]) -> Table | None:
     """Table with a row for each factor and a column for each score of single factors.
 
-    Behind a score stands the chance of each factor, unless it is about 0 for all factors, and the
-    level of untrained models, unless none were scored.
+    Behind a score stand the chance of each factor and the level of untrained models, if known.
     """
     factors, scores = scored_factors(scored), mapping_in(scored, "scores")
     parts = {
@@ -669,12 +700,11 @@ def _by_factor(scored: Mapping[str, Any]) -> Table | None:
             continue
         heads.append(label(score))
         columns.append([_digits(value) for value in part])
-        levels = parts.get(f"{name}{BY_CHANCE}", [])
-        if any(isinstance(level, int | float) and level >= _LEAST_CHANCE for level in levels):
-            heads.append("chance")
+        if levels := parts.get(f"{name}{BY_CHANCE}", []):
+            heads.append(f"{label(score)}{_BY_CHANCE}")
             columns.append([_digits(level) for level in levels])
         if spreads := untrained_by_factor(scored, str(name), len(factors)):
-            heads.append("untrained")
+            heads.append(f"{label(score)}{_UNTRAINED}")
             columns.append([spread_text(spread, _digits) for spread in spreads])
     cells = zip(*columns, strict=True)
     rows = [[name, *row] for name, row in zip(factors, cells, strict=False) if any(row)]
