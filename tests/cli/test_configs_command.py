@@ -323,7 +323,7 @@ def test_a_configuration_for_own_images_is_written_once(
 
 
 @pytest.mark.parametrize("data", ["mine", "images.npy"])
-def test_factors_that_were_found_are_in_the_next_command_and_in_a_note(
+def test_factors_that_were_found_are_in_the_next_command_and_in_a_line(
     data: str, images: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for number in range(4):
@@ -334,15 +334,17 @@ def test_factors_that_were_found_are_in_the_next_command_and_in_a_note(
     factors = "--factors " + ("folder" if data == "mine" else "size.npy")
     assert main(["data", "check", data]) == 0
     said = capsys.readouterr().out
-    (note,) = [line for line in said.splitlines() if line.startswith(f"note: {factors} makes the")]
+    assert f"\nnote: {factors} makes the" in said
     command = said.splitlines()[-1].removeprefix("next: dislab ")
     assert command == f"configs new --data {data} {factors} --method factorvae"
     assert main(["configs", "new", "--data", data, "--out", "c.yaml"]) == 0
-    assert note in capsys.readouterr().out.splitlines()
+    line = f"factors: none, so there are no scores; {factors} would give some"
+    assert line in capsys.readouterr().out.splitlines()
     assert main([*command.split(), "--out", "c.yaml"]) == 0
     settings = read_mapping(Path("c.yaml"), "")["data"]["init_args"]["dataset"]["init_args"]
     assert "factors" in settings
-    assert f"note: {factors}" not in capsys.readouterr().out
+    name = "folder" if data == "mine" else "size"
+    assert f"\nfactors: {name}\n" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -498,8 +500,25 @@ def test_data_and_methods_that_do_not_fit_are_refused_and_nothing_is_written(
     assert sorted(Path.cwd().rglob("*")) == before
 
 
+def test_a_new_configuration_says_what_it_leaves_out(
+    images: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for number in range(4, 44):
+        Image.new("RGB", (64, 60), (5 * number, 0, 0)).save(images / f"{number}.png")
+    rows = [f"{n}.png,{n % 2},on,{'' if n == 5 else n % 3}" for n in range(44)]
+    (images / "t.csv").write_text("\n".join(["file,x,lamp,y", *rows]))
+    command = ["configs", "new", "--data", "mine", "--out", "c.yaml", "--method", "adagvae"]
+    assert main(command) == 0
+    notes = [line for line in capsys.readouterr().out.splitlines() if line.startswith("note: ")]
+    assert notes[0].startswith("note: lamp (on) has one value and is no factor: left out")
+    assert notes[1].startswith("note: gaps: drop leaves out 1 of 44 images")
+    assert notes[2].startswith("note: fit: pad adds black borders to the sides of 40 images")
+    assert notes[3] == "note: `dislab data check mine` shows 1 more note on these images"
+    assert len(notes) == 4
+
+
 @pytest.mark.filterwarnings("default::dislab.factors.FactorWarning")
-def test_a_new_configuration_says_each_note_once_and_decides_what_they_are_about(
+def test_a_new_configuration_decides_what_the_notes_of_the_check_are_about(
     images: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for number in range(4, 44):
@@ -510,8 +529,14 @@ def test_a_new_configuration_says_each_note_once_and_decides_what_they_are_about
     assert main(["configs", "new", "--data", "mine", "--out", "c.yaml"]) == 0
     printed = capsys.readouterr()
     assert printed.err == ""
-    assert printed.out.count("note: x is continuous: it has 44 different numbers in 44 images") == 1
-    assert printed.out.count("note: t.csv lacks values in line 3 (kind: 'None')") == 1
+    assert main(["data", "check", "mine"]) == 0
+    checked = capsys.readouterr().out
+    assert checked.count("note: x is continuous: it has 44 different numbers in 44 images") == 1
+    assert checked.count("note: t.csv lacks values in line 3 (kind: 'None')") == 1
+    assert checked.count("\nnote: ") == 3
+    head = printed.out.splitlines()[:3]
+    assert head[0] == "note: `dislab data check mine` shows 3 notes on these images"
+    assert head[2] == "factors: x, kind"
     settings = read_mapping(Path("c.yaml"), "")["data"]["init_args"]["dataset"]["init_args"]
     assert (settings["gaps"], settings["kinds"]) == ("keep", {"x": "continuous"})
     with warnings.catch_warnings(), warnings_in_one_line():

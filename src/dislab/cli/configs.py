@@ -390,14 +390,16 @@ def _new(options: argparse.Namespace) -> None:
     check = f"`dislab data check {image_options(data, options)}`"
     if inspection.faults:
         raise InputError(f"{inspection.faults[0]}; {check} lists every fault")
+    factors = ", ".join(inspection.factors)
     if not inspection.is_labelled:
         config.pop("evaluate", None)
+        offered = " ".join(inspection.offered)
+        option = f"--factors {offered}" if offered else ""
+        option = f"--table {inspection.beside}" if inspection.beside else option
+        hint = f"; {option} would give it some" if option else ""
         if section["class_path"] != "SingleData":
-            offered = " ".join(inspection.offered)
-            option = f"--factors {offered}" if offered else ""
-            option = f"--table {inspection.beside}" if inspection.beside else option
-            hint = f"; {option} would give it some" if option else ""
             raise InputError(f"{method} needs factors of images, and {data} has none{hint}")
+        factors = f"none, so there are no scores{hint.replace(' it ', ' ')}"
     parts, few = parts_of(inspection)
     config.setdefault("method", config.get("name", source.stem))
     config["name"] = _NO_NAME.sub("_", out.stem)[:200]
@@ -417,11 +419,13 @@ def _new(options: argparse.Namespace) -> None:
     first = one_line(f"# {method} on {data}; {check} describes the images.")
     with atomic(out) as temporary:
         temporary.write_text(_with_checksum(f"{first}\n", yaml_text(config)), encoding="utf-8")
-    for note in [*inspection.notes, *few]:
+    for note in inspection.decided:
         print(f"note: {note}")
-    print(
-        f"images: {parts}\n{out}\nnext: dislab fit --config {shlex.quote(str(out))} --config quick"
-    )
+    if others := len([*inspection.notes, *few]) - len(inspection.decided):
+        further = "more " if inspection.decided else ""
+        print(f"note: {check} shows {others} {further}note{'s' * (others > 1)} on these images")
+    print(f"images: {parts}\nfactors: {factors}\n{out}")
+    print(f"next: dislab fit --config {shlex.quote(str(out))} --config quick")
 
 
 def _with_checksum(first: str, text: str) -> str:

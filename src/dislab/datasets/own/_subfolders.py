@@ -100,14 +100,17 @@ class Subfolders(NamedTuple):
         counts = Counter(subfolders).most_common()
         return [("subfolders", listing([f"{name} ({count:,})" for name, count in counts])), *rows]
 
-    def notes(self) -> list[str]:
-        """How images of splits train and test apart, or else which levels could be factors."""
+    def parting(self) -> list[str]:
+        """How images of splits train and test, apart or mixed."""
+        return [self._note(name) for name in self.splits]
+
+    def offers_of_levels(self) -> list[str]:
+        """A note on levels that could be factors, unless those of splits are mixed."""
         if self.advised or not (offered := self.offered):
-            return [self._note(name) for name in self.splits]
+            return []
         them = "the subfolders a factor" if offered == [FOLDER] else "levels of subfolders factors"
         beside = " beside the columns" if self.chosen else ""
-        offer = f"--factors {' '.join([*self.chosen, *offered])} makes {them}{beside}"
-        return [*(self._note(name) for name in self.splits), offer]
+        return [f"--factors {' '.join([*self.chosen, *offered])} makes {them}{beside}"]
 
     @property
     def _several(self) -> list[str]:

@@ -75,7 +75,7 @@ def inspect_arrays(
         ("pixels", dataset.pixel_type),
     ]
     table = _array_rows(names, offered, reasons)
-    notes += [
+    decided = [
         *left_out,
         *(
             f"{name} has {reason}, and is left out"
@@ -86,17 +86,21 @@ def inspect_arrays(
     if offered:
         them = "the array beside a factor" if len(offered) == 1 else "the arrays beside factors"
         notes.append(f"--factors {' '.join(offered)} makes {them}")
+    scored = list[str]()
     if names and not faults:
         space = dataset.factors
+        scored = list(space.essential_names)
         notes += [*of_few(space), *of_equal(space), *of_angles(space)]
         settings |= of_measured(space)
-        table += [(f"factor {name}", described(space[name])) for name in space.essential_names]
+        table += [(f"factor {name}", described(space[name])) for name in scored]
     return Inspection(
         images=report,
         table=table,
         settings=settings,
         faults=faults,
-        notes=notes,
+        notes=[*notes, *decided],
+        decided=decided,
+        factors=scored,
         largest=max(height, width),
         size=(height, width),
         advised=offered or (names if left_out and names != fitting else []),

@@ -65,7 +65,9 @@ class Inspection(NamedTuple):
         table: Report on the factors: columns, gaps, rows without images, images without rows.
         settings: Settings that differ from the defaults of the data set.
         faults: Errors of the data set with these settings, which only a change of the files mends.
-        notes: Warnings of the data set with these settings.
+        notes: Warnings of the data set with these settings, and what the settings leave out.
+        decided: Those of the notes that say what the settings leave out or change.
+        factors: Names of the factors that are scored.
         largest: Height or width of the largest image in pixels, before any conversion.
         size: Height and width in pixels that all images have with the settings.
         advised: The factors to choose: those without columns that only name images, with
@@ -82,6 +84,8 @@ class Inspection(NamedTuple):
     settings: dict[str, Any]
     faults: list[str]
     notes: list[str]
+    decided: list[str]
+    factors: list[str]
     largest: int
     size: tuple[int, int]
     advised: list[str]
@@ -154,7 +158,6 @@ def inspect(
         settings["factors"] = others
     used, faults, notes, advised, space = _tried(settings, names, unread)
     advised = advised or (others if space else [])
-    notes += left_out
     settings |= of_measured(space)
     subfolders = subfolders._replace(chosen=advised or subfolders.chosen)
     is_labelled = bool(set(subfolders.chosen) - set(subfolders.splits))
@@ -162,7 +165,8 @@ def inspect(
         advised = [*subfolders.chosen, *subfolders.advised]
     elif not is_labelled:
         advised = subfolders.offered
-    notes += [*source.doubts, *subfolders.notes()]
+    notes += [*source.doubts, *subfolders.offers_of_levels()]
+    decided = [*left_out, *subfolders.parting()]
     beside, named = ("", 0) if asked or settings["table"] else _beside(folder, names)
     if beside:
         them = f"{named:,} of {len(names):,} images"
@@ -171,15 +175,15 @@ def inspect(
     complete = len(_tried(with_copies, names, unread)[0] if copies else used)
     if not faults and complete < len(names):
         lost = f"{len(names) - complete:,} of {len(names):,} images"
-        notes.append(f"gaps: drop leaves out {lost}, which have no row or lack a value")
+        decided.append(f"gaps: drop leaves out {lost}, which have no row or lack a value")
     if copies:
-        notes.append(
+        decided.append(
             "copies: drop takes one of equal files, which else may fall into training and test: "
             f"{len(used):,} of {complete:,} images; --data.dataset.copies keep of `dislab fit` "
             "takes all, --copies FILE of `dislab data check` lists them"
         )
     if "fit" in settings:
-        notes.append(_of_fit(fit, sizes))
+        decided.append(_of_fit(fit, sizes))
     images = [
         ("images", f"{len(names):,}"),
         ("sizes", _counts(f"{width}×{height}" for width, height in sizes.values())),
@@ -194,7 +198,9 @@ def inspect(
         table=[*source.report, *subfolders.rows()],
         settings=settings,
         faults=faults,
-        notes=notes,
+        notes=[*notes, *decided],
+        decided=decided,
+        factors=list(space.essential_names) if space else [],
         largest=max((max(size) for size in sizes.values()), default=side),
         size=(side, side),
         advised=advised,
