@@ -29,13 +29,14 @@ def trained(folder: Path, steps: int, checkpoint: Path | None) -> Path:
     return path
 
 
-def test_a_checkpoint_has_date_seconds_with_those_before_a_resume_and_hardware(
+def test_a_checkpoint_has_date_versions_hardware_and_seconds_with_those_before_a_resume(
     tmp_path: Path,
 ) -> None:
     first = trained(tmp_path, 2, None)
     stored = torch.load(first, weights_only=True)
     state = stored["callbacks"]["Progress"]
-    assert state.keys() == {"date", "seconds", "hardware", "other_regularizers"}
+    assert state.keys() == {"date", "seconds", "hardware", "versions", "other_regularizers"}
+    assert state["versions"]["torch"] == torch.__version__
     assert 0 <= state["seconds"] < 600
     assert state["date"].endswith(" UTC")
     state["seconds"] = 1000.0

@@ -245,11 +245,22 @@ def test_facts_have_the_hyperparameters_with_short_lists() -> None:
 def test_a_run_says_when_how_long_and_on_what_it_was_trained(tmp_path: Path) -> None:
     folder = write_run(tmp_path / "run")
     (folder / "checkpoints").mkdir()
-    trained = {"date": "2026-11-28 09:39 UTC", "seconds": 3725.0, "hardware": "a card"}
+    trained: dict[str, Any] = {"date": "2026-11-28 09:39 UTC", "hardware": "a card"}
+    trained["seconds"] = 3725.0
     stored = {"state_dict": {}, "global_step": 4, "pytorch-lightning_version": "2.6.0"}
     stored["callbacks"] = {"Progress": trained}
     torch.save(stored, folder / "checkpoints" / "last.ckpt")
-    facts = read_run(folder).facts
+    record = read_run(folder)
+    facts = record.facts
+    assert facts["steps"] == f"{SCORED['checkpoint']['steps']:,}"  # those that were scored
+    assert record.versions == {"torch": "2.13.0", "dislab": "0.1.0"}
+    (folder / "scores.json").unlink()
+    unscored = read_run(folder)
+    assert unscored.facts["steps"] == "4"
+    assert unscored.versions == {"lightning": "2.6.0"}
+    trained["versions"] = {"torch": "2.13.0"}
+    torch.save(stored, folder / "checkpoints" / "last.ckpt")
+    assert read_run(folder).versions == {"torch": "2.13.0"}
     assert facts["trained"] == trained["date"]
     assert (facts["training time"], facts["hardware"]) == ("1 h 2 min", "a card")
 

@@ -19,6 +19,7 @@ from dislab.base.inference import lacks
 from dislab.base.trainer_counters import logs_now
 from dislab.callbacks._trainer import is_rehearsal, run_folder
 from dislab.functional.checks import check_choice, check_count
+from dislab.naming.builders import versions
 from dislab.runs.curves import term_name
 from dislab.runs.records import processor
 from dislab.storage import WIDTH, duration, text_table
@@ -119,13 +120,14 @@ class Progress(pl.Callback):
             rank_zero_info(self._line(step, _loss(trainer) if logs else "", trainer))
 
     def state_dict(self) -> dict[str, Any]:
-        """Date, seconds of training with those before a resume, hardware, other regularizers."""
+        """Date, seconds with those before a resume, hardware, versions, other regularizers."""
         if self._began is None:
             return {}
         return {
             "date": f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
             "seconds": round(self._before + self._seconds(), 1),
             "hardware": self._hardware,
+            "versions": versions(),
             "other_regularizers": self.other_regularizers,
         }
 

@@ -210,12 +210,13 @@ def read_run(folder: Path, draw: bool = True) -> RunRecord:
     table, reasons = _scores(scored, are_details=False), set(_reasons(scored))
     unscored = reasons.pop() if table is None and len(reasons) == 1 else ""
     facts, training = facts_of(settings, scored), _training(folder)
-    if changes := training.pop("other_regularizers", ""):
-        facts["method"] = f"{facts.get('method', '')}, changed ({changes})"
+    if training.changes:
+        facts["method"] = f"{facts.get('method', '')}, changed ({training.changes})"
+    versions = mapping_in(scored, "versions") or training.versions
     name, version = str(settings.get("name") or "run"), folder.resolve().name
     return RunRecord(
         name if name == version else f"{name}/{version}",
-        facts | training,
+        facts | training.facts | facts,  # steps of the scores before those of training
         verdict(scored),
         None if main is None else {f: z for f, z in main.items() if z is not None},
         _headline(scored),
@@ -245,7 +246,7 @@ def read_run(folder: Path, draw: bool = True) -> RunRecord:
         [PagePicture(n, drawing(f), about) for n, about, f in part_figures(scored)] if draw else [],
         list(_pictures(folder)) if draw else [],
         yaml_text(settings),
-        {name: str(version) for name, version in sorted(mapping_in(scored, "versions").items())},
+        {name: str(version) for name, version in sorted(versions.items())},
         unscored,
         _images(mapping_in(mapping_in(settings, "data"), "init_args"), scored),
     )
@@ -312,20 +313,40 @@ def _supervision(settings: Mapping[str, Any]) -> str:
     return name
 
 
-def _training(folder: Path) -> dict[str, str]:
-    """When, how long and on what a run was trained, and which regularizers were changed."""
+class _Training(NamedTuple):
+    """What the last checkpoint of a run says of its training.
+
+    Attributes:
+        facts: Steps, date, time and hardware, as far as known.
+        versions: Versions by distribution, of an older checkpoint that of Lightning alone.
+        changes: Which regularizers were changed; empty for none.
+    """
+
+    facts: dict[str, str]
+    versions: Mapping[str, Any]
+    changes: str
+
+
+def _training(folder: Path) -> _Training:
+    """What the last checkpoint of a run says of its training; nothing if it cannot be read."""
     stored: Mapping[str, Any] = {}
     with suppress(InputError):  # no checkpoint, or one that cannot be read
         stored = read_checkpoint(checkpoint_of(folder, "last"))
     state = mapping_in(mapping_in(stored, "callbacks"), "Progress")
     seconds = state.get("seconds")
+    steps = mapping_in(stored, "state_dict").get("steps", stored.get("global_step"))
+    lightning = stored.get("pytorch-lightning_version")
     facts = {
+        "steps": "" if steps is None else f"{int(steps):,}",
         "trained": _text(state.get("date")),
         "training time": duration(seconds) if isinstance(seconds, int | float) else "",
         "hardware": _text(state.get("hardware")),
-        "other_regularizers": _text(state.get("other_regularizers")),
     }
-    return {name: fact for name, fact in facts.items() if fact}
+    return _Training(
+        {name: fact for name, fact in facts.items() if fact},
+        mapping_in(state, "versions") or ({"lightning": lightning} if lightning else {}),
+        _text(state.get("other_regularizers")),
+    )
 
 
 def images_of(scored: Mapping[str, Any]) -> str:
