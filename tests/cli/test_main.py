@@ -166,6 +166,10 @@ def test_the_help_gives_choices_and_defaults(capsys: pytest.CaptureFixture[str])
         (["MIG"], "MIG is no command; `dislab help MIG` explains it"),
         (["fit", "--config"], "--config/-c has too few values; write --config CONFIG; see dislab"),
         (["study", "run", "nostudy"], "no file and no study is named 'nostudy'; `dislab configs"),
+        (
+            ["study", "status", "studies/nothere"],
+            "no file and no study is named 'studies/nothere'; `dislab configs",
+        ),
         (["study", "run"], "STUDY must be given; write dislab study run STUDY; see dislab study"),
         (["study", "run", "quick", "--workers", "x"], "--workers: x is no number of workers; give"),
         (["draw", "run"], "KIND and --out must be given; write dislab draw RUN KIND --out FILE; s"),

@@ -442,6 +442,27 @@ def test_settings_that_matter_come_first_and_the_rest_is_named() -> None:
     assert list(narrow_table(long, list(names), SCORES, is_wide=True)[0]) == shown
 
 
+def test_what_all_runs_of_a_method_have_alone_is_not_named() -> None:
+    part = "model.regularizers.tc"
+    names = {
+        "method": ["β-VAE", "β-VAE", "FactorVAE", "FactorVAE"],
+        **{f"data.fitting_{letter}": ["a", "b", "a", "b"] for letter in "defg"},
+        part: [None, None, "TotalCorrelation", "TotalCorrelation"],
+        f"{part}.gamma": [None, None, 10.0, 40.0],
+        f"{part}.width": [None, None, 1000, 1000],
+    }
+    scores = {"seed": [0, 1, 0, 1], "state": "finished", "score.mig": [0.1, 0.2, 0.3, 0.4]}
+    table = pd.DataFrame({**names, **scores}, index=pd.Index(["r0", "r1", "r2", "r3"], name="run"))
+    others = narrow_table(table, list(names), SCORES)[1]
+    assert {part, f"{part}.width"}.isdisjoint(others)
+    assert "data.fitting_g" in others
+    values = [None, None, 1000, 500]
+    alike = table.assign(method="β-VAE")  # some of whose runs have the part
+    for each in (table.assign(**{f"{part}.width": values}), alike):
+        brief, others = narrow_table(each, list(names), SCORES)
+        assert "tc.width" in brief or f"{part}.width" in others
+
+
 def test_axes_come_first_and_what_follows_from_them_has_no_column() -> None:
     table = runs(2, 2, 0.3)
     table["model.regularizers.kl.beta"] = 2 * table["strength"]

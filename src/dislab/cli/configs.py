@@ -211,7 +211,9 @@ def find_study(name: str) -> Path:
         return path
     if Path("studies", name, PLAN).is_file():
         return Path("studies", name)
-    hint = _study_hint(name) or configuration_hint(name)
+    hint = _study_hint(name)
+    if not name.startswith("studies/"):  # which is alike in all names of studies
+        hint = hint or configuration_hint(name)
     raise InputError(f"no file and no study is named {name!r}{hint}; {_OF_STUDIES}")
 
 

@@ -388,7 +388,8 @@ def narrow_table(
                 break
             scores = scores[:fitting] or scores
         columns.append(name)
-    return _narrow(runs, [*columns, *ends], scores), [n for n in varying if n not in columns]
+    others = [name for name in varying if name not in columns and not _is_of_method(runs, name)]
+    return _narrow(runs, [*columns, *ends], scores), others
 
 
 def _shown_scores(measures: Mapping[str, Best]) -> list[str]:
@@ -415,6 +416,14 @@ def _follows(runs: pd.DataFrame, name: str, axes: Sequence[str]) -> bool:
         return False
     counts = [len(keyed(runs, names).drop_duplicates()) for names in (axes, [*axes, name])]
     return counts[0] == counts[1]
+
+
+def _is_of_method(runs: pd.DataFrame, name: str) -> bool:
+    """Whether all runs of some methods have a setting with one value, and others lack it."""
+    if "method" not in runs or runs["method"].nunique() < 2:
+        return False
+    is_of_some = runs[name].isna().any() and runs[name].map(setting_text).nunique() == 2
+    return bool(is_of_some) and _follows(runs, name, ["method"])
 
 
 def others_differ(names: Sequence[str], runs: pd.DataFrame) -> str:
