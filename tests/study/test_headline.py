@@ -456,9 +456,10 @@ def test_what_all_runs_of_a_method_have_alone_is_not_named() -> None:
     others = narrow_table(table, list(names), SCORES)[1]
     assert {part, f"{part}.width"}.isdisjoint(others)
     assert "data.fitting_g" in others
-    values = [None, None, 1000, 500]
+    other = table.copy()
+    other[f"{part}.width"] = [None, None, 1000, 500]
     alike = table.assign(method="β-VAE")  # some of whose runs have the part
-    for each in (table.assign(**{f"{part}.width": values}), alike):
+    for each in (other, alike):
         brief, others = narrow_table(each, list(names), SCORES)
         assert "tc.width" in brief or f"{part}.width" in others
 
