@@ -851,3 +851,28 @@ def test_scores_stand_by_family_with_their_other_forms_apart(tmp_path: Path) -> 
     ]
     forms = [row[0] for row in record.details.rows]
     assert forms == ["MIG (on training images)", "Latents that vary"]
+
+
+def test_results_on_other_data_name_both_data_and_have_the_training_of_their_run(
+    tmp_path: Path,
+) -> None:
+    run = write_run(tmp_path / "version_0")
+    (run / "checkpoints").mkdir()
+    stored = {"state_dict": {}, "global_step": 4, "pytorch-lightning_version": "2.6.0"}
+    stored["callbacks"] = {"Progress": {"date": "2026-11-28 09:39 UTC"}}
+    torch.save(stored, run / "checkpoints" / "last.ckpt")
+    settings = {**SETTINGS, "data": {"init_args": {"dataset": "Shapes3D", "include": {"size": 1}}}}
+    folder = write_run(run / "other_data" / "Shapes3D-1", settings, {"test": SCORED})
+    (folder / "metrics.csv").unlink()
+    before, record = read_run(run), read_run(folder)
+    assert record.name == f"{before.name} on Shapes3D-1"
+    assert not before.other_data
+    assert f"run {before.name} on other data than in training" in record.other_data
+    assert "Trained on: GaussianBlob. Scored on: a part of Shapes3D; size 1." in record.other_data
+    assert record.curves == before.curves
+    assert record.facts["trained"] == "2026-11-28 09:39 UTC"
+    pages = [page_of([ReportedRun(path, None, None)]) for path in (run, folder)]
+    assert [record.other_data in page for page in pages] == [False, True]
+    assert ["dislab fit --config" in page for page in pages] == [True, False]
+    alone = folder.rename(tmp_path / "other_data")
+    assert not read_run(alone).other_data

@@ -46,9 +46,9 @@ from dislab.report.verdict import EXPLAINED, main_in, untrained_by_factor, verdi
 from dislab.runs import SCORES, checkpoint_of, read_checkpoint, read_scores
 from dislab.runs.curves import CURVES, read_curves, term_name
 from dislab.runs.published import published, without_paths
-from dislab.runs.records import mapping_in
+from dislab.runs.records import OTHER_DATA, mapping_in
 from dislab.storage import duration
-from dislab.yaml_files import read_config, yaml_text
+from dislab.yaml_files import CONFIG, read_config, yaml_text
 
 RECONSTRUCTIONS: Final = "reconstructions"
 TRAVERSALS: Final = "traversals"
@@ -144,7 +144,8 @@ class RunRecord(NamedTuple):
 
     Attributes:
         name: Name and version, such as `factorvae/version_0`; the name alone of a folder that has
-            this name, such as that of an exported model.
+            this name, such as that of an exported model. Results on other data add their folder.
+        other_data: On which other data the run is scored, in sentences; empty for its own data.
         facts: Names and values of basic facts such as method, data and steps.
         verdict: Sentence on which latents carry which factors; empty if that was not scored.
         main: The main latent of each factor that has one; None if that was not scored.
@@ -169,6 +170,7 @@ class RunRecord(NamedTuple):
     """
 
     name: str
+    other_data: str
     facts: dict[str, str]
     verdict: str
     main: dict[str, int] | None
@@ -195,6 +197,8 @@ class RunRecord(NamedTuple):
 def read_run(folder: Path, draw: bool = True) -> RunRecord:
     """Reads the record of a run from its folder.
 
+    Results on other data, in `other_data` of a run, have the curves and the training of this run.
+
     Args:
         folder: The run folder.
         draw: Whether to draw curves and read pictures.
@@ -203,19 +207,26 @@ def read_run(folder: Path, draw: bool = True) -> RunRecord:
         InputError: It is no run folder, or a file in it is damaged.
     """
     settings = published(read_config(folder))
-    records = without_paths(read_scores(folder)) if (folder / SCORES).is_file() else {}
+    records = _records(folder)
     scored = scored_record(records)
     transfer, main = _first(records, _OF_TRANSFER), main_in(scored)
-    curves = list(_curves(folder)) if draw else []
+    run = folder.resolve().parents[1] if folder.resolve().parent.name == OTHER_DATA else folder
+    trained = published(read_config(run)) if run != folder and (run / CONFIG).is_file() else {}
+    run = run if trained else folder
+    curves = list(_curves(run)) if draw else []
     table, reasons = _scores(scored, are_details=False), set(_reasons(scored))
     unscored = reasons.pop() if table is None and len(reasons) == 1 else ""
-    facts, training = facts_of(settings, scored), _training(folder)
+    facts, training = facts_of(settings, scored), _training(run)
     if training.changes:
         facts["method"] = f"{facts.get('method', '')}, changed ({training.changes})"
     versions = mapping_in(scored, "versions") or training.versions
-    name, version = str(settings.get("name") or "run"), folder.resolve().name
+    name, version = str(settings.get("name") or "run"), run.resolve().name
+    name = name if name == version else f"{name}/{version}"
     return RunRecord(
-        name if name == version else f"{name}/{version}",
+        f"{name} on {folder.resolve().name}" if trained else name,
+        _on_other_data(name, facts_of(trained, scored_record(_records(run))), facts)
+        if trained
+        else "",
         facts | training.facts | facts,  # steps of the scores before those of training
         verdict(scored),
         None if main is None else {f: z for f, z in main.items() if z is not None},
@@ -242,13 +253,31 @@ def read_run(folder: Path, draw: bool = True) -> RunRecord:
         ],
         _scores(scored, are_details=True),
         curves,
-        "" if curves or not draw else without_curves(folder, settings),
+        "" if curves or not draw else without_curves(run, trained or settings),
         [PagePicture(n, drawing(f), about) for n, about, f in part_figures(scored)] if draw else [],
         list(_pictures(folder)) if draw else [],
         yaml_text(settings),
         {name: str(version) for name, version in sorted(versions.items())},
         unscored,
         _images(mapping_in(mapping_in(settings, "data"), "init_args"), scored),
+    )
+
+
+def _records(folder: Path) -> dict[str, Any]:
+    """The records of scores of a run as others may read them; empty for none."""
+    return without_paths(read_scores(folder)) if (folder / SCORES).is_file() else {}
+
+
+def _on_other_data(run: str, before: Mapping[str, str], here: Mapping[str, str]) -> str:
+    """Sentences on a run, and on the facts of the data of its training and of its scores."""
+    names = ("data set", "included", "resized to")
+    trained, scored = (
+        "; ".join(facts[name] for name in names if name in facts) for facts in (before, here)
+    )
+    return (
+        f"Scores of the run {run} on other data than in training. Trained on: {trained}. Scored "
+        f"on: {scored}. Curves and times are those of its training; the scores on its own data are "
+        "on the page of that run."
     )
 
 
