@@ -1,5 +1,5 @@
 """Pages of runs: one HTML file that opens from disk and makes no request."""
 
-from dislab.report.page import EXPLORER, PAGE, ReportedRun, page_of, write_page
+from dislab.report.page import EXPLORER, PAGE, Failure, ReportedRun, page_of, write_page
 
-__all__ = ["EXPLORER", "PAGE", "ReportedRun", "page_of", "write_page"]
+__all__ = ["EXPLORER", "PAGE", "Failure", "ReportedRun", "page_of", "write_page"]

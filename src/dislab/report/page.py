@@ -37,6 +37,18 @@ EXPLORER: Final = "explorer.html"
 _UNREAD: Final = "the checkpoint or the data could not be read when the page was written"
 
 
+class Failure(NamedTuple):
+    """Why the scores of a run are missing.
+
+    Attributes:
+        reason: The error.
+        command: The command that takes them: `test` or `validate`.
+    """
+
+    reason: str
+    command: str
+
+
 class ReportedRun(NamedTuple):
     """A run folder, with model and data for its explorer.
 
@@ -44,11 +56,13 @@ class ReportedRun(NamedTuple):
         folder: The run folder.
         module: The trained objective; None if it cannot be loaded.
         data: Its prepared data; None if they cannot be loaded.
+        failure: Why its last scoring failed; None if it did not.
     """
 
     folder: Path
     module: Objective | None
     data: DataModule | None
+    failure: Failure | None = None
 
     @property
     def is_whole(self) -> bool:
@@ -63,6 +77,7 @@ class _Shown(NamedTuple):
     record: RunRecord
     explorer: dict[str, Any] | None
     reason: str
+    failure: Failure | None
 
 
 @checks_arguments
@@ -123,7 +138,7 @@ def page_of(runs: Sequence[ReportedRun], *, explorer_only: bool = False) -> str:
 def _read(index: int, run: ReportedRun) -> _Shown:
     record = read_run(run.folder)
     if run.module is None or run.data is None:
-        return _Shown(f"run-{index}", record, None, _UNREAD)
+        return _Shown(f"run-{index}", record, None, _UNREAD, run.failure)
     try:
         if is_vector(run.data.image_shape):
             figures = islice(scatter_figures(run.module, run.data), MOST_PANELS)
@@ -131,9 +146,10 @@ def _read(index: int, run: ReportedRun) -> _Shown:
             record = record._replace(panels=[*record.panels, *drawn])
         explorer = explorer_of(run.module, run.data, record.main)
         record = _with_reconstructions(record, run.module, run.data)
-        return _Shown(f"run-{index}", _with_traversals(record, run.module, explorer), explorer, "")
+        record = _with_traversals(record, run.module, explorer)
+        return _Shown(f"run-{index}", record, explorer, "", run.failure)
     except InputError as error:  # the method has nothing to explore
-        return _Shown(f"run-{index}", record, None, str(error))
+        return _Shown(f"run-{index}", record, None, str(error), run.failure)
 
 
 def _with_reconstructions(record: RunRecord, module: Objective, data: DataModule) -> RunRecord:
