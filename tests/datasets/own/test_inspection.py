@@ -634,7 +634,7 @@ def test_arrays_are_described_with_their_factors(arrays: Path) -> None:
     assert lines["factor size"] == "ordinal, 3 values from 0 to 2"
     assert lines["other arrays"] == "seven (7 rows for 20 images), meta (Python objects)"
     assert inspection.decided[0] == "seven has 7 rows for 20 images, and is left out"
-    assert inspection.notes[1].startswith("only the factor size varies")
+    assert inspection.notes[0].startswith("only the factor size varies")
     assert inspection.settings == {"file": str(arrays), "factors": "size"}
     assert (inspection.faults, inspection.is_labelled, inspection.largest) == ([], True, 16)
     dataset = NumpyDataset(**inspection.settings)
