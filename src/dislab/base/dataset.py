@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Float, Int, UInt8
 from torch import Tensor
 
-from dislab.base.parts import ImageShape
+from dislab.base.parts import ImageShape, is_vector
 from dislab.errors import InputError
 from dislab.factors import FactorSpace, Indices
 from dislab.naming.settings import Part
@@ -28,6 +28,66 @@ def fractions(rows: Rows) -> Float[Tensor, "batch channel height width"]:
         rows: Images or vectors.
     """
     return rows if rows.is_floating_point() else rows.float().div_(255)
+
+
+def image_shape_of(dataset: "Dataset") -> ImageShape:
+    """Channels, height and width of the images of a data set.
+
+    Args:
+        dataset: The data set.
+
+    Raises:
+        InputError: They are no tuple of three whole numbers from 1.
+    """
+    shape: object = dataset.image_shape
+    if (
+        isinstance(shape, tuple)
+        and len(shape) == 3
+        and all(isinstance(size, int | np.integer) and size > 0 for size in shape)
+    ):
+        return shape
+    raise InputError(
+        f"image_shape of {type(dataset).__name__} is {shape!r}; give the tuple (channels, height, "
+        "width) of whole numbers, such as (1, 64, 64) of grey images"
+    )
+
+
+def check_rows(dataset: "Dataset", rows: object) -> None:
+    """Refuses what `gather` returns unless it has the type and the shape of the contract.
+
+    Args:
+        dataset: The data set.
+        rows: What its `gather` returned.
+
+    Raises:
+        InputError: They are neither images as bytes nor vectors as floats, or of another shape.
+    """
+    name, shape = f"gather of {type(dataset).__name__}", image_shape_of(dataset)
+    if not isinstance(rows, Tensor):
+        remedy = ": torch.from_numpy(images)" if isinstance(rows, np.ndarray) else ""
+        raise InputError(
+            f"{name} returned {type(rows).__name__}; it must return a torch.Tensor{remedy}"
+        )
+    if rows.ndim != 4 or tuple(rows.shape[1:]) != shape:
+        given = tuple(rows.shape)
+        remedy = ""
+        if given[1:] == (*shape[1:], shape[0]):
+            remedy = ": put the channels first by images.permute(0, 3, 1, 2)"
+        raise InputError(
+            f"{name} returned the shape {given}; it must be (batch, "
+            f"{', '.join(map(str, shape))}), as image_shape says{remedy}"
+        )
+    if rows.dtype == torch.uint8 or (is_vector(shape) and rows.is_floating_point()):
+        return
+    convert = "images.to(torch.uint8)"
+    if rows.is_floating_point():
+        convert = "fractions in [0, 1] by (images * 255).round().to(torch.uint8)"
+    elif rows.dtype == torch.bool:
+        convert += " * 255"
+    raise InputError(
+        f"{name} returned images as {rows.dtype}; they must be torch.uint8, from 0 to 255, which "
+        f"dislab divides by 255: convert {convert}"
+    )
 
 
 class TorchImages(torch.utils.data.Dataset[Item]):
@@ -191,8 +251,11 @@ class Dataset(Part, ABC):
         Args:
             tables: Result of `tables`, moved to the device of `index`.
             index: State numbers.
+
+        Raises:
+            InputError: `gather` returned another type or shape.
         """
-        return fractions(self.gather(tables, index))
+        return fractions(self._gathered(tables, index))
 
     @property
     def equal_files(self) -> int:
@@ -243,8 +306,17 @@ class Dataset(Part, ABC):
 
         Args:
             index: State numbers.
+
+        Raises:
+            InputError: `gather` returned another type or shape.
         """
-        return self.gather(self.tables(), index.to(torch.device("cpu")))
+        return self._gathered(self.tables(), index.to(torch.device("cpu")))
+
+    def _gathered(self, tables: dict[str, Tensor], index: Int[Tensor, " batch"]) -> Rows:
+        """What `gather` returns, with the type and the shape of the contract."""
+        rows = self.gather(tables, index)
+        check_rows(self, rows)
+        return rows
 
     def as_torch(self) -> TorchImages:
         """The images and their factors as a PyTorch data set, for code outside of dislab.

@@ -10,7 +10,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.parameter import UninitializedParameter
 
-from dislab.errors import InputError
+from dislab.errors import InputError, suggestion
 from dislab.functional.streams import Stream
 from dislab.naming.settings import Part
 from dislab.plugins import check_methods, misfit
@@ -222,8 +222,7 @@ def make_part(base: type, build: Callable[..., Kind], **leading: object) -> Kind
     name = getattr(cls, "__name__", type(cls).__name__)
     if inspect.isclass(cls):
         check_derived(cls, base)
-    if lacking := sorted(getattr(cls, "__abstractmethods__", ())):
-        raise InputError(f"{name} lacks {' and '.join(lacking)}; define it as {base.__name__} does")
+        check_concrete(cls, base)
     first = " and ".join(leading)
     if getattr(cls, "__init__", None) is nn.Module.__init__:
         raise InputError(f"{name} has no constructor; give it an __init__ that takes {first}")
@@ -303,6 +302,27 @@ def check_derived(cls: type, base: type) -> None:
     if cls is base or not issubclass(cls, base):
         reason = "is a base class" if cls is base else f"is no dislab.base.{base.__name__}"
         raise InputError(f"{cls.__name__} {reason}; give a class that derives from it")
+
+
+def check_concrete(cls: type, base: type) -> None:
+    """Refuses a class that does not define all that its contract asks for.
+
+    Args:
+        cls: The class.
+        base: The contract.
+
+    Raises:
+        InputError: It lacks methods or properties, which may be misspelt.
+    """
+    lacking = sorted(getattr(cls, "__abstractmethods__", ()))
+    if not lacking:
+        return
+    further = [word for word in vars(cls) if not word.startswith("_") and not hasattr(base, word)]
+    hints = {word: suggestion(word, lacking) for word in further}
+    misspelt = "".join(f", and has {word}{hint}" for word, hint in hints.items() if hint)
+    raise InputError(
+        f"{cls.__name__} lacks {' and '.join(lacking)}{misspelt}; define it as {base.__name__} does"
+    )
 
 
 def _maker(build: Callable[..., Kind]) -> "partial[Kind]":

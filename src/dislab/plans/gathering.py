@@ -10,7 +10,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn import functional as F
 
-from dislab.base.dataset import Dataset, Rows, fractions
+from dislab.base.dataset import Dataset, Rows, fractions, image_shape_of
 from dislab.base.parts import ImageShape, is_vector
 from dislab.errors import InputError
 from dislab.factors import Indices
@@ -105,7 +105,7 @@ class Gathering:
         self._colour: Colour = colour
         self._tables: dict[torch.device, dict[str, Tensor]] = {}
         self._kept: KeptImages | None = None
-        transformed_shape(dataset.image_shape, resize, colour)
+        transformed_shape(image_shape_of(dataset), resize, colour)
 
     @property
     def shape(self) -> ImageShape:

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from dislab import cli
 from dislab.base.failures import parts_named
-from dislab.base.parts import check_derived, make_part
+from dislab.base.parts import check_concrete, check_derived, make_part
 from dislab.errors import InputError
 from dislab.naming.settings import Part
 from dislab.plugins import available, load
@@ -103,6 +103,7 @@ def made_by(base: type, build: Callable[[], Kind], example: str) -> Kind:
         name = cls.__name__
         with mistakes():
             check_derived(cls, base)
+            check_concrete(cls, base)
     try:
         inspect.signature(build).bind()
     except TypeError as error:
@@ -110,7 +111,12 @@ def made_by(base: type, build: Callable[[], Kind], example: str) -> Kind:
             f"{example.partition('(')[0]} calls {name if inspect.isclass(cls) else 'the function'}"
             f"(): {error}; write {example.format(name)}, with its settings"
         ) from None
-    part = build()
+    try:
+        part = build()
+    except TypeError as error:
+        if "abstract class" not in str(error):
+            raise
+        raise AssertionError(f"{error}; define it as {base.__name__} does") from error
     must_derive(part, base)
     return part
 
