@@ -740,6 +740,8 @@ def test_columns_of_one_value_are_no_factors(many: Path, tmp_path: Path) -> None
         assert inspection.advised == ["x"]
         assert inspection.settings["factors"] in ("x", ["x"])
     assert set(usable(inspect(many)).factors.essential_names) == {"x"}
+    Image.new("L", (64, 64)).save(many / "without_row.png")
+    assert "missing value" not in " ".join(inspect(many).notes)
     asked = inspect(many, factors=["x", "lamp"])
     assert usable(asked).factors.essential_names == ("x", "lamp")
     assert "one value" not in " ".join(asked.notes)
@@ -766,7 +768,8 @@ def test_a_column_of_one_value_costs_no_images_that_lack_it(many: Path) -> None:
 
 def test_a_column_of_an_array_that_numbers_the_images_stays_with_its_array(tmp_path: Path) -> None:
     pose = np.stack((np.arange(60) % 2, np.arange(60) % 3, np.arange(60)), axis=1)
-    np.savez(tmp_path / "a.npz", images=np.zeros((60, 8, 8), np.uint8), pose=pose)
+    lamp = np.ones(60)
+    np.savez(tmp_path / "a.npz", images=np.zeros((60, 8, 8), np.uint8), pose=pose, lamp=lamp)
     inspection = inspect_arrays(tmp_path / "a.npz")
     assert inspection.settings["factors"] == "pose"
     notes = " ".join(inspection.notes)

@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from dislab.datasets.own._columns import identifiers, listing
-from dislab.factors import Factor, FactorSpace, Indices, may_be_angle
+from dislab.factors import MISSING, Factor, FactorSpace, Indices, may_be_angle
 
 _TURN: Final = 360
 
@@ -107,7 +107,10 @@ def other_factors(
         if len(constant) > 1:
             are = "have one value each and are no factors"
         shown = listing([f"{name} ({_shown(space[name].values[0])})" for name in constant])
-        gaps = set(constant) & set(space.incomplete)
+        lacking = space.positions(np.arange(len(space))) == MISSING
+        is_constant = np.array([name in constant for name in space.essential_names])
+        lacking = lacking[:, list(space.essential)]
+        gaps = (lacking[:, is_constant].any(1) & ~lacking[:, ~is_constant].all(1)).any()
         hint = "; if a missing value means something, such as no, write that" if gaps else ""
         notes.append(f"{shown} {are}: {left_out}{hint}")
     for name, how in found.items():
