@@ -441,7 +441,7 @@ def test_mistakes_end_with_one_line_and_status_two(
         ("data: {init_args: null}", "data.init_args is null; it must hold settings by name"),
         (
             "model: {init_args: {encoder: {class_path: MLPEncoder, init_args: [1]}}}",
-            "model.init_args.encoder.init_args is a list; it must hold settings by name",
+            "model.encoder.init_args is a list; it must hold settings by name",
         ),
         (
             "modle: {}",
@@ -466,6 +466,18 @@ def test_mistakes_end_with_one_line_and_status_two(
         (
             "evaluate: {metrics: {mig: {class_path: MIG, bins: 20}}}",
             "evaluate.metrics.mig.bins is beside a class_path; settings of a class are below its",
+        ),
+        (
+            "model: {init_args: {regularizers: {tc: {class_path: KL, init_arg: {}}}}}",
+            "section.yaml: model.regularizers.tc.init_arg is beside a class_path (did you mean ini",
+        ),
+        (
+            "model: {init_args: {regularizers: {tc: {clas_path: KL, init_args: {}}}}}",
+            "model.regularizers.tc.clas_path is beside init_args (did you mean class_path?)",
+        ),
+        (
+            "model: {init_args: {regularisers: {tc: {class_path: KL, init_args: {beta: 3}}}}}",
+            "section.yaml: model: VAE has no setting 'regularisers' (did you mean regularizers?)",
         ),
         (
             "trainer: {callbacks: [{class_path: lightning.pytorch.callbacks.EarlyStopping, "

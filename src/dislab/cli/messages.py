@@ -513,7 +513,9 @@ def _unknown_option(name: str, class_path: str, setting: str) -> str:
     names = [parameter for parameter in parameters[count:] if parameter not in LINKED]
     if not names:  # a base class, which the parser takes where none is named
         return _no_class(setting)
-    elsewhere = ELSEWHERE.get(name.rpartition(".")[2], "")
+    word = name.partition(".")[0]
+    misspells_a_mapping = ".init_args" in name and word not in names
+    elsewhere = "" if misspells_a_mapping else ELSEWHERE.get(name.rpartition(".")[2], "")
     if elsewhere.startswith(f"{setting}.") and elsewhere != f"{setting}.{name}":
         return f"{attribute} has no setting {name!r}; use --{elsewhere}"
     there = {f"--{setting}.{parameter}" for parameter in names}
@@ -522,13 +524,13 @@ def _unknown_option(name: str, class_path: str, setting: str) -> str:
         for other, option in _others(setting).items()
         if option in there or option.rpartition(".")[0] != f"--{setting}"
     }
-    word = name.partition(".")[0]
     mapping = setting.rpartition(".")[0]  # whose other parts may have the setting
     beside = _others(mapping).items() if mapping.endswith(NAMED_PARTS) else ()
     hint = suggestion(word, names, others) or suggestion(
         word, (), {other: key for other, key in beside if not key.startswith(f"--{setting}.")}
     )
-    return f"{attribute} has no setting {name!r}{hint}; it has {', '.join(names)}"
+    shown = word if misspells_a_mapping else name.replace(".init_args", "")
+    return f"{attribute} has no setting {shown!r}{hint}; it has {', '.join(names)}"
 
 
 def filled_in(name: str, setting: str) -> list[str]:

@@ -9,7 +9,7 @@ from jsonargparse import (  # type: ignore[attr-defined]  # public, but not in i
     Namespace,
 )
 
-from dislab.errors import InputError
+from dislab.errors import InputError, suggestion
 from dislab.runs import CONFIG
 from dislab.yaml_files import (
     check_keys,
@@ -96,17 +96,18 @@ def _check_names(content: object, origin: str, is_config: bool, key: str = "") -
         if is_config and name in _MAIN_SECTIONS and value is None:
             raise InputError(f"{origin}: {name} is empty; give it settings, or leave it out")
         inner = f"{key}.{name}" if key else name
+        plain = inner.replace(".init_args.", ".")
         if name == "init_args" and not isinstance(value, dict):
             example = "latent_dim: 10" if inner == "model.init_args" else "batch_size: 64"
             raise InputError(
-                f"{origin}: {inner} is {written(value)}; it must hold settings by name, such "
+                f"{origin}: {plain} is {written(value)}; it must hold settings by name, such "
                 f"as init_args: {{{example}}}"
             )
-        if "class_path" in content and name not in _SPECIFICATION:
-            raise InputError(
-                f"{origin}: {inner} is beside a class_path; settings of a class are below its "
-                f"init_args: {{{name}: …}}"
-            )
+        if {"class_path", "init_args"} & content.keys() and name not in _SPECIFICATION:
+            given = "a class_path" if "class_path" in content else "init_args"
+            hint = suggestion(name, _SPECIFICATION)
+            remedy = f"settings of a class are below its init_args: {{{name}: …}}"
+            raise InputError(f"{origin}: {plain} is beside {given}{hint or f'; {remedy}'}")
         _check_names(value, origin, False, inner)
 
 
