@@ -135,6 +135,18 @@ class SpoiltDecoder(Decoder):
         return self.spoil(self.layer(z).view(-1, *SHAPE))
 
 
+class Darkening(Spoilt):
+    """Changes the images that it receives, which the decoder is to draw."""
+
+    def forward(self, image: Any) -> Any:
+        return super().forward(image.mul_(0.5))
+
+
+def doubling(z: Tensor) -> Penalty:
+    """A penalty that changes the codes which the decoder receives."""
+    return Penalty(z.mul_(2).square().sum(), None, {})
+
+
 class SpoiltPenalty(Regularizer):
     """A penalty that a function spoils."""
 
@@ -287,6 +299,14 @@ NO_GRADIENT = (
         (
             {"regularizers": {"mine": partial(Own, auxiliary=torch.ones(()))}},
             "returns an auxiliary loss without a gradient for its own parameters",
+        ),
+        (
+            {"regularizers": {"mine": partial(SpoiltPenalty, spoil=doubling)}},
+            r"the regulariser SpoiltPenalty .* changes a tensor that it receives.*z = z \* 2",
+        ),
+        (
+            {"encoder": partial(Darkening, spoil=lambda out: out)},
+            r"the encoder Darkening.* changes a tensor that it receives",
         ),
     ],
 )

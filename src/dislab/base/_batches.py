@@ -7,6 +7,7 @@ from typing import Any, Final, cast
 
 import torch
 from torch import Tensor, nn
+from torch.utils.hooks import RemovableHandle
 
 from dislab.base.datamodule import DataModule, ImageBatch, fields_of
 from dislab.base.failures import described, parts_named
@@ -143,10 +144,11 @@ def first_batch(
     _check_batch(method, accepted, data, batch, by_loader)
     _check_likelihood(method, batch)
     hooks = [
-        part.register_forward_hook(_checking(name, check))
+        hook
         for name, part in method.named_modules()
         for contract, check in _CHECKS.items()
         if isinstance(part, contract)
+        for hook in _checking(name, part, check)
     ]
     try:
         with parts_named(f"; the first batch is {_shapes(batch)}"):
@@ -232,10 +234,9 @@ def _check_pixels(
         return
     numbers = torch.zeros(1) if image.is_complex() else image.detach().float()
     ends = gather(torch.stack(torch.aminmax(numbers))[None])
-    try:
-        low, high = float(ends[:, 0].min()), float(ends[:, 1].max())
-    except RuntimeError:  # within torch's transformations, such as vmap, tensors have no values
+    if not has_values(ends):
         return
+    low, high = float(ends[:, 0].min()), float(ends[:, 1].max())
     vector = is_vector(image.shape)
     if fault := pixel_fault(image.dtype, low, high, len(image), vector):
         raise InputError(f"{source} {name} whose pixels {fault}")
@@ -245,6 +246,15 @@ def _check_pixels(
             "booleans by image.float(), divide bytes by 255, or return uint8 from the data set's "
             "images, which are divided for you"
         )
+
+
+def has_values(tensor: Tensor) -> bool:
+    """Whether a tensor has values, which it lacks within torch's transformations, such as vmap."""
+    try:
+        tensor.detach().sum().item()
+    except RuntimeError:
+        return False
+    return True
 
 
 def _check_shape(source: str, name: str, shape: Sequence[int], method: nn.Module) -> None:
@@ -310,19 +320,37 @@ def _shapes(batch: Any) -> str:
 
 
 def _checking(
-    name: str, check: Callable[[nn.Module, Tensor, Any], tuple[str, str] | None]
-) -> Callable[[nn.Module, tuple[Any, ...], Any], None]:
-    """A forward hook that raises an error naming the part if its output is wrong."""
+    name: str, part: nn.Module, check: Callable[[nn.Module, Tensor, Any], tuple[str, str] | None]
+) -> Iterator[RemovableHandle]:
+    """Forward hooks that raise an error naming the part if its output is wrong or input changed."""
+    versions: list[int] = []
 
-    def hook(part: nn.Module, inputs: tuple[Any, ...], output: Any) -> None:
+    def before(_: nn.Module, inputs: tuple[Any, ...]) -> None:
+        versions[:] = _versions(inputs)
+
+    def after(part: nn.Module, inputs: tuple[Any, ...], output: Any) -> None:
         rows = next((value for value in inputs if isinstance(value, Tensor)), None)
         if rows is not None:
             owner = f"{described(part)}, {name} of the model,"
+            if _versions(inputs) != versions:
+                raise InputError(
+                    f"{owner} changes a tensor that it receives, which others read, too; write "
+                    "z = z * 2 for z.mul_(2) or z *= 2"
+                )
             _refuse(check(part, rows, output), owner, rows)
-            if torch.is_grad_enabled() and (lacking := lacking_gradient(part, inputs, output)):
+            lacking = lacking_gradient(part, inputs, output) if torch.is_grad_enabled() else ""
+            if lacking and has_values(rows):
                 raise InputError(f"{owner} returns {lacking}")
 
-    return hook
+    yield part.register_forward_pre_hook(before)
+    yield part.register_forward_hook(after)
+
+
+def _versions(inputs: tuple[Any, ...]) -> list[int]:
+    """How often each tensor among the inputs, or within a posterior, was changed in place."""
+    values = (each for value in inputs for each in (value if isinstance(value, tuple) else [value]))
+    tensors = [value for value in values if isinstance(value, Tensor) and not value.is_inference()]
+    return [tensor._version for tensor in tensors]
 
 
 CUT: Final = "leave out .detach(), .data, .item(), NumPy and torch.no_grad(), which cut it off"

@@ -26,6 +26,7 @@ from dislab.base._batches import (
     check_values,
     count_of,
     first_batch,
+    has_values,
     received,
     warn_of_train_size,
 )
@@ -180,7 +181,8 @@ class Objective(pl.LightningModule, Representation, Part):
         is_scalar = isinstance(loss, Tensor) and not loss.ndim
         self._check_result("losses", is_scalar, loss, _OF_LOSSES, "loss")
         self._check_result("losses", isinstance(log, dict), log, _OF_LOSSES, "log")
-        if stage == "train" and torch.is_grad_enabled() and not loss.requires_grad:
+        lacks_gradient = stage == "train" and torch.is_grad_enabled() and not loss.requires_grad
+        if lacks_gradient and has_values(loss):
             name = type(self).__name__
             raise InputError(f"{name}.losses returns a loss without a gradient; {CUT}")
         return cast("Terms", terms)
