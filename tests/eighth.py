@@ -5,7 +5,9 @@ import pytest
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Adds `--eighth`."""
-    parser.addoption("--eighth", type=int, choices=range(1, 9), help="which eighth of slow tests")
+    parser.addoption(
+        "--eighth", required=True, type=int, choices=range(1, 9), help="which eighth of slow tests"
+    )
 
 
 @pytest.hookimpl(tryfirst=True)
