@@ -62,6 +62,11 @@ AXIS = "axes: {model.regularizers.kl.beta: [1, 4]}\n"
         (f"name: {'a' * 300}", "it must be .*, at most 200"),
         ("axes: {data.num_workers: [0, 1]}", "are the same run, as they differ in nothing that"),
         ("axes: {evaluate.points: [100, 200]}", "are the same run"),
+        (
+            "axes: {model.latent_dim: [3], evaluate.points: [100, 200]}",
+            "points: 100 and evaluate.points: 200, both with model.latent_dim: 3, are the same run",
+        ),
+        ("axes: {optimizer.lr: [0.1]}", "is named 'optimizer'; use model.optimizer.lr"),
         ("axes: {trainer.fast_dev_run: [true]}", "fast_dev_run keeps no run"),
         ("axes: {trainer.devices: [2]}", "trainer.devices is 2, and each run .* in one process"),
         ("axes: {trainer.devices: [[0, 1]]}", "trainer.devices is .*, and each run"),
@@ -292,10 +297,12 @@ def test_means_of_a_single_finished_run_say_that_the_other_one_diverged(
     folder: StudyFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     plan = planned(tmp_path, "base: [base.yaml]\naxes: {model.b: [1, 2]}\n")
-    scored(folder, plan, {"mig": [0.25, None]})
+    scored(folder, plan, {"mig": [0.25, None], "elbo_mean_train": [-3.0, None]})
     run = plan.runs[1]
     stage = run.group.stages["train"].digest
     folder.write_done(run, "train", Done(stage, "diverged", {}, 1.0, {}, "NaN"))
+    assert main(["study", "table", str(folder.path)]) == 0
+    assert capsys.readouterr().out.splitlines()[0].split() == ["run", "model.b", "state", "MIG"]
     command = ["study", "table", str(folder.path), "--means"]
     assert main(command) == 0
     means = capsys.readouterr().out
@@ -305,6 +312,8 @@ def test_means_of_a_single_finished_run_say_that_the_other_one_diverged(
     said = capsys.readouterr().out
     assert means in said
     assert "Nothing to compare: no two values of model.b have scores of one seed." in said
+    assert f"dislab report {folder.path}" in said
+    assert "dislab study summary" not in said  # which is refused below
     assert main([*command, "--format", "csv"]) == 0
     printed = capsys.readouterr()
     assert "score.mig,0.25," in printed.out

@@ -128,7 +128,7 @@ exclude: [{strength: 4, latents: 5}]
         (BASE + "seeds: [-1]", "from 0 on"),
         (BASE + "seeds: true", "seeds is true"),
         (BASE + "seeds: 1.5", "seeds is 1.5"),
-        (BASE + "axes: {a: 3}", "axes.a is 3; it must be a list of values"),
+        (BASE + "axes: {a: 3}", r"axes.a is 3; it must be a list of values, \[3\], a mapping"),
         (BASE + "axes: {a: []}", r"axes.a is \[\]"),
         (BASE + "axes: {a: [1, 1]}", "axes.a has 1 twice"),
         (BASE + "axes: {seed_everything: [1, 2]}", "seeds are given by `seeds`"),

@@ -224,6 +224,27 @@ def test_a_single_axis_has_no_share_of_other_axes() -> None:
 
 
 @pytest.mark.slow
+def test_a_share_that_is_its_level_but_for_rounding_does_not_reach_it() -> None:
+    score = "score.reconstruction_sample_test"
+    nats = [981.7822822265625, 978.08722265625, 998.9883505859375, 999.6931274414062]
+    nats += [990.9308193359375, 993.0241181640625, 993.2966987304687, 1018.1716831054688]
+    runs = pd.DataFrame(
+        {
+            "method": ["a"] * 4 + ["b"] * 4,
+            "strength": [1, 1, 4, 4, 10, 10, 40, 40],
+            "seed": [0, 1] * 4,
+            "state": "finished",
+            score: nats,
+        }
+    )
+    measures: dict[str, Best] = {}
+    shares = summarize(runs, "mine", ("method", "strength"), measures).tables["variance_shares"]
+    (row,) = shares.table.to_dict("records")
+    assert row["setting"] > row["setting_chance_high"]  # in the last digit
+    (level,) = shares.excerpts[0]["strength by chance below"]
+    assert level == "0.537 (not reached)"
+
+
 def test_scores_on_few_labels_select_runs_and_change_nothing_else() -> None:
     alone = summarize(table(**{"score.tc": rising()}), "mine", ("method",), PRIMARY)
     few = table(**{"score.tc": rising(), "labelled.mig_100_labels": rising()})

@@ -2,6 +2,7 @@
 
 import argparse
 import itertools
+import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -85,6 +86,8 @@ def _study(path: Path, folder: str | None, out: Path | None, target: str | None)
     page = study.path / PAGE if out is None else out
     check_output("--out", page, is_page if out else None, [".html"])
     plugins.load_all(plugins.PARTS)
+    runs = len(study.schedule.runs)
+    print(f"drawing the page of {runs} run{'s' * (runs != 1)}", file=sys.stderr, flush=True)
     write_study_page(study, page, target, _reported)
     print(page)
     return 0

@@ -714,7 +714,7 @@ def _show_end(study: Study) -> int:
 def _print_results(study: Study) -> None:
     """Prints the means of the main scores, the verdict, and the commands for more."""
     from dislab.study.headline import conclusion, headline_table, measures_to_show, rows_of
-    from dislab.study.summary import chosen_target, headline_measures, is_bound
+    from dislab.study.summary import chosen_target, headline_measures, is_bound, measures_of
 
     table, axes = study.titled(study.table()), study.schedule.axes
     more = []
@@ -732,7 +732,8 @@ def _print_results(study: Study) -> None:
     if more:
         names = " ".join(name.removeprefix("score.") for name in more[:_MORE])
         print(f"  dislab study table {study.path} --means --show {names}  # other scores")
-    print(f"  dislab study summary {study.path}  # tables and pictures")
+    if measures_of(table, study.primary_scores()):  # else there is nothing to compare
+        print(f"  dislab study summary {study.path}  # tables and pictures")
     print(f"  dislab report {study.path}  # one interactive page")
     print(f"  dislab study table {study.path} --out table.csv  # all numbers")
 

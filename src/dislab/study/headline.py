@@ -19,7 +19,7 @@ from dislab.storage import WIDTH, minus_signs, text_table
 from dislab.study.identity import OF_THE_HOST
 from dislab.study.stages.score import LEVELS
 from dislab.study.statistics import comparisons, latex, rank_correlations, seeds_needed
-from dislab.study.statistics._frames import AGREEMENT, is_level, keyed
+from dislab.study.statistics._frames import AGREEMENT, keyed
 from dislab.study.statistics.selection import Best
 from dislab.study.status import states_line
 from dislab.study.summary import (
@@ -365,9 +365,7 @@ def narrow_table(
     Returns:
         The table, and the names of the settings that differ without having a column.
     """
-    if not measures:  # of a single run, no score varies
-        scores = [str(name) for name in runs if str(name).startswith("score.")]
-        measures = {name: "highest" for name in scores if not is_level(name)}
+    measures = measures or measures_of(runs, least=1)  # of a single run, no score varies
     varying = _varying(runs, settings)
     varying.sort(key=lambda name: _rank(runs, name, axes))
     ends = _varying(runs, ["seed"])

@@ -210,7 +210,7 @@ def _of_axis(group: Group, fault: str) -> str:
                 f"each value, such as {axis}: {{low: {{model.latent_dim: 10}}}}, also as `axes:` "
                 "inside a method"
             )
-    return fault
+    return re.sub(r"\b(use|or) --(?=\w+\.)", r"\1 ", fault)  # as study files name settings
 
 
 def _low_end(group: Group, overlay: Sequence[str], resolve: Resolver) -> Resolved:
@@ -295,9 +295,11 @@ def _runs(groups: Sequence[ScheduledGroup], file: StudyFile) -> tuple[ScheduledR
                     ", ".join(f"{axis}: {member.axes[axis]}" for axis in differ)
                     for member in (twin, group)
                 ]
+                shared = [f"{k}: {value}" for k, value in group.axes.items() if k not in differ]
+                both = f", both with {', '.join(shared)}," if shared else ""
                 raise InputError(
-                    f"{file.path}: {texts[0]} and {texts[1]} are the same run, as they differ in "
-                    "nothing that training depends on (paths of published data, devices, "
+                    f"{file.path}: {texts[0]} and {texts[1]}{both} are the same run, as they "
+                    "differ in nothing that training depends on (paths of published data, devices, "
                     "precision, scores and pictures do not count); leave one out"
                 )
             runs.append(ScheduledRun(name, seed, group))

@@ -295,7 +295,8 @@ class _Reader:
         elif isinstance(values, dict) and values:
             settings = [self._labelled(key, label, value) for label, value in values.items()]
         else:
-            allowed = "a list of values, a mapping from names to settings, or a range"
+            written = f", [{json.dumps(values)}]," if isinstance(values, str | int | float) else ","
+            allowed = f"a list of values{written} a mapping from names to settings, or a range"
             raise self._wrong(key, values, f"{allowed}, such as {{low: 0.1, high: 100}}")
         seen: set[str] = set()
         for setting in settings:

@@ -65,6 +65,8 @@ UNKNOWN: Final = "–"
 """Text of a setting that a run lacks."""
 LEVEL: Final = 0.05
 """The corrected p below which a difference counts as supported."""
+_TIE: Final = 1e-9
+"""Difference of shares that is rounding, as of the shuffle of few runs that equals their order."""
 _DETECT: Final = 0.05
 """Mean difference that the number of seeds in tables of comparisons is for."""
 NEED: Final = f"seeds to detect {_DETECT}"
@@ -760,7 +762,7 @@ def _shares(runs: pd.DataFrame, axes: list[str], measures: Mapping[str, Best]) -
     for name, column in zip(names, ("method", "setting"), strict=False):
         excerpt[name] = shares[column]
         excerpt[f"{name} by chance below"] = [
-            "–" if pd.isna(level) else f"{level:.3f}{' (not reached)' * (share <= level)}"
+            "–" if pd.isna(level) else f"{level:.3f}{' (not reached)' * (share <= level + _TIE)}"
             for share, level in zip(shares[column], shares[f"{column}_chance_high"], strict=True)
         ]
     excerpt = excerpt.assign(seed=shares["seed"], runs=shares["runs"])
