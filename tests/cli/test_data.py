@@ -368,9 +368,9 @@ def test_own_images_are_checked(
     assert second == ("or, without that table: dislab configs new --data mine --method factorvae")
     assert main(["configs", "new", "--data", "mine", "--out", "c.yaml"]) == 0
     said = capsys.readouterr().out
-    assert "note: labels.csv beside the folder names 3 of 3 images" in said
-    assert few in said
-    assert "\nimages: 1 train, 1 validate, 1 test\nc.yaml\n" in said
+    assert said.startswith("note: `dislab data check mine` shows 2 notes on these images\n")
+    none = "factors: none, so there are no scores; --table labels.csv would give some"
+    assert f"\nimages: 1 train, 1 validate, 1 test\n{none}\nc.yaml\n" in said
     assert main(["configs", "new", "--data", "mine", "--method", "adagvae"]) == 2
     assert "; --table labels.csv would give it some" in capsys.readouterr().err
     Path("labels.csv").unlink()
