@@ -143,7 +143,8 @@ def with_legend(sentence: str) -> str:
         return sentence
     first, little, rest = sentence.partition(" Little of ")
     return (
-        f"{first} Each percentage is of the sum of what each latent knows about the factor, which "
+        f"{first} Each percentage is of the sum of what each latent in use knows about the "
+        "factor, which "
         f"may be little of it.{little}{rest}"
     )
 
@@ -179,7 +180,7 @@ def test_facts_scores_and_transfer_of_a_run(tmp_path: Path) -> None:
         "MIG: mutual information gap.",
     ]
     assert found.verdict == with_legend(
-        "1 of 2 factors has a latent of its own: y in z0 (100 %); x is in no latent."
+        "1 of 2 factors has a latent of its own: y in z0 (100 %); x is in no latent in use."
     )
     assert found.bounds is None
     assert found.transfer is not None
@@ -496,7 +497,7 @@ def test_a_record_of_images_that_labels_do_not_tell_apart_has_a_verdict_and_figu
     chance = {"mutual_information_by_chance": [[0.0, 0.9], [0.0, 0.9]]}
     few = record | {"parts": {"mutual_information": [[0.9, 1.0], [0.0, 0.9]]} | chance}
     assert verdict(few) == with_legend(
-        "1 of 2 factors has a latent of its own: x in z0 (100 %); y is in no latent."
+        "1 of 2 factors has a latent of its own: x in z0 (100 %); y is in no latent in use."
     )
     ((_, _, figure),) = part_figures(record)
     labels = [label.get_text() for label in figure.axes[0].get_yticklabels()]
@@ -514,12 +515,12 @@ def test_a_record_of_images_that_labels_do_not_tell_apart_has_a_verdict_and_figu
         (
             [[0.9, 0.2], [0.0, 0.2], [0.0, 0.1]],  # z0 has most of y, but less than half
             "1 of 2 factors has a latent of its own: x in z0 (100 %); "
-            "y (40 % in z0) is spread over several latents.",
+            "y is spread over several latents.",
         ),
         (
             [[0.9, 0.1], [0.0, 0.2], [0.0, 0.25]],
             "1 of 2 factors has a latent of its own: x in z0 (100 %); "
-            "y (45 % in z2, just below half) is spread over several latents.",
+            "y is spread over several latents.",
         ),
         (
             [[0.52, 0.1], [0.48, 0.8], [0.0, 0.0]],
@@ -536,11 +537,11 @@ def test_a_record_of_images_that_labels_do_not_tell_apart_has_a_verdict_and_figu
         ),
         (
             [[0.9, 0.01], [0.0, 0.0], [0.0, 0.0]],  # next to nothing
-            "1 of 2 factors has a latent of its own: x in z0 (100 %); y is in no latent.",
+            "1 of 2 factors has a latent of its own: x in z0 (100 %); y is in no latent in use.",
         ),
         (
             [[0.0, 0.05], [0.0, 0.02]],  # x is constant
-            "No factor has a latent of its own; y is in no latent.",
+            "No factor has a latent of its own; y is in no latent in use.",
         ),
         ([[0.0, 0.0], [0.0, 0.0]], ""),
         ([[0.9, 0.1, 0.2]], ""),
@@ -573,12 +574,12 @@ def test_the_verdict_says_which_latents_carry_which_factors(
         (
             [2.0, 1.0],
             [9, 40],  # a thirtieth of what could be known of y
-            "1 of 2 factors has a latent of its own: x in z0 (100 %); y is in no latent.",
+            "1 of 2 factors has a latent of its own: x in z0 (100 %); y is in no latent in use.",
         ),
         (
             [0.05, 1.0],  # a sample of z0 tells at most 0.05 nats
             [9, 9],
-            "No factor has a latent of its own; x, y are in no latent.",
+            "No factor has a latent of its own; x, y are in no latent in use.",
         ),
         (
             [0.0, 0.01],
@@ -636,21 +637,23 @@ def test_the_verdict_doubts_only_factors_that_are_not_predicted_well() -> None:
         "data": {"factors": ["hull", "sail"]},
         "sample": {"entropy": {"hull": 2.0, "sail": 2.0}},
     }
-    assert verdict(record).endswith("each latent knows about the factor.")
+    assert verdict(record).endswith("each latent in use knows about the factor.")
     record["parts"][f"{name}_by_chance"] = [0.1, 0.6]
     unsure = (
-        "knows about the factor; all latents together predict some factors only in part: "
-        "DCI informativeness is"
+        "knows about the factor; all latents together predict {} only in part (DCI "
+        "informativeness {})."
     )
-    assert verdict(record).endswith(f"{unsure} 0.80 for sail.")
+    assert verdict(record).endswith(unsure.format("sail", "0.80"))
     record["parts"][name] = [0.3, 0.6]
-    assert verdict(record).endswith(f"which may be little of sail{unsure[22:]} 0.30 for hull.")
+    assert verdict(record).endswith(
+        f"which may be little of sail{unsure[22:].format('hull', '0.30')}"
+    )
     record["parts"][name] = [1.0, None]
     assert verdict(record).endswith("knows about the factor, which may be little of sail.")
     record["parts"][name] = [0.3, None]
     assert verdict(record).endswith(
-        "which may be little of sail; all latents together predict some factors only in part: "
-        "DCI informativeness is 0.30 for hull."
+        "which may be little of sail; all latents together predict hull only in part (DCI "
+        "informativeness 0.30)."
     )
 
 
@@ -659,21 +662,21 @@ def test_the_verdict_doubts_only_factors_that_are_not_predicted_well() -> None:
     [
         (
             {"parts": {"mean": [0.25, 0.6], "std": [0.02, 0.01]}},
-            "; all latents together predict some factors only in part: "
-            "DCI informativeness is 0.66 for sail; untrained models of this "
+            "; all latents together predict sail only in part (DCI informativeness "
+            "0.66); untrained models of this "
             "architecture predict hull as well.",
         ),
         (
             {"parts": {"mean": [0.1, 0.67], "std": [None, None]}},
-            "; all latents together predict some factors only in part: "
-            "DCI informativeness is 0.29 for hull; untrained models of this "
+            "; all latents together predict hull only in part (DCI informativeness "
+            "0.29); untrained models of this "
             "architecture predict sail as well.",
         ),
         ({"scores": {"mean": 0.46, "std": 0.02}}, ", which may be little of it."),
         (
             {"scores": {"mean": 0.46, "std": 0.001}},
-            "; all latents together predict some factors only in part: "
-            "DCI informativeness is 0.29 for hull and 0.66 for sail.",
+            "; all latents together predict hull and sail only in part (DCI "
+            "informativeness 0.29 and 0.66).",
         ),
     ],
 )
@@ -694,7 +697,7 @@ def test_the_verdict_cites_only_what_training_has_earned(
         "sample": {"entropy": {"hull": 2.0, "sail": 2.0}},
         "untrained": {key: {f"{name}{endings[key]}": of} for key, of in untrained.items()},
     }
-    assert verdict(record).endswith(f"latent knows about the factor{ending}")
+    assert verdict(record).endswith(f"latent in use knows about the factor{ending}")
 
 
 def test_the_verdict_takes_the_entropy_of_factors_in_the_scored_images() -> None:
@@ -704,7 +707,7 @@ def test_the_verdict_takes_the_entropy_of_factors_in_the_scored_images() -> None
         "data": {"factors": ["x", "y"]},
         "sample": {"factors": {"x": 9, "y": 40}},
     }
-    alone = "1 of 2 factors has a latent of its own: x in z0 (100 %); y is in no latent."
+    alone = "1 of 2 factors has a latent of its own: x in z0 (100 %); y is in no latent in use."
     assert verdict(record) == with_legend(alone)
     record["sample"]["entropy"] = {"x": math.log(9), "y": math.log(2)}
     assert verdict(record) == with_legend(
@@ -712,7 +715,8 @@ def test_the_verdict_takes_the_entropy_of_factors_in_the_scored_images() -> None
     )
     record["parts"] = {"mutual_information": [[0.21, 0.6], [0.03, 0.0]]}  # enough, but not in z0
     assert verdict(record) == with_legend(
-        "1 of 2 factors has a latent of its own: y in z0 (100 %); little of x is in any latent."
+        "1 of 2 factors has a latent of its own: y in z0 (100 %); little of x is in any latent in "
+        "use."
     )
 
 
@@ -727,7 +731,7 @@ def test_the_verdict_takes_the_entropy_of_factors_in_the_scored_images() -> None
         (
             5000,
             "1 of 3 factors has a latent of its own: z in z1 (100 %); "
-            "y (50 % in z0) is spread over several latents; x is in no latent.",
+            "y is spread over several latents; x is in no latent in use.",
         ),
     ],
 )
@@ -822,10 +826,13 @@ def test_likelihoods_stand_in_one_table(tmp_path: Path) -> None:
     [
         (
             0.042,
-            "Reconstructions explain 4 % of the variance of the pixels: the model draws little "
-            "more than the mean image.",
+            "Reconstructions explain 4 % of the variance of the pixels, little more than the mean "
+            "image does: train longer, or weaken the regularizers.",
         ),
-        (-0.25, "Reconstructions are farther from the images than the mean image is."),
+        (
+            -0.25,
+            "Reconstructions are farther from the images than the mean image is: train longer.",
+        ),
         (0.75, ""),
     ],
 )

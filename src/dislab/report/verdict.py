@@ -42,7 +42,7 @@ _LITTLE_KNOWN: Final = 0.25
 """Share of the entropy of a factor below which its main latent knows little of it."""
 _NEAR: Final = 0.05
 """Difference from a half up to which a share of information is called close to it."""
-_OF_WHAT: Final = " Each percentage is of the sum of what each latent knows about the factor"
+_OF_WHAT: Final = " Each percentage is of the sum of what each latent in use knows about the factor"
 _PREDICTED: Final = 1 - _LITTLE_KNOWN
 """Informativeness from which on latents know more than little of a factor: 0 is chance, if known
 by factor, and 1 is no error."""
@@ -85,16 +85,16 @@ def verdict(scored: Mapping[str, Any]) -> str:
     Each sentence is left out where its scores are missing. A factor without a latent of its own
     shares one, if that has more than half of the information about the factor, or is spread, or is
     in no latent, or hardly, as `own_latents` counts. Shares of the information that decide this are
-    given, with those that are just above or below half: within 0.05, or within what chance may give
-    this number of images, and what the main latent of a factor knows of its entropy where that is
-    less than a quarter. A latent with a KL of at most 0.1 nats is not in use: it has no factor, and
+    given, with those that are just above half: within 0.05, or within what chance may give this
+    number of images, and what the main latent of a factor knows of its entropy where that is less
+    than a quarter. A latent with a KL of at most 0.1 nats is not in use: it has no factor, and
     its information does not count. Of few images, information counts only if chance does not give
     as much; a factor without any cannot be told.
 
     Args:
         scored: The record of the scores of codes.
     """
-    return " ".join(filter(None, (_on_factors(scored), _on_images(scored))))
+    return " ".join(filter(None, (_on_images(scored), _on_factors(scored))))
 
 
 def _on_images(scored: Mapping[str, Any]) -> str:
@@ -105,10 +105,10 @@ def _on_images(scored: Mapping[str, Any]) -> str:
     if not share < _LITTLE:
         return ""
     if share < 0:
-        return "Reconstructions are farther from the images than the mean image is."
+        return "Reconstructions are farther from the images than the mean image is: train longer."
     return (
-        f"Reconstructions explain {100 * share:.0f} % of the variance of the pixels: the model "
-        "draws little more than the mean image."
+        f"Reconstructions explain {100 * share:.0f} % of the variance of the pixels, little more "
+        "than the mean image does: train longer, or weaken the regularizers."
     )
 
 
@@ -173,13 +173,13 @@ def _doubt(scored: Mapping[str, Any], names: Sequence[str]) -> str:
         told = []
     measured = [name for name in told if name not in same]
     others = [name for name in unsure if name not in told]
-    levels = _listed([f"{informativeness[name]:.2f} for {name}" for name in measured])
+    levels = _listed([f"{informativeness[name]:.2f}" for name in measured])
     rest = "it" if others == list(names) else _listed(others)
     return "".join(
         [
             f", which may be little of {rest}" if others else "",
-            "; all latents together predict some factors only in part: DCI informativeness is "
-            f"{levels}"
+            f"; all latents together predict {_listed(measured)} only in part (DCI "
+            f"informativeness {levels})"
             if measured
             else "",
             f"; untrained models of this architecture predict {_listed(same)} as well"
@@ -296,22 +296,16 @@ def _untold(information: _Information) -> list[str]:
 
 
 def _shares(information: _Information) -> dict[str, str]:
-    """The largest share of the information about each factor, and where it is close to a half.
-
-    Empty for a factor whose largest share is more than half of information that is too little.
-    """
+    """The share of a factor's main latent, and whether it is just above half; empty without one."""
     largest, total = information.nats.max(0), information.nats.sum(0)
     margin = (_NEAR * total).maximum(information.noise)
     is_near = (largest.values - MAIN * total).abs() <= margin
     main = main_latents(information.nats, information.least)
     texts = {}
     for k, name in enumerate(information.factors):
-        share = float(largest.values[k] / total[k]) if total[k] else 0.0
-        place = f" in z{largest.indices[k]}" if main[k] is None else ""
-        side = f", just {'above' if share > MAIN else 'below'} half"
-        near = side if is_near[k] and not math.isclose(share, MAIN) else ""
-        is_given = main[k] is not None or share <= MAIN
-        texts[name] = f" ({100 * share:.0f} %{place}{near})" if is_given else ""
+        near = ", just above half" if is_near[k] else ""
+        is_there = main[k] is not None
+        texts[name] = f" ({100 * float(largest.values[k] / total[k]):.0f} %{near})" * is_there
     return texts
 
 
@@ -338,11 +332,13 @@ def _without_own(
     spread, little, nowhere = (
         [name for name in rest if kind[factors.index(name)]] for kind in kinds
     )
-    for members, ending in ((spread, "spread over several latents"), (nowhere, "in no latent")):
+    for members, ending in (
+        (spread, "spread over several latents"),
+        (nowhere, "in no latent in use"),
+    ):
         if members:
-            texts = [f"{name}{shares[name] if members is spread else ''}" for name in members]
-            yield f"{', '.join(texts)} {'is' if len(members) == 1 else 'are'} {ending}"
+            yield f"{', '.join(members)} {'is' if len(members) == 1 else 'are'} {ending}"
     if little:
-        yield f"little of {_listed(little)} is in any latent"
+        yield f"little of {_listed(little)} is in any latent in use"
     if untold:
         yield f"{', '.join(untold)} cannot be told from {information.images:,} images"
