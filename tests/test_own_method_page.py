@@ -70,6 +70,12 @@ def test_every_step_of_the_page_works(tmp_path: Path) -> None:
     assert "dislab: warning" not in said
     assert "12 passed" in said
     assert re.search(r"SparsePenalty +dislab-sparse 0.1.0", said)
+    source = tmp_path / "site/dislab_sparse/sparse.py"
+    source.write_text(source.read_text().replace("z.abs()", "z.abs().sqrt()"))
+    for verb in ("plan", "run", "status"):
+        said = follow([f"dislab study {verb} study.yaml"], tmp_path)
+        changed = "dislab_sparse/sparse.py has changed since 1 of 5 runs was trained (Sparse VAE)"
+        assert said.count(changed) == 1, said
     curves = (tmp_path / "runs/vae_sparse/version_0/metrics.csv").read_text()
     assert "validation/sparse/size" in curves.partition("\n")[0]
     table = (tmp_path / "means.tex").read_text()

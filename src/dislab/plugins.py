@@ -918,14 +918,14 @@ def _defined(statements: list[ast.stmt], name: str) -> _Definition | None:
 
 def _statements(module: str) -> list[ast.stmt]:
     """The statements of a module's source; none where the source is missing or cannot be read."""
-    source = _source(module)
+    source = source_of(module)
     try:
         return ast.parse(source.read_text(encoding="utf-8")).body if source else []
     except (OSError, SyntaxError, ValueError):
         return []
 
 
-def _source(module: str) -> Path | None:
+def source_of(module: str) -> Path | None:
     """The file that defines a module, found without importing the module or its parents."""
     if not module:
         return None

@@ -39,6 +39,7 @@ from dislab.study.schedule import (
     study_file_of,
 )
 from dislab.study.search import search_lines, write_schedule
+from dislab.study.sources import changed_sources
 from dislab.study.status import Progress, estimate, lines, states_line, training_steps, versions_of
 from dislab.study.study import STUDIES, Study, folder_of
 from dislab.study.study_file import StudyFile, read_study_file
@@ -310,7 +311,8 @@ def _status(parser: Parser, args: list[str]) -> int:
     study = Study(options.study, options.folder)
     print(f"{study.schedule.name} in {study.path}")
     waiting = study.folder.other_settings(study.schedule)
-    for line in [*lines(study), *waiting, *search_lines(study)]:
+    changed = changed_sources(study.folder, study.schedule)
+    for line in [*lines(study), *waiting, *changed, *search_lines(study)]:
         print(line)
     return 0
 
@@ -607,7 +609,7 @@ def _scheduled(
         schedule = read_schedule(folder)
         if notice := shared_notice(folder, schedule.name):
             print_warning(notice)
-        _warn_of_other_settings(folder, schedule)
+        _warn_of_results(folder, schedule)
         return folder, schedule
     file = read_study_file(options.study)
     if notice := shared_notice(folder, file.name, is_next=True):
@@ -631,13 +633,15 @@ def _scheduled(
             f"{len(dropped)} of its {len(runs)} runs; {command} replaces that plan and "
             f"keeps the runs in {folder / RUNS}; set another `name:` to keep both plans"
         )
-    _warn_of_other_settings(folder, schedule)
+    _warn_of_results(folder, schedule)
     return folder, schedule
 
 
-def _warn_of_other_settings(folder: Path, schedule: Schedule) -> None:
-    """Warns of results of other studies that this one will replace."""
-    for line in StudyFolder(folder).other_settings(schedule, is_next=True):
+def _warn_of_results(folder: Path, schedule: Schedule) -> None:
+    """Warns of results of other studies that this one will replace, and of changed plugins."""
+    records = StudyFolder(folder)
+    replaced = records.other_settings(schedule, is_next=True)
+    for line in [*replaced, *changed_sources(records, schedule)]:
         print_warning(line)
 
 

@@ -51,7 +51,7 @@ OF_THE_HOST: Final = {
 }
 """Settings left out of the names of runs, by owner: devices, paths, loggers, check intervals."""
 
-_SECTIONS: Final = ("model", "data", "trainer", "optimizer", "lr_scheduler")
+SECTIONS: Final = ("model", "data", "trainer", "optimizer", "lr_scheduler")
 """Sections of a configuration that training depends on, in addition to the seed."""
 
 
@@ -71,7 +71,7 @@ def training_of(config: Mapping[str, Any], trainer: type) -> dict[str, Any]:
     trainer class, which provides its defaults.
     """
     training: dict[str, Any] = {}
-    for section in _SECTIONS:
+    for section in SECTIONS:
         if (settings := config.get(section)) is None:
             continue
         if section == "trainer":

@@ -44,6 +44,7 @@ class Done:
         seconds: Run time of the process, including interrupted attempts.
         versions: Versions of the distributions that the numbers may depend on.
         message: Reason for divergence.
+        sources: Digests of the source files of plugins by module, which the stage depends on.
     """
 
     digest: str
@@ -52,6 +53,7 @@ class Done:
     seconds: float
     versions: dict[str, str]
     message: str = ""
+    sources: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

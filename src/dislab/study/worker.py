@@ -24,6 +24,7 @@ from dislab.study.results import (
 )
 from dislab.study.schedule import Schedule, ScheduledRun, read_schedule
 from dislab.study.search import SEARCH, Searcher
+from dislab.study.sources import Sources
 from dislab.study.stages import FIRST, load_stage
 from dislab.study.stages.train import SETTINGS, has_checkpoint
 from dislab.yaml_files import yaml_text
@@ -129,6 +130,7 @@ class Worker:
         self._stages = {word: load_stage(word) for word in schedule.stages}
         self._claims = Claims(folder.claims, self._settings.stale)
         self._searcher = Searcher(folder)
+        self._sources = Sources()
         self._idle: tuple[float, float] | None = None
         """When the worker began to wait for other workers, and when it says so next."""
 
@@ -303,6 +305,7 @@ class Worker:
                 round(seconds, 1),
                 report.versions,
                 report.message,
+                self._sources.of(run, stage),
             )
             self._folder.write_done(run, stage, done)
             return
