@@ -564,9 +564,13 @@ def test_the_whole_method_of_the_page_conforms_and_trains(tmp_path: Path) -> Non
     process = Started(tmp_path, check, str(site))
     said, _ = process.communicate()
     assert process.returncode == 0, said
-    quick = ["--trainer.max_steps=3", "--trainer.accelerator=cpu", "--evaluate.metrics=null"]
-    done = dislab(site, "fit", "--config=slow", *quick)
+    listed = dislab(site, "configs", "list", "all")
+    assert re.search(r"slow .*Autoencoder with slow codes on small images", listed.stdout)
+    done = dislab(site, "fit", "--config=slow", "--trainer.accelerator=cpu")
     assert done.returncode == 0, done.stdout + done.stderr
+    scores = json.loads((tmp_path / "runs/slow/version_0/scores.json").read_text())
+    assert scores["test"]["scores"]["factor_vae_score"] > 0.8, scores
+    assert scores["test"]["scores"]["dci_hgbt_disentanglement"] > 0.1, scores
     (table,) = tmp_path.glob("runs/slow/version_0/metrics.csv")
     assert "test/distance" in table.read_text()
     assert [path.stem for path in table.parent.glob("images/traversals*")]
