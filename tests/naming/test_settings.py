@@ -1,6 +1,7 @@
 """Constructors refuse arguments of a kind that their annotations exclude."""
 
 import inspect
+import pickle
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -15,7 +16,15 @@ from torch.utils.data import TensorDataset
 
 import dislab
 from dislab import plugins
-from dislab.base import Encoder, ImageShape, Predictor
+from dislab.base import (
+    Encoder,
+    ImageBatch,
+    ImageShape,
+    Penalty,
+    Posterior,
+    Predictor,
+    Terms,
+)
 from dislab.datamodules import SingleData
 from dislab.datasets import GaussianBlob
 from dislab.decoders import MLPDecoder
@@ -26,6 +35,7 @@ from dislab.factors import Factor, FactorSpace
 from dislab.metrics import MIG
 from dislab.naming.settings import check_kind, checks_arguments, checks_settings
 from dislab.objectives import VAE
+from dislab.plans import Drawn
 from dislab.predictors import Ridge
 from dislab.regularizers import KL, TotalCorrelation
 from dislab.report import page_of, write_page
@@ -343,3 +353,48 @@ def test_lists_may_be_arrays_and_unknown_arguments_have_pythons_message() -> Non
         checked("ab")
     with pytest.raises(TypeError, match=r"first\(\) got an unexpected keyword argument 'side'"):
         checked(["a"], side=2)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (
+            lambda x: Penalty(x, {"size": x}),  # type: ignore[call-arg]
+            "Penalty lacks terms; write Penalty(penalty, auxiliary or None, terms)",
+        ),
+        (
+            lambda x: Terms(x),  # type: ignore[call-arg]
+            "Terms lacks log; write Terms(loss, log)",
+        ),
+        (
+            lambda x: Posterior(x, logvar=x),  # type: ignore[call-arg]
+            "Posterior has no field 'logvar' (did you mean log_var?); write "
+            "Posterior(mean, log_var)",
+        ),
+        (
+            lambda x: Posterior(x, x, x),  # type: ignore[call-arg]
+            "Posterior got 3 values for 2 fields; write Posterior(mean, log_var)",
+        ),
+        (
+            lambda x: Drawn(),  # type: ignore[call-arg]
+            "Drawn lacks states; write Drawn(states, labels, positions or None)",
+        ),
+        (
+            lambda x: ImageBatch(x),  # type: ignore[call-arg]
+            "ImageBatch lacks factors; write ImageBatch(image, factors, labelled)",
+        ),
+    ],
+)
+def test_a_named_tuple_of_a_contract_says_how_it_is_written(
+    make: Callable[[torch.Tensor], object], message: str
+) -> None:
+    with pytest.raises(InputError, match=f"^{re.escape(message)}$"):
+        make(torch.ones(()))
+
+
+def test_a_named_tuple_of_a_contract_stays_one() -> None:
+    number = torch.ones(())
+    penalty = Penalty(number, auxiliary=None, terms={"size": number})
+    assert pickle.loads(pickle.dumps(penalty)) == penalty
+    assert penalty._replace(terms={}) == (number, None, {})
+    assert list(inspect.signature(Penalty).parameters) == ["penalty", "auxiliary", "terms"]

@@ -16,7 +16,7 @@ from dislab.base.parts import ImageShape
 from dislab.errors import InputError
 from dislab.factors import FactorSpace, Indices, Selection
 from dislab.functional.random import host_generator
-from dislab.naming.settings import Part
+from dislab.naming.settings import Part, checks_fields
 
 States: TypeAlias = Sequence[int] | npt.NDArray[Any] | Tensor
 """State numbers."""
@@ -25,6 +25,7 @@ Split = Literal["train", "validation", "test", "all"]
 """A part of the selected states; `all` is the union of the other three."""
 
 
+@checks_fields
 class LabelledImages(NamedTuple):
     """Images with labels, beside the other images of a batch: few labels.
 
@@ -38,6 +39,7 @@ class LabelledImages(NamedTuple):
     labels: Tensor
 
 
+@checks_fields
 class ImageBatch(NamedTuple):
     """Single images, as an objective receives them.
 
@@ -53,6 +55,7 @@ class ImageBatch(NamedTuple):
     labelled: LabelledImages | tuple[()] = ()  # loaders and Lightning do not count None
 
 
+@checks_fields
 class PairBatch(NamedTuple):
     """Pairs of images that share some of their factors: weak supervision.
 
@@ -74,6 +77,7 @@ class PairBatch(NamedTuple):
     labelled: LabelledImages | tuple[()] = ()
 
 
+@checks_fields
 class TransitionBatch(NamedTuple):
     """Images before and after a change of one factor.
 
@@ -96,6 +100,7 @@ class TransitionBatch(NamedTuple):
     labelled: LabelledImages | tuple[()] = ()
 
 
+@checks_fields
 class ClampedBatch(NamedTuple):
     """Images that differ in one group of factors, with all other factors fixed.
 
@@ -113,6 +118,7 @@ class ClampedBatch(NamedTuple):
     labelled: LabelledImages | tuple[()] = ()
 
 
+@checks_fields
 class CompositionBatch(NamedTuple):
     """References, transforms, and targets: references with one factor taken from the transform.
 
@@ -133,6 +139,7 @@ class CompositionBatch(NamedTuple):
     labelled: LabelledImages | tuple[()] = ()
 
 
+@checks_fields
 class SymbolBatch(NamedTuple):
     """Images with a description.
 

@@ -47,7 +47,7 @@ from dislab.functional.runtime import alone, check_precision, own_rows, world
 from dislab.functional.streams import Stream
 from dislab.naming.hyperparameters import classes_in, describe, warn_of_lost
 from dislab.naming.rebuilding import build, check_checkpoint, warn_of_replaced
-from dislab.naming.settings import Part
+from dislab.naming.settings import Part, checks_fields
 from dislab.plugins import check_methods
 
 Stage = Literal["train", "validation", "test"]
@@ -61,6 +61,7 @@ _OF_LOSSES: Final = (
 )
 
 
+@checks_fields
 class Terms(NamedTuple):
     """Result of an objective on one batch.
 

@@ -12,7 +12,7 @@ from torch.nn.parameter import UninitializedParameter
 
 from dislab.errors import InputError, suggestion
 from dislab.functional.streams import Stream
-from dislab.naming.settings import Part
+from dislab.naming.settings import Part, checks_fields
 from dislab.plugins import check_methods, misfit
 
 ImageShape = tuple[int, int, int]
@@ -26,6 +26,7 @@ _OF_MODULES: Final = frozenset(vars(nn.Module()))
 """Attributes in which PyTorch itself keeps parameters, layers and hooks."""
 
 
+@checks_fields
 class Posterior(NamedTuple):
     """Diagonal Gaussians q(z|x), one row per image, in float32 or wider.
 
@@ -38,6 +39,7 @@ class Posterior(NamedTuple):
     log_var: Tensor
 
 
+@checks_fields
 class Penalty(NamedTuple):
     """Contribution of a regulariser to a loss.
 

@@ -135,6 +135,43 @@ def checks_arguments(function: Callable[P, R]) -> Callable[P, R]:
     return checked
 
 
+def checks_fields(cls: Class) -> Class:
+    """Makes a named tuple say how it is written if it gets other fields.
+
+    Args:
+        cls: The named tuple.
+    """
+    fields, defaults = cls._fields, cls._field_defaults  # type: ignore[attr-defined]
+    kinds = get_type_hints(cls)
+    shown = [f"{name}{' or None' * _takes_none(kinds[name])}" for name in fields]
+    make = cls.__new__
+
+    @functools.wraps(make)
+    def checked(kind: type, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return make(kind, *args, **kwargs)
+        except TypeError:
+            unknown = next((word for word in kwargs if word not in fields), None)
+            missing = [
+                name for name in fields[len(args) :] if name not in kwargs and name not in defaults
+            ]
+            if unknown is not None:
+                fault = f"has no field {unknown!r}{suggestion(unknown, fields)}"
+            elif missing:
+                fault = f"lacks {' and '.join(missing)}"
+            else:
+                fault = f"got {len(args) + len(kwargs)} values for {len(fields)} fields"
+            name = cls.__name__
+            raise InputError(f"{name} {fault}; write {name}({', '.join(shown)})") from None
+
+    cls.__new__ = checked  # type: ignore[method-assign,assignment]
+    return cls
+
+
+def _takes_none(annotation: Any) -> bool:
+    return types.NoneType in get_args(annotation)
+
+
 def _bound(
     signature: inspect.Signature,
     name: str,

@@ -9,12 +9,14 @@ import numpy.typing as npt
 
 from dislab.factors import FactorSpace, Indices
 from dislab.functional.streams import Stream
+from dislab.naming.settings import checks_fields
 
 _TOGETHER: Final = 4096
 """Number of training examples drawn together, at least one batch: small batches would otherwise
 take longer to draw than to gather. Changing it changes the draws of a seed."""
 
 
+@checks_fields
 class Drawn(NamedTuple):
     """Draws of an index plan for one batch.
 
