@@ -14,7 +14,7 @@ import pytest
 from dislab import plugins
 from dislab.cli import main
 from dislab.errors import InputError
-from dislab.plugins import Plugin, PluginWarning
+from dislab.plugins import Plugin, PluginWarning, absent
 
 
 def distribution(root: Path, name: str, version: str, group: str, entries: dict[str, str]) -> None:
@@ -488,3 +488,14 @@ def test_a_part_declared_since_its_package_was_installed_is_told(
     for text in ("[project\n", "[tool.black]\n", "project = 1\n", "[project]\nentry-points = 1\n"):
         (source / "pyproject.toml").write_text(text)
         assert plugins.hint_for("Nice", []) == ""
+
+
+def test_an_installed_plugin_is_not_called_absent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record = tmp_path / "dislab_zoo-1.dist-info"
+    record.mkdir()
+    (record / "METADATA").write_text("Metadata-Version: 2.1\nName: dislab-zoo\nVersion: 1\n")
+    assert absent("zoo").startswith("dislab-zoo is not installed; ")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert absent("zoo") == absent("own") == ""

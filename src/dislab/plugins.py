@@ -371,6 +371,22 @@ def remedy(word: str) -> str:
     return ""
 
 
+def absent(word: str) -> str:
+    """Says that a plugin of dislab's repository is not installed, and how to install it.
+
+    Empty if it is installed, or the word names none of them.
+
+    Args:
+        word: Name of a plugin, with or without `dislab-`, or of something that it declares.
+    """
+    plain = word.lower().replace("_", "-")
+    for name, words in _PLUGINS.items():
+        if word in words or plain in (name, name.removeprefix("dislab-")):
+            present = any(True for _ in distributions(name=name))
+            return "" if present else f"{name} is not installed; {_IN_A_CLONE}{name}"
+    return ""
+
+
 def _misplaced(distribution: str, point: EntryPoint) -> str:
     """What is wrong with the group of an entry point; empty if it is a group of dislab."""
     group = point.group.removeprefix("dislab.")

@@ -201,6 +201,27 @@ def test_the_help_gives_choices_and_defaults(capsys: pytest.CaptureFixture[str])
         ),
         (["plugins", "ne", "x"], "dislab plugins has no verb 'ne' (did you mean new?); it writes"),
         (["plugins", "nwe", "x", "--group", "metrics"], "dislab plugins has no verb 'nwe' (did"),
+        *(
+            (
+                ["plugins", word],
+                "dislab-qlae is not installed; in a clone of dislab: pip install "
+                "./plugins/dislab-qlae\n",
+            )
+            for word in ("qlae", "QLAE", "dislab-qlae", "dislab_qlae")
+        ),
+        *(
+            (
+                [*command, "--hlp"],
+                f"no option is named --hlp (did you mean --help?); see dislab {' '.join(command)} "
+                "--help\n",
+            )
+            for command in (["encode"], ["study", "table"], ["plugins", "new"], ["data", "check"])
+        ),
+        (
+            ["draw", "--hlp=1", "run"],
+            "no option is named --hlp=1 (did you mean --help?); see dislab draw --help",
+        ),
+        (["encode", "--batch_size", "8"], "RUN must be given; write dislab encode RUN; see"),
         (
             ["plugins", "MGI"],
             "no plugin group or package is named 'MGI' (did you mean MIG?); the groups ",

@@ -354,6 +354,35 @@ def test_a_missing_folder_gets_no_part(tmp_path: Path, capsys: pytest.CaptureFix
     assert not missing.exists()
 
 
+@pytest.mark.parametrize(
+    ("name", "group", "cls"),
+    [
+        ("bad-encoder", "encoders", "BadEncoder"),
+        ("sizepenalty", "regularizers", "Sizepenalty"),
+        ("slow-auto-encoder", "objectives", "SlowAutoEncoder"),
+        ("encoder", "encoders", "EncoderEncoder"),  # Encoder is the base class
+        ("encoder-size", "encoders", "EncoderSizeEncoder"),
+    ],
+)
+def test_the_name_of_a_class_has_the_suffix_of_its_group_once(
+    name: str, group: str, cls: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["plugins", "new", name, "--group", group, "--folder", str(tmp_path)]) == 0
+    assert f"Made {cls}, one of the {group}, in" in capsys.readouterr().out
+
+
+def test_a_part_goes_into_a_new_package_or_an_existing_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    package = write_package("own", "encoders", None, tmp_path)
+    before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
+    both = ["--into", str(package), "--folder", str(tmp_path)]
+    assert main(["plugins", "new", "tidy", *both]) == 2
+    message = "--folder is where a new package goes, and --into names an existing one; leave out"
+    assert message in capsys.readouterr().err
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == before
+
+
 @pytest.mark.parametrize("word", ["score", "Metric", "scores"])
 def test_a_group_is_also_meant_by_other_words(
     word: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -6,7 +6,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from itertools import groupby
+from itertools import groupby, takewhile
 from pathlib import Path
 from shutil import get_terminal_size
 from textwrap import wrap
@@ -99,6 +99,7 @@ class Parser(argparse.ArgumentParser):
     def __init__(self, *args: Any, example: str = "", **settings: Any) -> None:
         super().__init__(*args, **{"allow_abbrev": False, **settings})
         self.example = example
+        self._given: list[str] = []
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
         """Parses arguments, and checks the seeds and the paths of any command.
@@ -113,6 +114,7 @@ class Parser(argparse.ArgumentParser):
         Raises:
             InputError: A seed is negative or too large, or a run does not exist.
         """
+        self._given = sys.argv[1:] if args is None else list(args)
         options, others = super().parse_known_args(args, namespace)
         for action in self._actions if others else ():
             if isinstance(action, argparse._SubParsersAction):  # the verb says it, with its help
@@ -179,7 +181,9 @@ class Parser(argparse.ArgumentParser):
             message = (
                 f"{match[1]} has too few values; write {_named(action) if action else match[1]}"
             )
-        elif match := _MISSING.match(message):
+        elif (match := _MISSING.match(message)) and (unknown := self._unknown()):
+            message = self._no_option(unknown)
+        elif match:
             shown = {action.dest: _named(action) for action in self._actions}
             names = [shown.get(name, name) for name in match[1].split(", ")]
             message = f"{' and '.join(names)} must be given; write {self._shortest()}"
@@ -187,11 +191,22 @@ class Parser(argparse.ArgumentParser):
             # the message on an argument without an option begins with its value
             message = f"{match[1]}: {match[2]}" if match[1].startswith("-") else match[2]
         elif match := _UNKNOWN.match(message):
-            hint = suggestion(match[1].partition("=")[0], self._option_string_actions)
-            message = f"no option is named {match[1]}{hint}"
+            message = self._no_option(match[1])
         elif match := _SUPERFLUOUS.match(message):
             message = f"{match[1]} is more than the command takes; leave it out"
         raise InputError(f"{message}; see {self.prog} --help")
+
+    def _unknown(self) -> str:
+        """The first of the given arguments that is an option of another name; empty for none."""
+        names = self._option_string_actions
+        for word in takewhile(lambda word: word != "--", self._given):
+            if word.startswith("--") and word.partition("=")[0] not in names:
+                return word
+        return ""
+
+    def _no_option(self, word: str) -> str:
+        hint = suggestion(word.partition("=")[0], self._option_string_actions)
+        return f"no option is named {word}{hint}"
 
 
 def _is_needed(action: argparse.Action) -> bool:

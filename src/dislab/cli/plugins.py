@@ -12,6 +12,7 @@ from dislab.errors import InputError, suggestion
 from dislab.plugins import (
     GROUPS,
     Plugin,
+    absent,
     available,
     contested,
     faults,
@@ -91,6 +92,8 @@ def _with_words(words: list[str]) -> list[Plugin]:
         package = lower.replace("_", "-")
         of_word = [p for p, (owner, text) in texts.items() if owner == package or lower in text]
         if not of_word:
+            if message := absent(word):
+                raise InputError(message)
             names = dict.fromkeys(plugin.distribution for plugin in plugins)
             hint = hint_for(word, ["new", *GROUPS, *names, *(plugin.name for plugin in plugins)])
             raise InputError(

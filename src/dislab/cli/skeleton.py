@@ -247,18 +247,23 @@ def run(args: list[str]) -> int:
         "--class", dest="cls", metavar="CLASS", help="name of the class; else made from the name"
     )
     parser.add_argument(
-        "--folder", type=Path, default=Path(), help="where the package's folder goes"
+        "--folder", type=Path, help="where the package's folder goes; here unless given"
     )
     parser.add_argument(
         "--into", type=Path, metavar="FOLDER", help="add the part to the package in this folder"
     )
     options = parser.parse_args(args)
+    if options.into is not None and options.folder is not None:
+        raise InputError(
+            "--folder is where a new package goes, and --into names an existing one; leave out one "
+            "of them"
+        )
     if options.into is not None:
         package = options.into
         files = add_part(options.name, options.group, options.cls, package)
         reason = "  # again, as entry points are read at installation"
     else:
-        package = write_package(options.name, options.group, options.cls, options.folder)
+        package = write_package(options.name, options.group, options.cls, options.folder or Path())
         files = sorted(path for path in package.rglob("*") if path.is_file())
         reason = ""
     print(*files, sep="\n")
@@ -406,8 +411,11 @@ def _values(
 
 
 def _class_of(words: list[str], group: str, cls: str | None) -> str:
-    """The name of the class of a part."""
-    return cls or "".join(word[:1].upper() + word[1:] for word in words) + _KINDS[group].suffix
+    """The name of the class of a part, with the suffix of its group once."""
+    name = "".join(word[:1].upper() + word[1:] for word in words)
+    ending, suffix = name.lower(), _KINDS[group].suffix
+    has_suffix = ending.endswith(suffix.lower()) and ending != suffix.lower()
+    return cls or (name if has_suffix else name + suffix)
 
 
 def _words(name: str) -> list[str]:
