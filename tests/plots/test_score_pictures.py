@@ -73,7 +73,7 @@ def test_colours_and_texts_are_the_numbers() -> None:
     assert axes.images[0].get_clim() == (0.0, 1.0)
     texts = {text.get_position(): text.get_text() for text in axes.texts}
     assert texts == {(0, 0): "1.0", (0, 1): ".00", (1, 0): ".25", (1, 1): ".25", (2, 0): ".00"}
-    assert figure.axes[1].get_ylabel() == "nats"
+    assert figure.axes[1].get_title(loc="left") == "nats"
 
 
 def test_columns_of_latents_that_are_not_in_use_are_grey_with_their_numbers() -> None:

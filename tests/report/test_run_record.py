@@ -1,6 +1,8 @@
 import math
+from base64 import b64decode
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 import torch
@@ -11,7 +13,7 @@ from dislab.metrics import MIG
 from dislab.metrics.score_table import blind_spot
 from dislab.plugins import available
 from dislab.report import ReportedRun
-from dislab.report.figures import curves_figure, part_figures
+from dislab.report.figures import curves_figure, drawing, part_figures
 from dislab.report.page import page_of
 from dislab.report.run_record import Table, facts_of, low_scores, read_run
 from dislab.report.verdict import verdict
@@ -502,6 +504,29 @@ def test_a_record_of_images_that_labels_do_not_tell_apart_has_a_verdict_and_figu
     ((_, _, figure),) = part_figures(record)
     labels = [label.get_text() for label in figure.axes[0].get_yticklabels()]
     assert labels == ["x", "y"]
+
+
+@pytest.mark.parametrize("latents", [6, 10])
+def test_figures_of_latents_stand_in_one_row_with_text_of_one_size(latents: int) -> None:
+    factors = ["floor_hue", "object_hue", "scale", "shape", "orientation"]
+    values = [[0.1 * factor for factor in range(5)]] * latents
+    parts = {
+        "dci_importance": values,
+        "mutual_information": values,
+        "kl_per_latent": [1.0] * latents,
+    }
+    record = {"parts": parts, "data": {"factors": factors}}
+    figures = [figure for _, _, figure in part_figures(record)]
+    assert len({figure.get_figheight() for figure in figures}) == 1
+    assert 96 * sum(figure.get_figwidth() for figure in figures) + 2 * 16 <= 62 * 16
+    for figure in figures:
+        root = ElementTree.fromstring(b64decode(drawing(figure, is_cropped=False).split(",")[1]))
+        assert root.get("width") == f"{72 * figure.get_figwidth():g}pt"  # shown without scaling
+        assert figure.get_suptitle()
+    numbers, cell = figures[1].axes[0], figures[1].axes[0].transData.transform([[0, 0], [1, 0]])
+    widths = [text.get_window_extent().width for text in numbers.texts]
+    assert len(widths) == 5 * latents
+    assert max(widths) < cell[1, 0] - cell[0, 0]
 
 
 @pytest.mark.slow

@@ -26,7 +26,7 @@ from dislab.plots._panels import (
     panel_size,
 )
 
-_CELLS_WITH_NUMBERS: Final = 16
+CELLS_WITH_NUMBERS: Final = 16
 """Maximum number of latents for numbers to fit into their cells."""
 _SIDE: Final = 0.26
 """Side of a cell with a number in inches."""
@@ -97,7 +97,7 @@ def plot_heat_map(
     _label(axes, len(matrix), names, title)
     if idle.any():
         axes.set_xlabel(f"latent (grey: KL of at most {NAMED} nats)", fontsize=LABEL_SIZE)
-    if len(matrix) <= _CELLS_WITH_NUMBERS:
+    if len(matrix) <= CELLS_WITH_NUMBERS:
         for (latent, factor), value in np.ndenumerate(matrix):
             if np.isfinite(value):
                 colour = "white" if coloured[latent, factor] > 0.6 * largest else "black"
@@ -105,7 +105,7 @@ def plot_heat_map(
                 axes.text(latent, factor, text, ha="center", va="center", color=colour, size=7)
     scale = axes.figure.colorbar(image, ax=axes, pad=0.015, fraction=0.05)
     scale.ax.tick_params(labelsize=LABEL_SIZE)
-    scale.set_label(unit, fontsize=LABEL_SIZE)
+    scale.ax.set_title(unit, fontsize=LABEL_SIZE, loc="left", parse_math=False)
     scale.outline.set_visible(False)
 
 

@@ -95,7 +95,7 @@ def score_sheet(
     if information is not None:
         plot_heat_map(panels.pop(0), information, names, "nats", about, kl)
     if kl is not None:
-        _plot_kl(panels.pop(0), kl)
+        plot_kl(panels.pop(0), kl)
     return figure
 
 
@@ -159,11 +159,12 @@ def kl_bars(kl: Float[np.ndarray, " latent"]) -> Figure:
         kl: KL of each latent's posterior from the prior, in nats.
     """
     figure, axes = panel(COLUMN, _KL_HEIGHT)
-    _plot_kl(axes, kl)
+    plot_kl(axes, kl)
     return figure
 
 
-def _plot_kl(axes: Axes, kl: Float[np.ndarray, " latent"]) -> None:
+def plot_kl(axes: Axes, kl: Float[np.ndarray, " latent"]) -> None:
+    """Plots one bar per latent; those of latents that are not active are grey."""
     colours = [INK if value > ACTIVE else FAINT for value in kl]
     axes.bar(range(len(kl)), np.maximum(kl, 0), color=colours, width=0.8)
     number_latents(axes, len(kl))

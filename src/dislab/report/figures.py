@@ -12,6 +12,7 @@ import matplotlib as mpl
 import numpy as np
 import numpy.typing as npt
 from jaxtyping import Float, UInt8
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from PIL import Image
 from torch import Tensor
@@ -19,9 +20,11 @@ from torch import Tensor
 from dislab.errors import InputError
 from dislab.metrics.sheet import parts_of
 from dislab.notebook_figure import NotebookFigure
-from dislab.plots import heat_map, hinton, kl_bars
+from dislab.plots._panels import CELL, TITLE_SIZE, panel
 from dislab.plots._panels import COLUMN as COLUMN
+from dislab.plots.matrices import CELLS_WITH_NUMBERS, plot_heat_map, plot_hinton
 from dislab.plots.output import write_figure
+from dislab.plots.score_sheet import plot_kl
 from dislab.runs.curves import term_name
 
 STAGES: Final = {"train": "#26456e", "validation": "#c0392b"}
@@ -64,6 +67,17 @@ _OF_INFORMATION: Final = "what each latent tells of each factor, less that by ch
 _OF_KL: Final = "a sample of the latent tells at most this, its mean may tell more"
 
 
+_NUMBERED: Final = 0.24
+"""Least width of a cell with a number in inches, on a page."""
+_FEW_CELLS: Final = 2.4
+_MOST_CELLS: Final = 9.0
+"""Widths of a row of few and of many cells in inches; the column of a page has 10.3."""
+_SCALE: Final = 0.55
+_AROUND: Final = 0.75
+"""Width of a colour bar, and height of what is above and below the cells, in inches."""
+_NARROWEST: Final = 2.65
+_LOWEST: Final = 1.9
+"""Least size of a figure in inches: its title fits."""
 MOST_ORDERED: Final = 2_000
 """Number of test images to order latents by, the same as for pictures of traversals."""
 
@@ -192,19 +206,46 @@ def part_figures(record: Mapping[str, Any]) -> Iterator[tuple[str, str, Figure]]
     """
     try:
         parts = parts_of(record.get("parts", {}), scored_factors(record))
+        matrices = [m for m in (parts.importance, parts.information) if m is not None]
+        cells, names, height = _sizes(len(matrices[0]) if matrices else 0, parts.names)
         if parts.importance is not None:
             title, predicted = "importance for predicting a factor", parts.predicted()
             begins_at_chance = parts.chance is not None
             fainter = "" if predicted is None else _OF_INFORMATIVENESS[begins_at_chance]
-            figure = hinton(parts.importance, parts.names, title, predicted)
+            figure, axes = _titled(title, names + cells, height)
+            plot_hinton(axes, parts.importance, parts.names, "", predicted)
+            axes.set_anchor("NW")
             yield title, f"{_OF_IMPORTANCE}{fainter}", figure
         if parts.information is not None:
-            figure = heat_map(parts.information, parts.names, "nats", parts.about, parts.kl)
+            figure, axes = _titled(parts.about, names + cells + _SCALE, height)
+            plot_heat_map(axes, parts.information, parts.names, "nats", "", parts.kl)
             yield parts.about, f"{_OF_INFORMATION}{_images_of(record)}", figure
         if parts.kl is not None:
-            yield "KL from the prior", _OF_KL, kl_bars(parts.kl)
+            figure, axes = _titled("KL from the prior, nats", _NARROWEST, height)
+            plot_kl(axes, parts.kl)
+            axes.set_title("", loc="left")
+            yield "KL from the prior", _OF_KL, figure
     except (InputError, KeyError, TypeError, ValueError):  # a record written by hand
         return
+
+
+def _sizes(latents: int, factors: Sequence[str]) -> tuple[float, float, float]:
+    """Widths of all cells and of the names beside them, and the height of figures, in inches.
+
+    A page shows the figures without scaling, so that their text has one size.
+    """
+    side = _NUMBERED if latents <= CELLS_WITH_NUMBERS else CELL / 2
+    across = min(max(side, min(CELL, _FEW_CELLS / max(latents, 1))) * latents, _MOST_CELLS)
+    down = across / max(latents, 1) * len(factors) + _AROUND
+    longest = max((len(name) for name in factors), default=0)
+    return across, 0.07 * longest + 0.15, max(down, _LOWEST)
+
+
+def _titled(title: str, width: float, height: float) -> tuple[Figure, Axes]:
+    """A figure of one panel, with a title that begins at its left edge."""
+    figure, axes = panel(max(width, _NARROWEST), height)
+    figure.suptitle(title, x=0.01, ha="left", fontsize=TITLE_SIZE, parse_math=False)
+    return figure, axes
 
 
 def _images_of(record: Mapping[str, Any]) -> str:
@@ -273,16 +314,19 @@ def picture(path: Path) -> str:
         return _address(image.convert("RGB"), "JPEG")
 
 
-def drawing(figure: Figure, has_images: bool = False) -> str:
-    """Data URL of a figure as SVG without background and margin; equal figures have equal URLs.
+def drawing(figure: Figure, has_images: bool = False, is_cropped: bool = True) -> str:
+    """Data URL of a figure as SVG without background; equal figures have equal URLs.
 
     Args:
         figure: The figure.
         has_images: Whether it shows images, whose colours a dark page must not invert: its black
             text, which has no colour of its own in the file, is light there instead.
+        is_cropped: Whether the margin is left out, so that the size is not that of the figure.
     """
     buffer = BytesIO()
-    with mpl.rc_context({"savefig.bbox": "tight", "savefig.pad_inches": 0.02}):
+    with mpl.rc_context(
+        {"savefig.bbox": "tight", "savefig.pad_inches": 0.02} if is_cropped else {}
+    ):
         write_figure(figure, buffer, "svg", is_transparent=True)
     content = buffer.getvalue()
     if has_images:

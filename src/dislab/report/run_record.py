@@ -254,7 +254,7 @@ def read_run(folder: Path, draw: bool = True) -> RunRecord:
         _scores(scored, are_details=True),
         curves,
         "" if curves or not draw else without_curves(run, trained or settings),
-        [PagePicture(n, drawing(f), about) for n, about, f in part_figures(scored)] if draw else [],
+        list(_panels(scored)) if draw else [],
         list(_pictures(folder)) if draw else [],
         yaml_text(settings),
         {name: str(version) for name, version in sorted(versions.items())},
@@ -780,6 +780,12 @@ def _skipped(scored: Mapping[str, Any]) -> list[str]:
         f"{', '.join(listed)} {'was' if len(listed) == 1 else 'were'} not taken: {why}"
         for why, listed in _reasons(scored).items()
     ]
+
+
+def _panels(scored: Mapping[str, Any]) -> Iterator[PagePicture]:
+    """Figures of latents and factors, of one height."""
+    for name, about, figure in part_figures(scored):
+        yield PagePicture(name, drawing(figure, is_cropped=False), about)
 
 
 def _curves(folder: Path) -> Iterator[PagePicture]:
