@@ -151,7 +151,8 @@ def test_a_method_without_decoder_is_left_alone_with_one_line(
         runner.validate(without_decoder, datamodule=data, verbose=False)
         runner.test(without_decoder, datamodule=data, verbose=False)
     lines = [text for text in caplog.messages if text.startswith("Reconstructions")]
-    assert lines == ["Reconstructions: nothing to draw, as Autoencoder has no posterior"]
+    lacks = "no posterior and no method reconstruct"
+    assert lines == [f"Reconstructions: nothing to draw, as Autoencoder has {lacks}"]
     assert not list(tmp_path.rglob("*.png"))
 
 

@@ -48,7 +48,7 @@ class Reconstructions(Picture):
         if not (lacks(module, "reconstruct") and lacks(module, "render")):
             return None
         if lacks(module, "encode"):
-            return "posterior"
+            return "posterior and no method reconstruct"
         return "decoder" if lacks(module, "decode") else None
 
     def grid(self, data: DataModule, module: Objective, precision: Precision) -> ImageGrid:
