@@ -373,7 +373,7 @@ DCI = ("dci_hgbt_disentanglement", "DCI disentanglement", "DCI.disentanglement")
         ("elbo", ["ELBO: evidence lower bound, "]),
         ("ELBO of mean codes, no bound", ["ELBO of mean codes, no bound: minus the recon"]),
         ("active_units", ["Active units (KL above 0.01 nats): number of latents whose KL"]),
-        ("explained_variance_test", ["Explained variance of pixels (share): share of"]),
+        ("explained_variance_test", ["Explained variance of pixels, mean codes (share): share of"]),
         *(
             (word, ["DCI makes the scores that", "DCI: --evaluate.metrics.NAME DCI"])
             for word in DCI

@@ -20,6 +20,7 @@ from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
 from dislab.errors import InputError
 from dislab.objectives import VAE, DenoisingAutoencoder, GroundTruthDecoder, InfoGAN
+from dislab.report import explorer
 from dislab.report.explorer import (
     STARTS,
     STRIP_STARTS,
@@ -57,6 +58,20 @@ def reads_coordinates() -> VAE:
         first.weight[0], first.weight[1] = places.repeat(SIZE), places.repeat_interleave(SIZE)
         last.weight[0, 0], last.weight[1, 1] = 2.0, 1.0
     return module
+
+
+def test_the_explorer_starts_from_the_images_of_the_reconstructions(
+    data: SingleData, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown: list[Any] = []
+    monkeypatch.setattr(explorer, "image_grid", lambda rows, *_, **__: shown.append(rows))
+    module = reads_coordinates()
+    explorer.reconstruction_figure(module, data)
+    starts = explorer_of(module, data)["starts"][1:]
+    images = [image_of(start["image"]) for start in starts]
+    assert len(shown[0][0]) == 8
+    for pixels, image in zip(shown[0][0], images, strict=False):
+        np.testing.assert_array_equal((pixels[0] * 255).round(), image)
 
 
 def test_sliders_are_ordered_by_kl_and_name_their_factor(data: SingleData) -> None:

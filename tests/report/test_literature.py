@@ -31,24 +31,26 @@ def settings(method: str, dataset: str, **data: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("method", "dataset", "source", "value", "conditions"),
     [
-        ("β-VAE", "DSprites", "auto", "0.814", "dSprites, best model, β = 4"),
-        ("FactorVAE", "DSprites", "auto", "0.889", "dSprites, best model, γ = 35"),
-        ("β-VAE", "Shapes3D", "official", "1", "3D Shapes, best model, β = 32"),
-        ("FactorVAE", "Shapes3D", "official", "1", "3D Shapes, best model, γ = 7"),
+        ("β-VAE", "DSprites", "auto", "0.814", "dSprites: best model, β = 4"),
+        ("FactorVAE", "DSprites", "auto", "0.889", "dSprites: best model, γ = 35"),
+        ("β-VAE", "Shapes3D", "official", "1", "3D Shapes: best model, β = 32"),
+        ("FactorVAE", "Shapes3D", "official", "1", "3D Shapes: best model, γ = 7"),
     ],
 )
 def test_a_value_of_the_same_method_data_and_score(
     method: str, dataset: str, source: str, value: str, conditions: str, tmp_path: Path
 ) -> None:
     run = settings(method, dataset, source=source)
-    assert literature(tmp_path, run, SCORED) == [
-        f"FactorVAE score: here 0.600, after 300 steps on {dataset} (rendered); published {value}, "
-        f"after a training whose length is not stored here on published {conditions} "
-        f"(Kim & Mnih 2018). {NO_REPRODUCTION}"
-    ]
+    (entry,) = literature(tmp_path, run, SCORED)
+    assert entry[:3] == ("FactorVAE score", "0.600", value)
+    assert entry.about == (
+        f"Obtained after 300 steps on {dataset} (rendered); published in Kim & Mnih 2018, after "
+        f"an unknown number of steps on published {conditions}. {NO_REPRODUCTION}"
+    )
+    assert entry.sentences == (f"FactorVAE score: 0.600 obtained, {value} published. {entry.about}")
     assert literature(tmp_path, run, {"scores": {"mig": 0.2}}) == []
     (unknown,) = literature(tmp_path, run, {"scores": SCORED["scores"]})
-    assert f"after an unknown number of steps on {dataset}; published" in unknown
+    assert f"after an unknown number of steps on {dataset}; published" in unknown.about
 
 
 @pytest.mark.parametrize(
@@ -74,10 +76,10 @@ def test_the_last_logged_bound_of_info_gan(tmp_path: Path) -> None:
     assert literature(tmp_path, run, {}) == []
     log = "step,train/information/categorical\n1,0.5\n2,2.25\n3,\n"
     (tmp_path / "metrics.csv").write_text(log)
-    sentence = (
-        "Information categorical: here 2.250, after 3 steps on MNIST; published 2.3, after 5,000 "
-        f"steps on MNIST, in nats (Chen et al. 2016). {NO_REPRODUCTION}"
+    about = (
+        "Obtained after 3 steps on MNIST; published in Chen et al. 2016, after 5,000 steps on "
+        f"MNIST: in nats. {NO_REPRODUCTION}"
     )
-    assert literature(tmp_path, run, {}) == [sentence]
+    assert literature(tmp_path, run, {}) == [("Information categorical", "2.250", "2.3", about)]
     run["model"]["init_args"]["categorical"] = [5]
     assert literature(tmp_path, run, {}) == []

@@ -15,7 +15,7 @@ from dislab.plugins import available
 from dislab.report import ReportedRun
 from dislab.report.figures import curves_figure, drawing, part_figures
 from dislab.report.page import page_of
-from dislab.report.run_record import Table, facts_of, low_scores, read_run
+from dislab.report.run_record import Table, facts_of, low_scores, of_estimates, read_run
 from dislab.report.verdict import verdict
 from dislab.yaml_files import no_run
 
@@ -629,8 +629,8 @@ def test_the_verdict_ignores_trifles_and_inactive_latents(
 def test_the_information_says_on_how_many_more_images_it_rests_than_sliders(images: int) -> None:
     record = {"parts": SCORED["parts"], "sample": {"factors": ["x", "y"], "images": images}}
     (caption,) = [about for name, about, _ in part_figures(record) if "information" in name]
-    ending = "; on 15,000 images, nats of sliders on up to 2,000"
-    assert caption.endswith("less that by chance" + ending * (images > 2000))
+    ending = "; it is taken from 15,000 images, and that beside the sliders from at most 2,000"
+    assert caption.endswith("less what chance gives" + ending * (images > 2000))
 
 
 def test_the_verdict_says_of_which_factors_even_their_latent_knows_little() -> None:
@@ -868,8 +868,45 @@ def test_a_model_that_does_not_draw_its_images_is_named(
     record = read_run(write_run(tmp_path / "run", scores={"test": {"scores": scores}}))
     assert record.verdict == sentence
     assert record.bounds is not None
-    label = "Explained variance of pixels (share)"
+    label = "Explained variance of pixels, mean codes (share)"
     assert record.bounds.rows == [[label, "0.500", f"{share:.3f}"]]
+
+
+@pytest.mark.parametrize("estimator", ["mss", "mws", "mws-unnormalised"])
+def test_the_page_says_which_terms_have_values_without_a_meaning(estimator: str) -> None:
+    part = {"class_path": "DecomposedKL", "init_args": {"estimator": estimator}}
+    settings = {"model": {"init_args": {"regularizers": {"kl": part}}}}
+    sentence = of_estimates(settings)
+    assert ("kl index code mi, kl total correlation" in sentence) is (estimator != "mss")
+    assert (f"the estimator {estimator}" in sentence) is (estimator != "mss")
+    assert of_estimates(SETTINGS) == ""
+
+
+@pytest.mark.parametrize("incomplete", [0, 8])
+def test_likelihoods_say_which_images_they_leave_out(tmp_path: Path, incomplete: int) -> None:
+    scored = {
+        "scores": {"kl_train": 2.0, "elbo_sample_train": -9.0, "num_active": 3.0},
+        "draw": {"points": 20, "available": 28, "split": "all", "incomplete": incomplete},
+        "bound_images": {"train": 1228},
+    }
+    folder = write_run(tmp_path / "run", scores={"test": scored})
+    text = page_of([ReportedRun(folder, None, None)])
+    assert ("Likelihoods leave out images without" in text) is (incomplete > 0)
+    assert text.count('data-head="train (1,228 images)"') == 1  # on a phone, in the first row alone
+    assert text.count('data-head="train"') == 1
+    assert "Latents that vary are counted" in text
+
+
+def test_published_values_stand_in_a_table_beside_those_of_the_run(tmp_path: Path) -> None:
+    images = {"class_path": "dislab.datasets.DSprites", "init_args": {"source": "auto"}}
+    data = {"class_path": "dislab.datamodules.SingleData", "init_args": {"dataset": images}}
+    settings = {**SETTINGS, "method": "β-VAE", "data": data}
+    scores = {"test": {"scores": {"factor_vae_score": 0.6}}}
+    record = read_run(write_run(tmp_path / "run", settings, scores))
+    assert record.published is not None
+    assert record.published.rows == [["FactorVAE score", "0.600", "0.814"]]
+    assert record.of_published[0].startswith("Obtained after")
+    assert not record.notes
 
 
 def test_scores_stand_by_family_with_their_other_forms_apart(tmp_path: Path) -> None:

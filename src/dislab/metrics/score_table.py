@@ -39,7 +39,7 @@ _WORDS: Final = {
     "infoe": "InfoE",
     "infoc": "InfoC",
     "elbo": "ELBO",
-    "explained_variance": "Explained variance of pixels (share)",
+    "explained_variance": "Explained variance of pixels, mean codes (share)",
     "kl": "KL",
     "udr": "UDR",
 }

@@ -276,13 +276,13 @@ def traversal_figure(module: Objective, explorer: Record) -> Figure | None:
 
 
 def reconstruction_figure(module: Objective, data: DataModule) -> Figure:
-    """Test images above their reconstructions, in the width of a column.
+    """The first test images of the explorer above their reconstructions, in a column's width.
 
     Args:
         module: The objective in evaluation mode, which reconstructs or generates from true factors.
         data: The prepared data module that provides test images.
     """
-    states = draw_states(data, "test", _RECONSTRUCTED, 0)
+    states = draw_points(data, "test", MOST_ORDERED, 0)[:_RECONSTRUCTED]
     with torch.inference_mode():
         images = data.images(torch.from_numpy(states).to(module.device)).float()
         if lacks(module, "render"):

@@ -63,7 +63,7 @@ _OF_INFORMATIVENESS: Final = {
     True: "; the fainter a row, the closer informativeness is to chance, where the row is empty",
 }
 """What shades of rows say, by whether they begin at chance."""
-_OF_INFORMATION: Final = "what each latent tells of each factor, less that by chance"
+_OF_INFORMATION: Final = "how much each latent tells about each factor, less what chance gives"
 _OF_KL: Final = "a sample of the latent tells at most this, its mean may tell more"
 
 
@@ -254,7 +254,8 @@ def _images_of(record: Mapping[str, Any]) -> str:
     images = sample.get("images") if isinstance(sample, Mapping) else None
     if not isinstance(images, int) or images <= MOST_ORDERED:
         return ""
-    return f"; on {images:,} images, nats of sliders on up to {MOST_ORDERED:,}"
+    taken = f"it is taken from {images:,} images"
+    return f"; {taken}, and that beside the sliders from at most {MOST_ORDERED:,}"
 
 
 def scored_factors(record: Mapping[str, Any]) -> list[str]:

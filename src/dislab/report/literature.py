@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from dislab.metrics.score_table import label
 from dislab.naming.classes import class_name, method_of
@@ -19,8 +19,31 @@ _NO_REPRODUCTION: Final = (
 )
 
 
-def literature(folder: Path, settings: Mapping[str, Any], scored: Mapping[str, Any]) -> list[str]:
-    """Sentences that put published values of the same method, data and score beside a run's own.
+class PublishedValue(NamedTuple):
+    """A score of a run beside that of a paper.
+
+    Attributes:
+        score: Its name in words.
+        obtained: That of the run.
+        published: That of the paper.
+        about: Sentences on the training and the images of both.
+    """
+
+    score: str
+    obtained: str
+    published: str
+    about: str
+
+    @property
+    def sentences(self) -> str:
+        """All of it in sentences."""
+        return f"{self.score}: {self.obtained} obtained, {self.published} published. {self.about}"
+
+
+def literature(
+    folder: Path, settings: Mapping[str, Any], scored: Mapping[str, Any]
+) -> list[PublishedValue]:
+    """Published values of the same method, data and score beside a run's own.
 
     Weights, networks and steps may differ; a sentence says the images and the training of both.
 
@@ -32,7 +55,7 @@ def literature(folder: Path, settings: Mapping[str, Any], scored: Mapping[str, A
     scores = mapping_in(scored, "scores")
     if any(_setting(settings, f"data.{name}") for name in _RESTRICTIONS):
         return []
-    sentences = []
+    values = []
     for entry in parse_yaml(_VALUES.read_text(encoding="utf-8"), _VALUES.name):
         required = {"data.dataset": entry["dataset"], **entry.get("settings", {})}
         if method_of(settings) != entry["method"] or any(
@@ -43,14 +66,15 @@ def literature(folder: Path, settings: Mapping[str, Any], scored: Mapping[str, A
         value = scores[score] if score in scores else _last_logged(folder, score)
         if isinstance(value, int | float):
             steps = entry.get("steps")
-            trained = f"{steps:,} steps" if steps else "a training whose length is not stored here"
-            sentences.append(
-                f"{label(score)}: here {value:.3f}, after {_training(folder, scored)} on "
-                f"{entry['dataset']}{_origin(scored)}; published {entry['value']:.3g}, after "
-                f"{trained} on {entry['images']}, {entry['conditions']} ({entry['source']}). "
-                f"{_NO_REPRODUCTION}"
+            trained = f"after {steps:,} steps" if steps else "after an unknown number of steps"
+            about = (
+                f"Obtained after {_training(folder, scored)} on {entry['dataset']}"
+                f"{_origin(scored)}; published in {entry['source']}, {trained} on "
+                f"{entry['images']}: {entry['conditions']}. {_NO_REPRODUCTION}"
             )
-    return sentences
+            published = f"{entry['value']:.3g}"
+            values.append(PublishedValue(label(score), f"{value:.3f}", published, about))
+    return values
 
 
 def _training(folder: Path, scored: Mapping[str, Any]) -> str:

@@ -158,7 +158,10 @@ def _with_reconstructions(record: RunRecord, module: Objective, data: DataModule
     A drawing has no white ground on a dark page, as the picture of the run has.
     """
     pictures = [
-        picture._replace(address=drawing(reconstruction_figure(module, data), has_images=True))
+        picture._replace(
+            address=drawing(reconstruction_figure(module, data), has_images=True),
+            caption="The first test images of the explorer, their reconstructions below",
+        )
         if picture.name == RECONSTRUCTIONS
         else picture
         for picture in record.pictures

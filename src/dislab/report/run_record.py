@@ -1,5 +1,6 @@
 """Reads a run folder into the form that a page shows."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
@@ -31,6 +32,7 @@ from dislab.metrics.score_table import (
     title,
 )
 from dislab.naming.classes import class_name, find_object, method_of
+from dislab.regularizers.decomposed_kl import Decomposition
 from dislab.report.figures import (
     COLUMN,
     MOST_PANELS,
@@ -87,6 +89,8 @@ _CHANCE_OF_ALL: Final = f"{_OF_FACTORS}; chance is known for all factors togethe
 _BY_CHANCE: Final = " by chance"
 _UNTRAINED: Final = ", untrained"
 """Endings of the headings of levels in the table of single factors."""
+_OF_IMAGES: Final = re.compile(r" \([\d,]+ images\)$")
+"""Matches the number of images behind a split in a heading."""
 _FEW: Final = 8
 """Maximum number of values of a factor that are listed."""
 _SPLITS: Final = ("train", "validation", "test")
@@ -114,6 +118,11 @@ class Table(NamedTuple):
         columns = zip(self.heads, *self.rows, strict=True)
         letters = sum(max(map(len, map(str, column))) for column in columns)
         return not self.is_matrix and letters > _PHONE
+
+    @property
+    def short_heads(self) -> Row:
+        """The headings without numbers of images, for the rows of blocks below the first."""
+        return [_OF_IMAGES.sub("", head) for head in self.heads]
 
     @property
     def has_levels(self) -> bool:
@@ -154,12 +163,16 @@ class RunRecord(NamedTuple):
         reading: Sentences on the images and the good end of the scores.
         terms: Sentences on the columns and the abbreviations of the scores.
         bounds: The table of likelihoods, with a column for each split; None if there are none.
+        of_bounds: Why it has fewer images than the splits; empty if it does not.
+        published: The table of published values of scores; None if there are none.
+        of_published: Sentences on the training and the images of these values.
         blind: What each score cannot see, with the names of the scores.
         transfer: The table of transfer errors, if any.
         others: Further tables by title.
         notes: Remarks on how to interpret the numbers.
         details: The table of scores that repeat others in another form; None if there are none.
         curves: Training curves.
+        of_curves: Sentence on terms whose values have no meaning; empty if there are none.
         without_curves: Sentence on why there are none; empty if there are some.
         panels: Figures of latents and factors.
         pictures: Images from the run folder.
@@ -179,12 +192,16 @@ class RunRecord(NamedTuple):
     reading: list[str]
     terms: list[str]
     bounds: Table | None
+    of_bounds: str
+    published: Table | None
+    of_published: list[str]
     blind: dict[str, str]
     transfer: Table | None
     others: dict[str, Table]
     notes: list[str]
     details: Table | None
     curves: list[PagePicture]
+    of_curves: str
     without_curves: str
     panels: list[PagePicture]
     pictures: list[PagePicture]
@@ -214,6 +231,7 @@ def read_run(folder: Path, draw: bool = True) -> RunRecord:
     trained = published(read_config(run)) if run != folder and (run / CONFIG).is_file() else {}
     run = run if trained else folder
     curves = list(_curves(run)) if draw else []
+    known = literature(folder, settings, scored)
     table, reasons = _scores(scored, are_details=False), set(_reasons(scored))
     unscored = reasons.pop() if table is None and len(reasons) == 1 else ""
     facts, training = facts_of(settings, scored), _training(run)
@@ -235,6 +253,11 @@ def read_run(folder: Path, draw: bool = True) -> RunRecord:
         list(_reading(scored)),
         list(_terms(scored)),
         _bounds(scored),
+        _of_bounds(scored),
+        Table(["score", "obtained", "published"], [[*entry[:3]] for entry in known])
+        if known
+        else None,
+        [entry.about for entry in known],
         blind_spots(mapping_in(scored, "scores")),
         _transfer(transfer["scores"]) if transfer.get("scores") else None,
         {
@@ -247,12 +270,12 @@ def read_run(folder: Path, draw: bool = True) -> RunRecord:
             if table is not None
         },
         [
-            *literature(folder, settings, scored),
             *(str(note) for note in transfer.get("notes", [])),
             *([] if unscored else _skipped(scored)),
         ],
         _scores(scored, are_details=True),
         curves,
+        of_estimates(trained or settings) if curves else "",
         "" if curves or not draw else without_curves(run, trained or settings),
         list(_panels(scored)) if draw else [],
         list(_pictures(folder)) if draw else [],
@@ -668,6 +691,12 @@ def _terms(scored: Mapping[str, Any]) -> Iterator[str]:
             "not in use and is grey in the picture of the information, as a sample of it tells at "
             "most its KL."
         )
+    if any(str(name).endswith("num_active") for name in scores):
+        yield (
+            "Latents that vary are counted by the spread of their codes over the images, not by "
+            "their KL as active units are: for the FactorVAE score, those whose standard deviation "
+            "is at least its threshold, 0.05 unless set."
+        )
     if text := abbreviations(map(label, scores)):
         yield f"{text}."
 
@@ -684,6 +713,32 @@ def _bounds(scored: Mapping[str, Any]) -> Table | None:
     counts = {split: _count(scored, "bound_images", split) for split in splits}
     heads = [f"{split} ({count:,} images)" if count else split for split, count in counts.items()]
     return Table(["nats per image", *heads], table) if table else None
+
+
+def _of_bounds(scored: Mapping[str, Any]) -> str:
+    """Why likelihoods have fewer images than their splits; empty if they do not."""
+    if not (_count(scored, "draw", "incomplete") and _count(scored, "bound_images", "train")):
+        return ""
+    return "Likelihoods leave out images without a value of some factor, as the scores do."
+
+
+def of_estimates(settings: Mapping[str, Any]) -> str:
+    """Which terms of the loss have values without a meaning, and why; empty for none.
+
+    Args:
+        settings: The configuration of a run.
+    """
+    arguments = mapping_in(mapping_in(settings, "model"), "init_args")
+    for name, part in mapping_in(arguments, "regularizers").items():
+        estimator = mapping_in(mapping_in({"": part}, ""), "init_args").get("estimator", "mss")
+        if class_name(part) == "DecomposedKL" and estimator != "mss":
+            terms = [term_name(f"{name}/{term}") for term in Decomposition._fields]
+            return (
+                f"The values of {', '.join(terms[:-1])} and {terms[-1]} are off by up to tens of "
+                f"nats and may be negative, as the estimator {estimator} leaves their level open: "
+                "read only how they change. Those of the estimator mss are close to the true ones."
+            )
+    return ""
 
 
 def blind_spots(scores: Mapping[str, Any]) -> dict[str, str]:

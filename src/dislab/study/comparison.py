@@ -131,7 +131,7 @@ def published_values(run: Path) -> list[str]:
     from dislab.report.literature import literature
 
     scored: Mapping[str, Any] = _records(run).get("test", {})
-    return literature(run, read_config(run), scored)
+    return [value.sentences for value in literature(run, read_config(run), scored)]
 
 
 def scored_images(runs: Sequence[Path]) -> list[str]:
