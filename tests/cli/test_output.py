@@ -87,7 +87,8 @@ def test_off_a_terminal_a_fit_prints_few_lines_and_ends_with_the_scores(folder: 
     scored = "200 of 1,024 images, training included"
     assert lines[6] == f"Scoring {scored}, so few that scores are rough, by DCI, MIG …"
     assert all(line.startswith("dislab: warning: ") for line in lines[7:])  # of the few images
-    table, verdict = printed.split("\n\n")[-3:-1]
+    table, cautions, verdict = printed.split("\n\n")[-4:-1]
+    assert cautions == "Not above chance: MIG."
     assert verdict.endswith(".")
     page = read_run(folder / "runs/small/version_0", draw=False)
     assert " ".join(verdict.split()) == page.verdict

@@ -63,11 +63,12 @@ def with_levels(record: Mapping[str, Any]) -> dict[str, float | None]:
     A FactorVAE score of codes in which no latent varies enough is 0 and has no chance level.
     """
     from dislab.metrics.score_table import is_of_no_latent
+    from dislab.runs.records import mapping_in  # imports Lightning, which tables do not need
 
     scores: dict[str, float | None] = record.get("scores", {})
-    spreads: Mapping[str, Mapping[str, Any]] = (record.get("untrained") or {}).get("scores") or {}
-    untrained = {name: spread.get("mean") for name, spread in spreads.items()}
-    levels = {"chance": (record.get("chance") or {}, scores), "untrained": (untrained, untrained)}
+    spreads = mapping_in(mapping_in(record, "untrained"), "scores")
+    untrained = {name: mapping_in(spreads, name).get("mean") for name in spreads}
+    levels = {"chance": (mapping_in(record, "chance"), scores), "untrained": (untrained, untrained)}
     return scores | {
         f"{name}/{level}": None if is_of_no_latent(name, of) else values[name]
         for level, (values, of) in levels.items()
