@@ -517,6 +517,20 @@ def test_a_new_configuration_says_what_it_leaves_out(
     assert len(notes) == 4
 
 
+def test_a_new_configuration_says_which_factors_may_be_angles(
+    images: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A period changes the scores, so that this note is not one of those that are counted."""
+    for number in range(4, 44):
+        Image.new("RGB", (64, 64), (5 * number, 0, 0)).save(images / f"{number}.png")
+    rows = [f"{n}.png,{n % 2},{n % 4 * 90}" for n in range(44)]
+    (images / "t.csv").write_text("\n".join(["file,x,angle", *rows]))
+    assert main(["configs", "new", "--data", "mine", "--out", "c.yaml"]) == 0
+    note = capsys.readouterr().out.splitlines()[0]
+    assert note.startswith("note: angle: if this is an angle that returns to its start, give")
+    assert note.endswith("--data.dataset.periods.angle 360")
+
+
 @pytest.mark.filterwarnings("default::dislab.factors.FactorWarning")
 def test_a_new_configuration_decides_what_the_notes_of_the_check_are_about(
     images: Path, capsys: pytest.CaptureFixture[str]

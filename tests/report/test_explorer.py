@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 from lightning.pytorch.plugins import Precision
+from matplotlib.figure import Figure
 from PIL import Image
 from tests.report.cases import Own, blobs, vae
 from torch import Tensor, nn
@@ -64,7 +65,12 @@ def test_the_explorer_starts_from_the_images_of_the_reconstructions(
     data: SingleData, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shown: list[Any] = []
-    monkeypatch.setattr(explorer, "image_grid", lambda rows, *_, **__: shown.append(rows))
+
+    def image_grid(rows: Any, *_: Any, **__: Any) -> Figure:
+        shown.append(rows)
+        return Figure()
+
+    monkeypatch.setattr(explorer, "image_grid", image_grid)
     module = reads_coordinates()
     explorer.reconstruction_figure(module, data)
     starts = explorer_of(module, data)["starts"][1:]

@@ -100,8 +100,7 @@ def other_factors(
     found = identifiers(space, order)
     varied = [name for name in names if name not in constant]
     others = [name for name in varied if name not in found] or varied
-    left_out = f"left out; --factors {' '.join(map(shlex.quote, names))} takes all columns"
-    notes = []
+    notes, left_out, last, hint = list[str](), "left out", -1, ""
     if varied and constant:
         are = "has one value and is no factor"
         if len(constant) > 1:
@@ -112,11 +111,16 @@ def other_factors(
         lacking = lacking[:, list(space.essential)]
         gaps = (lacking[:, is_constant].any(1) & ~lacking[:, ~is_constant].all(1)).any()
         hint = "; if a missing value means something, such as no, write that" if gaps else ""
-        notes.append(f"{shown} {are}: {left_out}{hint}")
+        notes.append(f"{shown} {are}: {left_out}")
+        last = 0
     for name, how in found.items():
         is_left_out = name in names and name not in others
         end = left_out if is_left_out else "scores of it say little"
+        last = len(notes) if is_left_out else last
         notes.append(f"{name} {how} the images, and is probably no factor: {end}")
+    if last >= 0:  # once, behind the last of these notes
+        notes[last] += f"; --factors {' '.join(map(shlex.quote, names))} takes all columns"
+        notes[0] += hint
     return others if len(others) < len(names) else [], notes
 
 

@@ -90,7 +90,8 @@ def inspect_arrays(
     if names and not faults:
         space = dataset.factors
         scored = list(space.essential_names)
-        notes += [*of_few(space), *of_equal(space), *of_angles(space)]
+        notes += [*of_few(space), *of_equal(space)]
+        decided += of_angles(space)
         settings |= of_measured(space)
         table += [(f"factor {name}", described(space[name])) for name in scored]
     return Inspection(

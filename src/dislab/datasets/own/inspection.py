@@ -66,7 +66,8 @@ class Inspection(NamedTuple):
         settings: Settings that differ from the defaults of the data set.
         faults: Errors of the data set with these settings, which only a change of the files mends.
         notes: Warnings of the data set with these settings, and what the settings leave out.
-        decided: Those of the notes that say what the settings leave out or change.
+        decided: Those of the notes that say what the settings leave out or change, and which
+            factors may be angles, which changes scores.
         factors: Names of the factors that are scored.
         largest: Height or width of the largest image in pixels, before any conversion.
         size: Height and width in pixels that all images have with the settings.
@@ -166,7 +167,7 @@ def inspect(
     elif not is_labelled:
         advised = subfolders.offered
     notes += [*source.doubts, *subfolders.offers_of_levels()]
-    decided = [*left_out, *subfolders.parting()]
+    decided = [*left_out, *subfolders.parting(), *(of_angles(space) if space else [])]
     beside, named = ("", 0) if asked or settings["table"] else _beside(folder, names)
     if beside:
         them = f"{named:,} of {len(names):,} images"
@@ -536,7 +537,7 @@ def _tried(
             used = list(dataset.files)
             space = dataset.factors
             few = of_few(space) if settings["table"] or settings.get("factors") else []
-            few += [*of_equal(space), *of_angles(space)]
+            few += of_equal(space)
             factors = [space[name] for name in space.names if name != INSTANCE]
             equal = equal_factors(space)
             serve = [factor.name for factor in factors if factor.name not in equal]
