@@ -310,7 +310,8 @@ def test_a_configuration_for_own_images_is_written_once(
     original.pop("data")
     trainer = {"val_check_interval": 1000, "check_val_every_n_epoch": None}  # not every other step
     trainer |= original.pop("trainer")
-    assert config == original | {"name": "mine_adagvae", "trainer": trainer}
+    evaluate = {"untrained": 5}  # as chance looks low of few images
+    assert config == original | {"name": "mine_adagvae", "trainer": trainer, "evaluate": evaluate}
     before = Path("mine_adagvae.yaml").read_bytes()
     assert main(command) == 0  # it is as this command wrote it
     assert Path("mine_adagvae.yaml").read_bytes() == before

@@ -68,6 +68,8 @@ _KEPT: Final = ("batch_size", "scheme", "k")
 _VALIDATION: Final = {"val_check_interval": 1000, "check_val_every_n_epoch": None}
 """Settings of the trainer of a new configuration: an epoch of few images has few steps, and a
 validation after each of them would fill the disk with pictures."""
+_UNTRAINED: Final = 5
+"""Number of untrained models that a new configuration scores beside the trained one."""
 _SMALL: Final = 32
 """Height and width up to which images keep their size, with fully connected networks."""
 _NETWORKS: Final = {
@@ -402,6 +404,8 @@ def _new(options: argparse.Namespace) -> None:
         if section["class_path"] != "SingleData":
             raise InputError(f"{method} needs factors of images, and {data} has none{hint}")
         factors = f"none, so there are no scores{hint.replace(' it ', ' ')}"
+    else:  # of few images, noise reaches more than the chance of some scores
+        config["evaluate"] = {"untrained": _UNTRAINED, **(config.get("evaluate") or {})}
     parts, few = parts_of(inspection)
     config.setdefault("method", config.get("name", source.stem))
     config["name"] = _NO_NAME.sub("_", out.stem)[:200]
