@@ -604,7 +604,7 @@ def test_the_verdict_says_which_latents_carry_which_factors(
         (
             [0.05, 1.0],  # a sample of z0 tells at most 0.05 nats
             [9, 9],
-            "No factor has a latent of its own; x, y are in no latent in use.",
+            "No factor has a latent of its own; x and y are in no latent in use.",
         ),
         (
             [0.0, 0.01],
@@ -689,13 +689,13 @@ def test_the_verdict_doubts_only_factors_that_are_not_predicted_well() -> None:
             {"parts": {"mean": [0.25, 0.6], "std": [0.02, 0.01]}},
             "; all latents together predict sail only in part (DCI informativeness "
             "0.66); untrained models of this "
-            "architecture predict hull as well.",
+            "architecture predict hull no worse, within their spread.",
         ),
         (
             {"parts": {"mean": [0.1, 0.67], "std": [None, None]}},
             "; all latents together predict hull only in part (DCI informativeness "
             "0.29); untrained models of this "
-            "architecture predict sail as well.",
+            "architecture predict sail no worse, within their spread.",
         ),
         ({"scores": {"mean": 0.46, "std": 0.02}}, ", which may be little of it."),
         (
@@ -750,7 +750,7 @@ def test_the_verdict_takes_the_entropy_of_factors_in_the_scored_images() -> None
     [
         (
             109,
-            "1 of 3 factors has a latent of its own: z in z1 (100 %); x, y "
+            "1 of 3 factors has a latent of its own: z in z1 (100 %); x and y "
             "cannot be told from 109 images.",
         ),
         (

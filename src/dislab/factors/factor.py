@@ -277,7 +277,9 @@ def warn_of_measured(
     usual = "circular" if example in periods else "ordinal"
     warn(
         f"{counted(counts, images, 'continuous', 'numbers')}; if each is a value of its own, name "
-        "another kind in kinds" + (f", such as {example}: {usual}" if example else ""),
+        "another kind in kinds"
+        + (f", such as {example}: {usual}" if example else "")
+        + "; leave out of factors what only numbers the images",
         ContinuousFactorWarning,
     )
 

@@ -182,7 +182,8 @@ def _doubt(scored: Mapping[str, Any], names: Sequence[str]) -> str:
             f"informativeness {levels})"
             if measured
             else "",
-            f"; untrained models of this architecture predict {_listed(same)} as well"
+            f"; untrained models of this architecture predict {_listed(same)} no worse, within "
+            "their spread"
             if same
             else "",
         ]
@@ -337,8 +338,8 @@ def _without_own(
         (nowhere, "in no latent in use"),
     ):
         if members:
-            yield f"{', '.join(members)} {'is' if len(members) == 1 else 'are'} {ending}"
+            yield f"{_listed(members)} {'is' if len(members) == 1 else 'are'} {ending}"
     if little:
         yield f"little of {_listed(little)} is in any latent in use"
     if untold:
-        yield f"{', '.join(untold)} cannot be told from {information.images:,} images"
+        yield f"{_listed(untold)} cannot be told from {information.images:,} images"

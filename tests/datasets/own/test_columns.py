@@ -77,6 +77,9 @@ def test_images_without_factors_are_numbered() -> None:
     assert len(space) == 3
 
 
+LEAVE_OUT = "leave out of factors what only numbers the images"
+
+
 def measured(images: int) -> list[float]:
     numbers: list[float] = np.random.default_rng(0).random(images).tolist()
     return numbers
@@ -88,7 +91,7 @@ def test_nearly_as_many_numbers_as_images_are_measurements() -> None:
         space, order = labelled(columns, NOTHING)
     (message,) = [str(one.message) for one in said]
     assert message.startswith("x is continuous: it has 21 different numbers in 21 images;")
-    assert message.endswith("name another kind in kinds, such as x: ordinal")
+    assert message.endswith(f"name another kind in kinds, such as x: ordinal; {LEAVE_OUT}")
     assert (space["level"].kind, space["x"].kind) == ("ordinal", "continuous")
     values = space.values(space.positions(np.arange(21)))
     assert values[:, 1].tolist() == [columns["x"][number] for number in order]
@@ -121,13 +124,14 @@ def test_one_line_names_all_factors_that_were_measured() -> None:
         labelled(columns, Traits({"a": "ordinal"}, {}, {"b": 1.0}))
     assert [str(one.message) for one in said] == [
         "b, c, d, e, f, g, h, i and 2 more are continuous: they have 30 different numbers in 30 "
-        "images; if each is a value of its own, name another kind in kinds, such as b: circular"
+        f"images; if each is a value of its own, name another kind in kinds, such as b: circular; "
+        f"{LEAVE_OUT}"
     ]
 
 
 def test_the_example_of_another_kind_is_no_angle() -> None:
     columns = {"hue": measured(30), "x": measured(30)}
-    with pytest.warns(ContinuousFactorWarning, match="such as x: ordinal$"):
+    with pytest.warns(ContinuousFactorWarning, match="such as x: ordinal;"):
         labelled(columns, NOTHING)
-    with pytest.warns(ContinuousFactorWarning, match="name another kind in kinds$"):
+    with pytest.warns(ContinuousFactorWarning, match="name another kind in kinds;"):
         labelled({"hue": columns["hue"]}, NOTHING)
