@@ -66,6 +66,10 @@ AXIS = "axes: {model.regularizers.kl.beta: [1, 4]}\n"
             "axes: {model.latent_dim: [3], evaluate.points: [100, 200]}",
             "points: 100 and evaluate.points: 200, both with model.latent_dim: 3, are the same run",
         ),
+        (
+            "axes: {model.regularizers.kl.beta: [1, 1.0]}",
+            "mine.yaml: model.regularizers.kl.beta: 1 and model.regularizers.kl.beta: 1.0 are the",
+        ),
         ("axes: {optimizer.lr: [0.1]}", "is named 'optimizer'; use model.optimizer.lr"),
         ("axes: {trainer.fast_dev_run: [true]}", "fast_dev_run keeps no run"),
         ("axes: {trainer.devices: [2]}", "trainer.devices is 2, and each run .* in one process"),

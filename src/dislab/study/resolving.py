@@ -290,7 +290,8 @@ def _runs(groups: Sequence[ScheduledGroup], file: StudyFile) -> tuple[ScheduledR
         for seed in file.seeds:
             name = run_id(group.training, seed)
             if (twin := seen.setdefault(name, group)) is not group:
-                differ = [axis for axis in group.axes if group.axes[axis] != twin.axes[axis]]
+                pairs = {axis: (group.axes[axis], twin.axes[axis]) for axis in group.axes}
+                differ = [axis for axis, (a, b) in pairs.items() if repr(a) != repr(b)]  # 1 and 1.0
                 texts = [
                     ", ".join(f"{axis}: {member.axes[axis]}" for axis in differ)
                     for member in (twin, group)
