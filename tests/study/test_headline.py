@@ -327,10 +327,13 @@ def test_rows_are_in_the_order_of_numbers_and_never_mix_methods_unsaid() -> None
     assert list(means.index) == ["1", "8", "9", "10", "chance"]
     both = headline_table(table, axes, SCORES, by=axes)
     assert list(both.index) == ["m0, 8", "m0, 10", "m1, 1", "m1, 9", "chance"]
-    assert mixture(table, axes, ["strength"]).startswith("each method has values of strength of")
-    assert mixture(table, axes, ["strength"]).endswith("--by method strength has a row for each")
-    assert not mixture(table, axes, axes)
-    assert not mixture(table, axes, ["method"])
+    assert not mixture(table, axes, ["strength"])  # no row has runs of two methods
+    three = runs(3, 2, 0.3)
+    three["strength"] = [8, 8, 10, 10, 1, 1, 8, 8, 1, 1, 9, 9]  # m0 and m2 have none in common
+    assert mixture(three, axes, ["strength"]).startswith("each method has values of strength of")
+    assert mixture(three, axes, ["strength"]).endswith("--by method strength has a row for each")
+    assert not mixture(three, axes, axes)
+    assert not mixture(three, axes, ["method"])
     assert not mixture(table.assign(strength=[1, 1, 2, 2] * 2), axes, ["strength"])
 
 

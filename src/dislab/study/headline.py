@@ -174,7 +174,7 @@ def mixture(runs: pd.DataFrame, axes: Sequence[str], by: Sequence[str]) -> str:
     """Says which rows of a `headline_table` are of settings that cannot be compared; else empty.
 
     These are rows of an axis whose values belong to the values of an earlier axis, such as a
-    strength of each method, unless that axis makes rows, too.
+    strength of each method, if one value belongs to several of these and they make no rows, too.
 
     Args:
         runs: Result of `Study.table`.
@@ -184,12 +184,18 @@ def mixture(runs: pd.DataFrame, axes: Sequence[str], by: Sequence[str]) -> str:
     for axis in by:
         earlier = [name for name in axes[: axes.index(axis)] if name not in by]
         outer = [name for name in earlier if nested(runs, axis, name)]
-        if outer:
+        if any(_share_a_row(runs, name, by) for name in outer):
             return (
                 f"each {label(outer[0])} has values of {label(axis)} of its own, and a row mixes "
                 f"those that are equal; --by {' '.join([*outer, *by])} has a row for each"
             )
     return ""
+
+
+def _share_a_row(runs: pd.DataFrame, axis: str, by: Sequence[str]) -> bool:
+    """Whether runs of two values of an axis are in one row of a `headline_table`."""
+    values = runs[axis].map(repr).groupby([runs[name] for name in by], dropna=False)
+    return bool((values.nunique() > 1).any())
 
 
 def _not_worse_than_the_best(
