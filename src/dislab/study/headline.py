@@ -329,7 +329,7 @@ def conclusion(
 
 
 def _lost(runs: pd.DataFrame, axes: Sequence[str]) -> str:
-    """Names values of the first axis whose runs all diverged or failed: no difference has them."""
+    """Names values of the first axis whose runs all diverged or failed: no comparison has them."""
     sentences = []
     for axis in _varying(runs, axes)[:1]:
         for setting, group in runs.groupby(axis, sort=False):
@@ -342,7 +342,7 @@ def _lost(runs: pd.DataFrame, axes: Sequence[str]) -> str:
                 every = {1: "The only run", 2: "Both runs"}.get(
                     len(group), f"All {len(group)} runs"
                 )
-                sentences.append(f"{every} of {subject} {ends}: no difference has it.")
+                sentences.append(f"{every} of {subject} {ends}, so it is in no comparison.")
     return " ".join(sentences)
 
 

@@ -18,13 +18,14 @@ from dislab.yaml_files import PLAN, parse_mapping, read_text
 SEED: Final = "seed_everything"
 """The setting that the seeds of a study set."""
 
-_EXAMPLE: Final = "base: [../betavae.yaml]"
+_EXAMPLE: Final = "base: [betavae, rooms]"
 _FOR_ALL: Final = (
     "an axis with one value, as in axes: {trainer.max_steps: [50]}, or a further file in base sets "
     "a value for all runs"
 )
 _RANGE: Final = ("low", "high", "log", "whole")
 _SEARCH: Final = ("sampler", "trials", "maximize", "minimize", "seed")
+_EXAMPLE_FILE: Final = f"{_EXAMPLE} with axes: {{model.latent_dim: [6, 10]}}"
 _EXAMPLE_SEARCH: Final = "search: {sampler: random, trials: 60, maximize: mig}"
 _RANKED: Final = 5
 """Number of seeds that UDR needs."""
@@ -176,7 +177,7 @@ def read_study_file(path: str | Path) -> StudyFile:
     """
     path = Path(path)
     text = read_text(path)
-    content = parse_mapping(text, str(path), _EXAMPLE)
+    content = parse_mapping(text, str(path), _EXAMPLE_FILE)
     if "axes" not in content and not content.keys().isdisjoint({"model", "data", "trainer"}):
         raise InputError(
             f"{path} is the configuration of a run, not a study: dislab fit --config {path} trains "
@@ -215,7 +216,7 @@ def read_stages(path: Path) -> dict[str, dict[str, Any]]:
     Raises:
         InputError: The file cannot be read, or a stage is unknown or malformed.
     """
-    content = parse_mapping(read_text(path), str(path), _EXAMPLE)
+    content = parse_mapping(read_text(path), str(path), _EXAMPLE_FILE)
     return _stages(content, path)
 
 
