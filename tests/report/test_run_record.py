@@ -143,7 +143,7 @@ def with_legend(sentence: str) -> str:
     """
     if "%" not in sentence:
         return sentence
-    first, little, rest = sentence.partition(" Little of ")
+    first, little, rest = sentence.partition(" Less than a quarter ")
     return (
         f"{first} Each percentage is of the sum of what each latent in use knows about the "
         "factor, which "
@@ -593,8 +593,8 @@ def test_the_verdict_says_which_latents_carry_which_factors(
         (
             [2.0, 1.0],
             [9, 9],
-            "No factor has a latent of its own; x (100 %) and y (100 %) share z0. Little of y (11 "
-            "% of its entropy) is in its latent.",
+            "No factor has a latent of its own; x (100 %) and y (100 %) share z0. Less than a "
+            "quarter of the entropy of y (11 %) is in its latent.",
         ),
         (
             [2.0, 1.0],
@@ -643,8 +643,8 @@ def test_the_verdict_says_of_which_factors_even_their_latent_knows_little() -> N
         },
     }
     assert verdict(record).endswith(
-        "which may be little of it. Little of sail (15 % of its entropy) and weather (13 %) is in "
-        "their latent."
+        "which may be little of it. Less than a quarter of the entropy of sail (15 %) and weather "
+        "(13 %) is in their latent."
     )
     record["parts"]["mutual_information"] = [[1.5, 0.0, 0.0], [0.0, 1.5, 0.0], [0.0, 0.0, 1.5]]
     assert verdict(record).endswith("which may be little of it.")
@@ -682,31 +682,36 @@ def test_the_verdict_doubts_only_factors_that_are_not_predicted_well() -> None:
     )
 
 
+ALIKE = "predicted no better than by untrained models of this architecture."
+BOTH = "2 of 2 factors have a latent of their own: hull in z0 (100 %), sail in z1 (100 %)."
+
+
 @pytest.mark.parametrize(
-    ("untrained", "ending"),
+    ("untrained", "first", "ending"),
     [
         (
             {"parts": {"mean": [0.25, 0.6], "std": [0.02, 0.01]}},
-            "; all latents together predict sail only in part (DCI informativeness "
-            "0.66); untrained models of this "
-            "architecture predict hull no worse, within their spread.",
+            "1 of 2 factors has a latent of its own: sail in z1 (100 %); hull in z0 (100 %) is "
+            f"{ALIKE}",
+            "; all latents together predict sail only in part (DCI informativeness 0.66).",
         ),
         (
-            {"parts": {"mean": [0.1, 0.67], "std": [None, None]}},
-            "; all latents together predict hull only in part (DCI informativeness "
-            "0.29); untrained models of this "
-            "architecture predict sail no worse, within their spread.",
+            {"parts": {"mean": [0.3, 0.67], "std": [None, None]}},
+            "No factor has a latent of its own; hull in z0 (100 %) and sail in z1 (100 %) are "
+            f"{ALIKE}",
+            ".",
         ),
-        ({"scores": {"mean": 0.46, "std": 0.02}}, ", which may be little of it."),
+        ({"scores": {"mean": 0.46, "std": 0.02}}, BOTH, ", which may be little of it."),
         (
             {"scores": {"mean": 0.46, "std": 0.001}},
-            "; all latents together predict hull and sail only in part (DCI "
-            "informativeness 0.29 and 0.66).",
+            BOTH,
+            "; all latents together predict hull and sail only in part (DCI informativeness 0.29 "
+            "and 0.66).",
         ),
     ],
 )
 def test_the_verdict_cites_only_what_training_has_earned(
-    untrained: dict[str, Any], ending: str
+    untrained: dict[str, Any], first: str, ending: str
 ) -> None:
     """Older records have the level of untrained models for all factors together only."""
     name = "dci_hgbt_informativeness"
@@ -722,7 +727,19 @@ def test_the_verdict_cites_only_what_training_has_earned(
         "sample": {"entropy": {"hull": 2.0, "sail": 2.0}},
         "untrained": {key: {f"{name}{endings[key]}": of} for key, of in untrained.items()},
     }
-    assert verdict(record).endswith(f"latent in use knows about the factor{ending}")
+    of_what = "Each percentage is of the sum of what each latent in use knows about the factor"
+    assert verdict(record) == f"{first} {of_what}{ending}"
+
+
+def test_untrained_models_without_a_latent_that_varies_are_explained(tmp_path: Path) -> None:
+    for values, is_told in (([0.0, 0.4], True), ([0.3, 0.4], False)):
+        scores = {"factor_vae_score": 0.5, "factor_vae_score_train": 0.5}
+        spread = {"mean": sum(values) / 2, "std": 0.1, "values": values}
+        scored = {"scores": scores, "untrained": {"scores": {"factor_vae_score": spread}}}
+        record = read_run(write_run(tmp_path / str(is_told), scores={"test": scored}))
+        told = "An untrained model in which no latent varies enough has a FactorVAE score of 0."
+        assert (told in record.reading) == is_told
+        assert any(term.startswith("On training images: ") for term in record.terms)
 
 
 def test_the_verdict_takes_the_entropy_of_factors_in_the_scored_images() -> None:
@@ -773,8 +790,8 @@ def test_the_verdict_leaves_open_what_few_images_do_not_tell(images: int, senten
     assert verdict(record) == with_legend(sentence)
     parts = record["parts"] | {"mutual_information": [[0.33, 0.33, 0.33], [0.2, 0.2, 0.2]]}
     shared = (
-        "No factor has a latent of its own; x (100 %) and y (100 %) and z (100 %) share z0. Little "
-        "of x (12 % of its entropy), y (12 %) and z (12 %) is in their latent."
+        "No factor has a latent of its own; x (100 %) and y (100 %) and z (100 %) share z0. Less "
+        "than a quarter of the entropy of x (12 %), y (12 %) and z (12 %) is in their latent."
     )
     unclear = "What latents carry cannot be told from 109 images."
     assert verdict(record | {"parts": parts}) == (unclear if images == 109 else with_legend(shared))

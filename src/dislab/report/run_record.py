@@ -17,6 +17,7 @@ from dislab.codes.latent_order import ACTIVE, NAMED
 from dislab.errors import InputError
 from dislab.metrics.evaluation import BY_CHANCE, PER_FACTOR
 from dislab.metrics.score_table import (
+    FACTOR_VAE,
     OF_STILL,
     abbreviations,
     blind_spot,
@@ -667,6 +668,11 @@ def _reading(scored: Mapping[str, Any]) -> Iterator[str]:
             "Untrained models were not scored, which takes more time: "
             "dislab test --run RUN --evaluate.untrained 5 does."
         )
+    if any(
+        str(name).startswith(FACTOR_VAE) and 0 in [*of.get("values", ())]
+        for name, of in _mappings(spreads).items()
+    ):
+        yield "An untrained model in which no latent varies enough has a FactorVAE score of 0."
 
 
 def _terms(scored: Mapping[str, Any]) -> Iterator[str]:
@@ -699,6 +705,11 @@ def _terms(scored: Mapping[str, Any]) -> Iterator[str]:
             "Latents that vary are counted by the spread of their codes over the images, not by "
             "their KL as active units are: for the FactorVAE score, those whose standard deviation "
             "is at least its threshold, 0.05 unless set."
+        )
+    if any(str(name).endswith("_train") and not likelihood(name) for name in scores):
+        yield (
+            "On training images: those that the predictor of the score was fitted to, whatever "
+            "split of the model's training they are of."
         )
     if text := abbreviations(map(label, scores)):
         yield f"{text}."

@@ -85,9 +85,10 @@ def verdict(scored: Mapping[str, Any]) -> str:
     Each sentence is left out where its scores are missing. A factor without a latent of its own
     shares one, if that has more than half of the information about the factor, or is spread, or is
     in no latent, or hardly, as `own_latents` counts. Shares of the information that decide this are
-    given, with those that are just above half: within 0.05, or within what chance may give this
-    number of images, and what the main latent of a factor knows of its entropy where that is less
-    than a quarter. A latent with a KL of at most 0.1 nats is not in use: it has no factor, and
+    given, with those that are just above half, within 0.05, or not surely, within what chance may
+    give this number of images, and what the main latent of a factor knows of its entropy where that
+    is less than a quarter. A factor that untrained models predict no worse has no latent of its
+    own. A latent with a KL of at most 0.1 nats is not in use: it has no factor, and
     its information does not count. Of few images, information counts only if chance does not give
     as much; a factor without any cannot be told.
 
@@ -125,11 +126,13 @@ def _on_factors(scored: Mapping[str, Any]) -> str:
     owners = dict(
         zip(information.factors, own_latents(information.nats, information.least), strict=True)
     )
-    alone = [
-        f"{name} in z{latent}{shares[name]}"
+    places = {
+        name: f"{name} in z{latent}{shares[name]}"
         for name, latent in owners.items()
         if latent is not None
-    ]
+    }
+    unearned = _predictions(scored, list(places)).unearned
+    alone = [place for name, place in places.items() if name not in unearned]
     if alone:
         verb = "has a latent of its" if len(alone) == 1 else "have a latent of their"
         text = f"{len(alone)} of {len(owners)} factors {verb} own: {', '.join(alone)}"
@@ -138,7 +141,14 @@ def _on_factors(scored: Mapping[str, Any]) -> str:
     else:
         text = f"No factor {'is seen to have' if untold else 'has'} a latent of its own"
     rest = [name for name, latent in owners.items() if latent is None]
-    text = "; ".join([text, *_without_own(rest, information, shares)]) + "."
+    others = [*_without_own(rest, information, shares)]
+    if unearned:
+        others.append(
+            f"{_listed([places[name] for name in unearned])} "
+            f"{'is' if len(unearned) == 1 else 'are'} predicted no better than by untrained models "
+            "of this architecture"
+        )
+    text = "; ".join([text, *others]) + "."
     named = [
         name
         for name, share in shares.items()
@@ -146,15 +156,26 @@ def _on_factors(scored: Mapping[str, Any]) -> str:
     ]
     if not named:
         return text
-    return f"{text}{_OF_WHAT}{_doubt(scored, named)}.{_little_known(information)}"
+    doubt = _doubt(scored, [name for name in named if name not in unearned])
+    return f"{text}{_OF_WHAT}{doubt}.{_little_known(information)}"
 
 
-def _doubt(scored: Mapping[str, Any], names: Sequence[str]) -> str:
-    """Says how well factors are predicted that are not seen to be predicted well.
+class _Predictions(NamedTuple):
+    """How well all latents together predict factors that are not seen to be predicted well.
 
-    The end of the sentence on percentages of the factors; empty if all are predicted well. Only
-    informativeness that is above chance and above untrained models is given.
+    Attributes:
+        measured: Informativeness above chance and untrained models, by factor.
+        unearned: Factors that untrained models predict no worse, within their spread.
+        unknown: Factors without either.
     """
+
+    measured: dict[str, float]
+    unearned: list[str]
+    unknown: list[str]
+
+
+def _predictions(scored: Mapping[str, Any], names: Sequence[str]) -> _Predictions:
+    """How well factors are predicted, of those that are not seen to be predicted well."""
     informativeness: dict[str, float] = {}
     untrained: dict[str, float] = {}
     unsure = list(names)
@@ -171,20 +192,26 @@ def _doubt(scored: Mapping[str, Any], names: Sequence[str]) -> str:
     same = [name for name in told if informativeness[name] <= untrained.get(name, -math.inf)]
     if not untrained and not _is_trained(scored):
         told = []
-    measured = [name for name in told if name not in same]
-    others = [name for name in unsure if name not in told]
-    levels = _listed([f"{informativeness[name]:.2f}" for name in measured])
-    rest = "it" if others == list(names) else _listed(others)
+    measured = {name: informativeness[name] for name in told if name not in same}
+    unearned = [name for name in told if name in same]
+    return _Predictions(measured, unearned, [name for name in unsure if name not in told])
+
+
+def _doubt(scored: Mapping[str, Any], names: Sequence[str]) -> str:
+    """The end of the sentence on percentages of the factors; empty if all are predicted well."""
+    measured, unearned, unknown = _predictions(scored, names)
+    levels = _listed([f"{level:.2f}" for level in measured.values()])
+    rest = "it" if unknown == list(names) else _listed(unknown)
     return "".join(
         [
-            f", which may be little of {rest}" if others else "",
-            f"; all latents together predict {_listed(measured)} only in part (DCI "
+            f", which may be little of {rest}" if unknown else "",
+            f"; all latents together predict {_listed(list(measured))} only in part (DCI "
             f"informativeness {levels})"
             if measured
             else "",
-            f"; untrained models of this architecture predict {_listed(same)} no worse, within "
+            f"; untrained models of this architecture predict {_listed(unearned)} no worse, within "
             "their spread"
-            if same
+            if unearned
             else "",
         ]
     )
@@ -241,9 +268,9 @@ def _little_known(information: _Information) -> str:
     ]
     if not texts:
         return ""
-    texts[0] += " of its entropy"
     listed = _listed([f"{text})" for text in texts])
-    return f" Little of {listed} is in {'their' if len(texts) > 1 else 'its'} latent."
+    its = "their" if len(texts) > 1 else "its"
+    return f" Less than a quarter of the entropy of {listed} is in {its} latent."
 
 
 def _information(scored: Mapping[str, Any]) -> _Information | None:
@@ -297,14 +324,14 @@ def _untold(information: _Information) -> list[str]:
 
 
 def _shares(information: _Information) -> dict[str, str]:
-    """The share of a factor's main latent, and whether it is just above half; empty without one."""
+    """The share of a factor's main latent, and how sure it is above half; empty without one."""
     largest, total = information.nats.max(0), information.nats.sum(0)
-    margin = (_NEAR * total).maximum(information.noise)
-    is_near = (largest.values - MAIN * total).abs() <= margin
+    above = largest.values - MAIN * total
     main = main_latents(information.nats, information.least)
     texts = {}
     for k, name in enumerate(information.factors):
-        near = ", just above half" if is_near[k] else ""
+        near = ", just above half" if above[k] <= _NEAR * total[k] else ""
+        near = near or ", not surely above half" * bool(above[k] <= information.noise[k])
         is_there = main[k] is not None
         texts[name] = f" ({100 * float(largest.values[k] / total[k]):.0f} %{near})" * is_there
     return texts

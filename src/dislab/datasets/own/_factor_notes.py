@@ -71,6 +71,7 @@ def of_angles(space: FactorSpace) -> list[str]:
         and factor.period is None
         and factor.numbers.min() >= 0
         and 1 < factor.numbers.max() <= _TURN
+        and not (factor.numbers.max() <= math.tau and (factor.numbers % 1 == 0).all())  # a count
     }
     options = " ".join(
         f"{shlex.quote(f'--data.dataset.periods.{name}')} {period}"

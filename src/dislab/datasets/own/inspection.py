@@ -166,7 +166,9 @@ def inspect(
         advised = [*subfolders.chosen, *subfolders.advised]
     elif not is_labelled:
         advised = subfolders.offered
-    notes += [*source.doubts, *subfolders.offers_of_levels()]
+    notes += source.doubts
+    if not faults:  # which hide what a column tells
+        notes += subfolders.offers_of_levels()
     decided = [*left_out, *subfolders.parting(), *(of_angles(space) if space else [])]
     beside, named = ("", 0) if asked or settings["table"] else _beside(folder, names)
     if beside:
@@ -178,9 +180,10 @@ def inspect(
         lost = f"{len(names) - complete:,} of {len(names):,} images"
         decided.append(f"gaps: drop leaves out {lost}, which have no row or lack a value")
     if copies:
+        counts = "" if faults else f": {len(used):,} of {complete:,} images"
         decided.append(
-            "copies: drop takes one of equal files, which else may fall into training and test: "
-            f"{len(used):,} of {complete:,} images; --data.dataset.copies keep of `dislab fit` "
+            "copies: drop takes one of equal files, which else may fall into training and test"
+            f"{counts}; --data.dataset.copies keep of `dislab fit` "
             "takes all, --copies FILE of `dislab data check` lists them"
         )
     if "fit" in settings:
