@@ -612,6 +612,29 @@ def test_a_folder_of_two_studies_says_which_is_shown(
 
 
 @pytest.mark.filterwarnings("always::dislab.study.study.StudyWarning")
+@pytest.mark.parametrize(
+    ("command", "file"), [(["report"], "report.html"), (["study", "summary"], "summary/summary.md")]
+)
+def test_a_file_of_one_study_that_another_one_replaces_is_named(
+    folder: StudyFolder,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    command: list[str],
+    file: str,
+) -> None:
+    text = "base: [base.yaml]\naxes: {beta: [1, 4]}\n"
+    said = []
+    for study in ("one", "one", "two_a"):
+        scored(folder, planned(tmp_path, text, study), {"mig": [0.1, 0.2]})
+        assert main([*command, str(folder.path)]) == 0
+        said.append(" ".join(capsys.readouterr().err.split()))
+    replaced = f"{folder.path / file} of one is replaced by that of the study two_a; to keep one"
+    assert [line.count(replaced) for line in said] == [0, 0, 1]
+    assert main([*command, str(folder.path), "--out", str(tmp_path / "other.html")]) == 0
+    assert " is replaced by " not in capsys.readouterr().err
+
+
+@pytest.mark.filterwarnings("always::dislab.study.study.StudyWarning")
 def test_a_run_that_another_study_has_scored_otherwise_says_so(
     folder: StudyFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import html
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -17,7 +18,7 @@ from dislab.storage import atomic, minus_signs
 EXPLORER_SCRIPTS: Final = ("elements.js", "decoder.js", "explorer.js")
 """Scripts of the latent explorer; they read the data `explorers`."""
 _MARK: Final = b'<meta name="generator" content="dislab report">'
-_TITLE: Final = re.compile(r"<title>.*?</title>", re.DOTALL)
+_TITLE: Final = re.compile(r"<title>(.*?) · dislab</title>", re.DOTALL)
 _EXPLORER: Final = 'class="explorer"'
 """Text that a page has once for each of its explorers."""
 _UNBROKEN: Final = re.compile(
@@ -72,8 +73,7 @@ def write_document(text: str, path: Path, is_whole: bool) -> None:
     """
     if not is_whole and path.is_file():
         before = path.read_text(encoding="utf-8", errors="replace")
-        is_same = _TITLE.findall(before)[:1] == _TITLE.findall(text)[:1]
-        if is_same and text.count(_EXPLORER) < before.count(_EXPLORER):
+        if title_of(before) == title_of(text) and text.count(_EXPLORER) < before.count(_EXPLORER):
             raise InputError(
                 f"{path} is kept: it has an explorer that the new page would lack, as a model or "
                 "its data were not found; name another file (--out), or remove that one first"
@@ -85,6 +85,11 @@ def write_document(text: str, path: Path, is_whole: bool) -> None:
 def _typeset(text: str) -> str:
     """The text with typographic minus signs; no line breaks intervals, `±` and units."""
     return _UNBROKEN.sub("\u00a0", minus_signs(text))
+
+
+def title_of(text: str) -> str:
+    """The title of a page that `document` made; empty without one."""
+    return html.unescape("".join(_TITLE.findall(text)[:1]))
 
 
 def is_page(path: Path) -> bool:

@@ -16,7 +16,7 @@ import pandas as pd
 from dislab.errors import InputError
 from dislab.metrics.score_table import abbreviations
 from dislab.report import PAGE, ReportedRun
-from dislab.report.document import EXPLORER_SCRIPTS, document, write_document
+from dislab.report.document import EXPLORER_SCRIPTS, document, title_of, write_document
 from dislab.report.explorer import explorer_of
 from dislab.report.figures import drawing
 from dislab.report.run_record import (
@@ -43,7 +43,7 @@ from dislab.study.schedule import read_schedule, study_file_of
 from dislab.study.statistics._frames import AGREEMENT
 from dislab.study.statistics.text import texts
 from dislab.study.status import RunStatus, mixed_versions, versions_of
-from dislab.study.study import Study, StudyWarning
+from dislab.study.study import Study, StudyWarning, warn_of_replaced
 from dislab.study.summary import (
     LEAST_P,
     LEVEL,
@@ -137,6 +137,9 @@ def write_study_page(
     Raises:
         InputError: The study has no such score, the file cannot be written, or it has explorers of
             models that were not found now.
+
+    Warns:
+        StudyWarning: The file was the page of another study.
     """
     runs: list[ReportedRun] = []
 
@@ -145,6 +148,8 @@ def write_study_page(
         return runs[-1]
 
     text = study_page_of(study, path.parent, target, loaded if load else None)
+    before = title_of(path.read_text("utf-8", "replace")) if path.is_file() else ""
+    warn_of_replaced(path, before, title_of(text))
     write_document(text, path, all(run.is_whole for run in runs))
 
 

@@ -37,7 +37,26 @@ STUDIES: Final = Path("studies")
 
 
 class StudyWarning(UserWarning):
-    """Warns that rows or scores of a table are not fully comparable."""
+    """Warns that scores are not fully comparable, or that a study replaces a file of another."""
+
+
+def warn_of_replaced(path: Path, before: str, study: str) -> None:
+    """Warns if a file of one study will be replaced by that of another.
+
+    Args:
+        path: The file.
+        before: The name of the study, or the run, whose file it is; empty if there is none.
+        study: The name of the study whose file it will be.
+
+    Warns:
+        StudyWarning: The studies differ.
+    """
+    if before not in ("", study):
+        warn(
+            f"{path} of {before} is replaced by that of the study {study}; to keep one of "
+            "each, give --out",
+            StudyWarning,
+        )
 
 
 @final

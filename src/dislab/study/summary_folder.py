@@ -15,6 +15,7 @@ from dislab.study.schedule import plain
 from dislab.study.stages.score import CHANCE
 from dislab.study.statistics import correlation_table, markdown
 from dislab.study.statistics._frames import ALL, groups, numbers
+from dislab.study.study import warn_of_replaced
 from dislab.study.summary import (
     UDR,
     UNKNOWN,
@@ -209,6 +210,9 @@ def write_summary(
 
     Raises:
         InputError: A file cannot be written, or would replace a file of the user.
+
+    Warns:
+        StudyWarning: The folder had the summary of another study.
     """
     captions, earlier = [], _earlier_pictures(folder, form)
     with new_folder("--out", folder, _is_of_summary) as temporary:
@@ -220,12 +224,21 @@ def write_summary(
             captions.append((picture.name, picture.caption))
         text = page(summary, captions, form, about)
         (temporary / PAGE).write_text(text, encoding="utf-8")
+        warn_of_replaced(folder / PAGE, _summarized(folder), _summarized(temporary))
     for name, _ in captions:
         for path in earlier.get(name, []):
             path.unlink(missing_ok=True)
     tables = [f"{name}.csv" for name in summary.tables]
     files = [f"{name}.{form}" for name, _ in captions]
     return [folder / name for name in (_RUNS, *tables, *files, PAGE)]
+
+
+def _summarized(folder: Path) -> str:
+    """The name of the study whose summary is in a folder; empty if there is none."""
+    path = folder / PAGE
+    first = path.read_text("utf-8", "replace").partition("\n")[0] if path.is_file() else ""
+    name = first.removeprefix("# ").removesuffix(_TITLE).replace("\\", "")
+    return name if first.endswith(_TITLE) else ""
 
 
 def _earlier_pictures(folder: Path, form: PictureFormat) -> dict[str, list[Path]]:
