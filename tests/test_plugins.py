@@ -6,15 +6,20 @@ import sys
 import tomllib
 import warnings
 from collections.abc import Iterator
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 
 import pytest
 
 from dislab import plugins
+from dislab.base import Encoder, Regularizer
 from dislab.cli import main
 from dislab.errors import InputError
+from dislab.naming.classes import find_object
+from dislab.naming.words import builders_of
 from dislab.plugins import Plugin, PluginWarning, absent
+from dislab.regularizers import KL
 
 
 def distribution(root: Path, name: str, version: str, group: str, entries: dict[str, str]) -> None:
@@ -232,6 +237,87 @@ def test_one_name_in_two_groups_is_allowed(site: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert "Twin" in [plugin.name for plugin in plugins.available("decoders")]
+
+
+@pytest.fixture
+def disputed(site: Path) -> str:
+    """Two packages with an L1, of which the first is imported for its other part, and the error."""
+    for name, module, others in (("fake-bad", "reg", ["Other"]), ("fake-kit", "l1", [])):
+        package_name = name.replace("-", "_")
+        (site / package_name).mkdir()
+        (site / package_name / "__init__.py").touch()
+        classes = "".join(f"class {cls}(KL):\n    ...\n" for cls in ("L1", *others))
+        text = f"from dislab.regularizers import KL\n{classes}"
+        (site / package_name / f"{module}.py").write_text(text)
+        entries = {cls: f"{package_name}.{module}:{cls}" for cls in ("L1", *others)}
+        distribution(site, name, "0.1.0", "regularizers", entries)
+    return (
+        "L1 is declared by fake-bad 0.1.0 and fake-kit 0.1.0; write fake_bad.reg.L1 or "
+        "fake_kit.l1.L1, or uninstall one"
+    )
+
+
+@pytest.mark.filterwarnings("ignore::dislab.plugins.PluginWarning")
+@pytest.mark.parametrize("form", ["option", "nested", "file", "help", "part help"])
+@pytest.mark.parametrize("path", ["L1", "fake_kit.l1.L1", "fake_bad.reg.L1"])
+def test_commands_refuse_a_name_of_two_distributions_and_take_its_paths(
+    disputed: str, form: str, path: str, site: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = site / "mine.yaml"
+    file.write_text(f"model: {{init_args: {{regularizers: {{x: {{class_path: {path}}}}}}}}}\n")
+    fit = ["fit", "--config", "betavae"]
+    lines = {
+        "option": [*fit, f"--model.regularizers.x={path}", "--print_config"],
+        "nested": [*fit, "--model.regularizers.x.class_path", path, "--print_config"],
+        "file": [*fit, "--config", str(file), "--print_config"],
+        "help": ["help", path],
+        "part help": ["fit", "--model.regularizers.help", path],
+    }
+    try:
+        status: object = main(lines[form])
+    except SystemExit as end:  # after settings or help are printed
+        status = end.code
+    shown = capsys.readouterr()
+    assert (status not in (0, None)) == (path == "L1")
+    if path == "L1":
+        assert "dislab: error: " in shown.err
+        assert shown.err.rstrip().endswith(disputed)
+        assert shown.err.count("error") == 1
+    else:
+        assert "error" not in shown.err
+        assert path in shown.out or "L1" in shown.out
+
+
+def test_python_refuses_a_name_of_two_distributions_and_takes_its_paths(disputed: str) -> None:
+    plugins.load("regularizers", "Other")  # imports one of them
+    for look_up in (
+        lambda: find_object("L1", (Regularizer,)),
+        lambda: find_object("L1", (KL,)),
+        lambda: plugins.load("regularizers", "L1"),
+        lambda: builders_of("regularizers", ["L1"], "penalty", "KL.beta=2"),
+    ):
+        with pytest.raises(InputError) as caught:
+            look_up()
+        assert str(caught.value) == disputed
+    for path in ("fake_kit.l1.L1", "fake_bad.reg.L1"):
+        cls = find_object(path, (Regularizer,))
+        assert plugins.load("regularizers", path) is cls
+        assert builders_of("regularizers", [path], "penalty", "KL.beta=2") == {"L1": cls}
+        build = builders_of("regularizers", [f"{path}.beta=3"], "penalty", "KL.beta=2")["L1"]
+        assert isinstance(build, partial)
+        assert (build.func, build.keywords) == (cls, {"beta": 3})
+    with pytest.raises(InputError, match="are both called L1"):
+        builders_of("regularizers", ["fake_kit.l1.L1", "fake_bad.reg.L1"], "penalty", "KL.beta=2")
+    assert find_object("L1", (Encoder,)) is None  # of another group
+
+
+def test_a_listing_shows_both_distributions_of_a_name(
+    disputed: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["plugins", "regularizers", "--json"]) == 1
+    rows = [row for row in json.loads(capsys.readouterr().out) if row["name"] == "L1"]
+    assert [row["distribution"] for row in rows] == ["fake-bad", "fake-kit"]
+    assert [row["error"] for row in rows] == [disputed, disputed]
 
 
 def package(site: Path, name: str, files: dict[str, str]) -> Path:

@@ -27,7 +27,7 @@ from importlib.metadata import Distribution, EntryPoint, EntryPoints, distributi
 from importlib.resources import files
 from pathlib import Path
 from types import FunctionType
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, get_origin
 from urllib.parse import unquote, urlsplit
 
 from dislab.errors import InputError, one_line, suggestion, warn
@@ -133,8 +133,8 @@ class Plugin:
         value: Location of the class, as `module:Class`; `module:function` for a command.
         distribution: The distribution that declares it.
         version: That distribution's version.
-        rival: Another distribution that declares the name in the group, with its version: the part
-            cannot be used.
+        dispute: What to do if other distributions declare the name in the group, too: the part
+            cannot be used by its name.
     """
 
     group: str
@@ -142,7 +142,12 @@ class Plugin:
     value: str
     distribution: str
     version: str
-    rival: str = ""
+    dispute: str = ""
+
+    @property
+    def path(self) -> str:
+        """Dotted path of the class."""
+        return self.value.replace(":", ".")
 
     @property
     def summary(self) -> str:
@@ -190,7 +195,19 @@ class Plugin:
 
 
 def available(group: str) -> list[Plugin]:
-    """The declared parts of a group, sorted by name.
+    """The declared parts of a group, sorted by name; each name once.
+
+    Args:
+        group: One of `GROUPS`.
+
+    Raises:
+        InputError: The group does not exist.
+    """
+    return _by_name(declarations(group))
+
+
+def declarations(group: str) -> list[Plugin]:
+    """The declared parts of a group, sorted by name; also all those that share one.
 
     Args:
         group: One of `GROUPS`.
@@ -199,6 +216,23 @@ def available(group: str) -> list[Plugin]:
         InputError: The group does not exist.
     """
     return _declared(_supported(group))
+
+
+def check_undisputed(name: str, *bases: Any) -> None:
+    """Refuses the name of a class that several distributions declare in one group.
+
+    Args:
+        name: A class name without its module.
+        bases: Classes from which the class derives; their groups count, or all if they have none.
+
+    Raises:
+        InputError: Several distributions declare the name.
+    """
+    kinds = [kind for base in bases for kind in getattr(get_origin(base) or base, "__mro__", ())]
+    groups = {f"{kind.__name__.lower()}s" for kind in kinds}.intersection(GROUPS) or GROUPS
+    for plugin in _Installed().named(name):
+        if plugin.group in groups and plugin.dispute:
+            raise InputError(plugin.dispute)
 
 
 def commands() -> dict[str, Plugin]:
@@ -212,7 +246,7 @@ def declared(group: str) -> dict[str, Plugin]:
     Args:
         group: `COMMANDS`, `STAGES`, `LAUNCHERS` or `SAMPLERS`.
     """
-    return {plugin.name: plugin for plugin in _declared(group)}
+    return {plugin.name: plugin for plugin in _by_name(_declared(group))}
 
 
 def load_object(plugin: Plugin) -> Any:
@@ -221,6 +255,8 @@ def load_object(plugin: Plugin) -> Any:
     Raises:
         InputError: The object cannot be imported.
     """
+    if plugin.dispute:
+        raise InputError(plugin.dispute)
     try:
         return _object(plugin)
     except _BROKEN as error:
@@ -518,16 +554,36 @@ def load_command(plugin: Plugin) -> Callable[[list[str]], int]:
 
 
 def _declared(group: str, installed: "_Installed | None" = None) -> list[Plugin]:
-    plugins: dict[str, Plugin] = {}
-    for plugin in (installed or _Installed()).plugins(group):
-        first = plugins.setdefault(plugin.name, plugin)
-        if first.distribution != plugin.distribution:
-            kept, other = sorted(
-                (first, plugin), key=lambda each: (each.distribution != "dislab", each.distribution)
-            )
-            rival = f"{other.distribution} {other.version}"
-            plugins[plugin.name] = replace(kept, rival=rival)
-    return sorted(plugins.values(), key=lambda plugin: plugin.name)
+    return _disputed((installed or _Installed()).plugins(group))
+
+
+def _disputed(plugins: Iterable[Plugin]) -> list[Plugin]:
+    """Declarations sorted by name; those of several distributions with their dispute."""
+    by_name: dict[tuple[str, str], dict[str, Plugin]] = {}
+    for plugin in plugins:
+        by_name.setdefault((plugin.name, plugin.group), {}).setdefault(plugin.distribution, plugin)
+    return [
+        replace(plugin, dispute=_dispute(rivals)) if len(rivals) > 1 else plugin
+        for _, owners in sorted(by_name.items())
+        for rivals in [sorted(owners.values(), key=_rank)]
+        for plugin in rivals
+    ]
+
+
+def _rank(plugin: Plugin) -> tuple[bool, str]:
+    return plugin.distribution != "dislab", plugin.distribution
+
+
+def _dispute(plugins: list[Plugin]) -> str:
+    owners = " and ".join(f"{plugin.distribution} {plugin.version}" for plugin in plugins)
+    paths = " or ".join(dict.fromkeys(plugin.path for plugin in plugins))
+    remedy = f"write {paths}, or uninstall one" if plugins[0].group in GROUPS else "uninstall one"
+    return f"{plugins[0].name} is declared by {owners}; {remedy}"
+
+
+def _by_name(plugins: list[Plugin]) -> list[Plugin]:
+    """The first declaration of each name."""
+    return list({plugin.name: plugin for plugin in reversed(plugins)}.values())[::-1]
 
 
 class Configuration(NamedTuple):
@@ -634,10 +690,13 @@ def load_all(groups: Iterable[str] = GROUPS) -> dict[str, dict[str, type]]:
         groups: The groups to import.
     """
     installed = _Installed()
-    by_group = {group: _declared(_supported(group), installed) for group in groups}
+    by_group = {group: _by_name(_declared(_supported(group), installed)) for group in groups}
     errors = faults(plugin for plugins in by_group.values() for plugin in plugins)
     failures: dict[tuple[str, str, bool], list[Plugin]] = {}
     for plugin, error in errors.items():
+        if plugin.dispute:
+            warn(f"dislab.{plugin.group}: {plugin.dispute}", PluginWarning)
+            continue
         key = (plugin.distribution, error, is_elsewhere(plugin))
         failures.setdefault(key, []).append(plugin)
     for (distribution, error, _), (first, *others) in failures.items():
@@ -663,20 +722,24 @@ def load(group: str, name: str) -> type:
 
     Args:
         group: One of `GROUPS`.
-        name: The class name.
+        name: The class name, or its dotted path as declared.
 
     Raises:
         InputError: The part does not exist or cannot be imported.
     """
-    installed = {plugin.name: plugin for plugin in available(group)}
+    plugins = declarations(group)
+    names = {plugin.name: plugin for plugin in plugins}
+    installed = names | {plugin.path: replace(plugin, dispute="") for plugin in plugins}
     if name not in installed:
-        hint = hint_for(name, installed)
-        listing = ", ".join(installed) or "none"
+        hint = hint_for(name, names)
+        listing = ", ".join(names) or "none"
         raise InputError(f"none of the {group} is named {name!r}{hint}; available: {listing}")
+    plugin = installed[name]
+    if plugin.dispute:
+        raise InputError(plugin.dispute)
     try:
-        return _load(installed[name])
+        return _load(plugin)
     except _BROKEN as error:
-        plugin = installed[name]
         raise InputError(f"{_where(plugin)} cannot be used: {_reason(error, plugin)}") from error
 
 
@@ -697,7 +760,7 @@ def faults(plugins: Iterable[Plugin]) -> dict[Plugin, str]:
             _load(plugin)
         except _BROKEN as error:
             reasons[plugin] = _reason(error, plugin)
-            if module not in sys.modules and not plugin.rival:
+            if module not in sys.modules and not plugin.dispute:
                 broken[module] = reasons[plugin]
     return reasons
 
@@ -718,10 +781,10 @@ def misspelt_groups() -> list[str]:
 def contested() -> list[str]:
     """A sentence for each command, stage, launcher and sampler that two distributions declare."""
     return [
-        f"{_where(plugin)} cannot be used: {plugin.rival} declares this name, too"
+        f"dislab.{group}: {plugin.dispute}"
         for group in (COMMANDS, STAGES, LAUNCHERS, SAMPLERS)
-        for plugin in _declared(group)
-        if plugin.rival
+        for plugin in _by_name(_declared(group))
+        if plugin.dispute
     ]
 
 
@@ -748,6 +811,14 @@ class _Installed:
         """The declarations of a group, in the order of the distributions on the path."""
         for entry in self._points.select(group=f"dislab.{group}"):
             yield Plugin(group, entry.name, entry.value, *self._origin(entry.dist))
+
+    def named(self, name: str) -> list[Plugin]:
+        """The declarations of a part's name in all groups."""
+        return _disputed(
+            Plugin(group, entry.name, entry.value, *self._origin(entry.dist))
+            for entry in self._points.select(name=name)
+            if (group := entry.group.removeprefix("dislab.")) != entry.group
+        )
 
     def of_others(self) -> Iterator[tuple[str, EntryPoint]]:
         """The entry points of dislab of other distributions, each with its distribution."""
@@ -820,8 +891,8 @@ def _readable() -> Iterator[EntryPoint]:
 
 
 def _object(plugin: Plugin) -> Any:
-    if plugin.rival:
-        raise InputError(f"{plugin.rival} declares this name, too; uninstall one of them")
+    if plugin.dispute:
+        raise InputError(plugin.dispute)
     if not EntryPoint.pattern.match(plugin.value):
         raise InputError(f"its entry point {plugin.value!r} is not of the form module:Class")
     entry = EntryPoint(plugin.name, plugin.value, f"dislab.{plugin.group}")
@@ -863,7 +934,7 @@ def _load(plugin: Plugin) -> type:
 
 def is_elsewhere(plugin: Plugin) -> bool:
     """Whether an imported module of the plugin's package has a part of its name."""
-    if plugin.rival:
+    if plugin.dispute:
         return False
     package = plugin.value.partition(":")[0].partition(".")[0]
     modules = [

@@ -240,7 +240,7 @@ def _declared() -> dict[str, Plugin]:
 def _function(plugin: Plugin) -> Callable[..., int | None]:
     """The function of a command; a mistake in one of dislab's own keeps its traceback."""
     module, _, name = plugin.value.partition(":")
-    if plugin.rival or not module.startswith("dislab."):
+    if plugin.dispute or not module.startswith("dislab."):
         return load_command(plugin)
     function: Callable[..., int | None] = getattr(import_module(module), name)
     return function
@@ -251,9 +251,9 @@ def _summary(plugin: Plugin) -> str:
     first, *others = plugin.summary.removesuffix(".").split(" ")
     lower = first if first[1:] != first[1:].lower() else first.lower()  # no name such as VAE
     summary = " ".join([lower, *others])
+    if plugin.dispute:
+        return f"{summary} (cannot be used: {plugin.dispute})".lstrip()
     owner = f"{plugin.distribution} {plugin.version}"
-    if plugin.rival:
-        return f"{summary} (cannot be used: declared by {owner} and {plugin.rival})".lstrip()
     return summary if plugin.name in COMMANDS else f"{summary} ({owner})".lstrip()
 
 

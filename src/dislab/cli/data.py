@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
 from dislab.cli.arguments import Existing, Parser, help_page
 from dislab.errors import InputError, beside, suggestion
-from dislab.plugins import Plugin, available, hint_for, load_all
+from dislab.plugins import Plugin, available, declarations, hint_for, load, load_all
 from dislab.storage import atomic, cache_path, check_output, text_table, unreadable
 from dislab.yaml_files import yaml_text
 
@@ -353,8 +353,10 @@ def _write_copies(copies: list[list[str]], path: Path) -> None:
 
 def _built(action: str, name: str, settings: list[str]) -> "tuple[Dataset, dict[str, Any]]":
     """Builds a data set from its settings; returns it with the other options."""
-    names = [plugin.name for plugin in available("datasets")]
-    if name not in names:
+    plugins = declarations("datasets")
+    names = list(dict.fromkeys(plugin.name for plugin in plugins))
+    disputed = [p for p in plugins if p.dispute and name in (p.name, p.path)]
+    if name not in names and not disputed:
         hint = hint_for(name, names)
         raise InputError(
             f"no data set is named {name!r}{hint}; the data sets are {', '.join(names)}"
@@ -369,6 +371,8 @@ def _built(action: str, name: str, settings: list[str]) -> "tuple[Dataset, dict[
     check_configurations(settings)
     confine_names()
     cls: Any = load_all(("datasets",))["datasets"].get(name)
+    if disputed:
+        cls = load("datasets", name)
     if cls is None:
         raise InputError(f"{name} cannot be imported; the warning above says why")
 

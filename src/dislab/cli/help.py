@@ -17,6 +17,7 @@ from dislab.plugins import (
     available,
     configuration,
     configurations,
+    declarations,
     group_meant,
     letters,
     remedy,
@@ -184,6 +185,8 @@ def explained(name: str) -> list[str] | None:
 def _names() -> dict[str, list[str]]:
     """What explains each part and each configuration."""
     names = {plugin.name: _line(group, plugin.name) for group, plugin in _parts()}
+    for group in OPTION:  # of a disputed name, each path
+        names |= {p.path: _line(group, p.path) for p in declarations(group) if p.dispute}
     return names | {name: ["configs", "show", name] for name in configurations()}
 
 

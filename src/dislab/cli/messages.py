@@ -32,6 +32,7 @@ _OF_STUDIES: Final = ("axes", "stages", "seeds", "search")
 _KEY: Final = re.compile(r'Parser key "([^"]+)"')
 _CLASS: Final = re.compile(r"class_path[ =]'([\w.]+)'")
 _UNKNOWN_CLASS: Final = re.compile(r"Expected a dot import path string: (\S+)")
+_DISPUTED: Final = re.compile(r"\w+ is declared by .+? or uninstall one")
 _NO_MODULE: Final = re.compile(
     r"Problem with given class_path '([^']+)':\s+"
     r"(?:No module named|module '[\w.]+' has no attribute)"
@@ -150,6 +151,8 @@ def explain(
     """
     setting = _setting_of(message)
     prefix = f"{setting}: " if setting else ""
+    if match := _DISPUTED.search(message):
+        return prefix + match[0]
     if match := _DENIED.search(message):
         return prefix + _denied(match[1], setting)
     if match := _NO_NUMBER.search(message):  # numbers may be tensors, which no text names

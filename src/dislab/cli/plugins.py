@@ -13,8 +13,8 @@ from dislab.plugins import (
     GROUPS,
     Plugin,
     absent,
-    available,
     contested,
+    declarations,
     faults,
     group_meant,
     hint_for,
@@ -60,7 +60,7 @@ def run(args: list[str]) -> int:
             for plugin in plugins
         ]
         for row in rows:
-            del row["rival"]  # which the error names
+            del row["dispute"]  # which the error names
         json.dump(rows, sys.stdout, indent=2)
         print()
     else:
@@ -79,7 +79,7 @@ def _with_words(words: list[str]) -> list[Plugin]:
     words = [group if (group := group_meant(word)) in GROUPS else word for word in words]
     groups = [word for word in words if word in GROUPS] or GROUPS
     others = [word for word in words if word not in GROUPS]
-    plugins = [plugin for group in groups for plugin in available(group)]
+    plugins = [plugin for group in groups for plugin in declarations(group)]
     if not others:
         return plugins
     texts = {
@@ -106,7 +106,7 @@ def _with_words(words: list[str]) -> list[Plugin]:
 
 def _errors(plugins: list[Plugin]) -> dict[Plugin, str]:
     """Import errors of other distributions' parts; does not import dislab's own parts."""
-    others = [plugin for plugin in plugins if plugin.distribution != "dislab" or plugin.rival]
+    others = [plugin for plugin in plugins if plugin.distribution != "dislab" or plugin.dispute]
     errors = faults(others)
     for plugin in others:
         if plugin not in errors and (

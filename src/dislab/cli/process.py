@@ -95,9 +95,10 @@ def left_as_it_was() -> Iterator[None]:
     """
     import jsonargparse
     import yaml
-    from jsonargparse import _common  # no public function reads the settings
+    from jsonargparse import _common, _typehints  # no public function reads the settings
 
     environment, hook = dict(os.environ), threading.excepthook
+    find_class = _typehints.resolve_class_path_by_name
     load, settings = jsonargparse.get_loader("yaml"), dict(_common.parsing_settings)
     filters = {name: list(logging.getLogger(name).filters) for name in LOGGERS}
     with warnings.catch_warnings():
@@ -109,6 +110,7 @@ def left_as_it_was() -> Iterator[None]:
                 os.environ.clear()
                 os.environ.update(environment)
             jsonargparse.set_loader("yaml", load, (yaml.YAMLError,))
+            _typehints.resolve_class_path_by_name = find_class
             _common.parsing_settings.clear()
             _common.parsing_settings.update(settings)
             for name, before in filters.items():

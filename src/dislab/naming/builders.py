@@ -166,7 +166,8 @@ def _numbered(names: Sequence[str]) -> list[str]:
 @functools.cache
 def _declared(group: str) -> dict[str, dict[str, str]]:
     return {
-        plugin.value: {plugin.distribution: plugin.version} for plugin in plugins.available(group)
+        plugin.value: {plugin.distribution: plugin.version}
+        for plugin in plugins.declarations(group)
     }
 
 

@@ -97,11 +97,13 @@ def find_object(name: object, bases: tuple[type, ...] = ()) -> Any:
     """The object of a name; None if the name may not be looked up.
 
     Raises:
-        InputError: An allowed module fails to be imported.
+        InputError: An allowed module fails to be imported, or several distributions declare the
+            name.
     """
     if not isinstance(name, str) or not all(part.isidentifier() for part in name.split(".")):
         return None
     if "." not in name:
+        plugins.check_undisputed(name, *bases)
         classes = {cls for cls in subclasses(*bases) if cls.__name__ == name}
         return classes.pop() if len(classes) == 1 else None
     parts = name.split(".")

@@ -7,20 +7,34 @@ from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any, Final
 
 from jsonargparse import Namespace, set_parsing_settings
+from jsonargparse import _typehints as jsonargparse_types  # no public function finds classes
 
+from dislab import plugins
 from dislab.errors import InputError, suggestion
 from dislab.naming.classes import find_object, packages
 
+_find: Final = jsonargparse_types.resolve_class_path_by_name
 _CALLABLE: Final = (FunctionType, BuiltinFunctionType, MethodType, partial, ModuleType)
 
 
 def confine_names() -> None:
-    """Makes the parsers of this process import only modules of parts, whatever a value names."""
+    """Makes the parsers of this process import only modules of parts, whatever a value names.
+
+    They refuse a name that several distributions declare.
+    """
+    jsonargparse_types.resolve_class_path_by_name = _found
     set_parsing_settings(
         import_path_denylist=["*"],
         import_path_allowlist=packages(),
         instantiate_subclass_spec_in_any=False,
     )
+
+
+def _found(cls: type | tuple[type], name: str) -> str:
+    """The dotted path of a class that a value names."""
+    if "." not in name:
+        plugins.check_undisputed(name, *(cls if isinstance(cls, tuple) else (cls,)))
+    return _find(cls, name)
 
 
 def check_parsed(config: Any, key_path: str = "") -> None:

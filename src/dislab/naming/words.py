@@ -18,7 +18,8 @@ def builders_of(
 
     Args:
         group: The plugin group.
-        words: Class names such as `MIG`, of which letters and digits alone decide; settings such as
+        words: Class names such as `MIG`, of which letters and digits alone decide; dotted paths of
+            classes whose name several distributions declare; settings such as
             `MIG.bins=30`, which also select their class; and YAML files that map names to
             `{class_path: …, init_args: …}`.
         noun: What a part is, for messages.
@@ -37,20 +38,30 @@ def builders_of(
                 choices[name] = choice
             continue
         target, equals, text = word.partition("=")
-        name, dot, setting = target.partition(".")
-        name = plugins.spelt(group, name)
+        path = _path(group, target)
+        name, dot, setting = target.removeprefix(path).partition(".")
+        name = path or plugins.spelt(group, name)
         if bool(dot) != bool(equals) or (dot and not setting):
             raise InputError(
                 f"{word!r} is no {noun}; give class names such as {example.partition('.')[0]}, "
                 f"settings such as {example}, or a .yaml file"
             )
-        _, settings = choices.setdefault(name, (name, {}))
+        last = name.rpartition(".")[2]
+        cls, settings = choices.setdefault(last, (name, {}))
+        if cls != name:
+            raise InputError(f"{cls} and {name} are both called {last}; name each in a .yaml file")
         if dot:
             settings[setting] = parse_yaml(text, word)
     return {
         name: _builder(group, name, cls, settings, noun)
         for name, (cls, settings) in choices.items()
     }
+
+
+def _path(group: str, target: str) -> str:
+    """The declared dotted path with which a word begins; empty for none."""
+    paths = [plugin.path for plugin in plugins.declarations(group) if plugin.dispute]
+    return next((path for path in paths if f"{target}.".startswith(f"{path}.")), "")
 
 
 def _in_file(path: Path, example: str) -> dict[str, tuple[str, dict[str, Any]]]:
@@ -81,7 +92,8 @@ def _builder(
 ) -> Callable[..., Any]:
     """The builder of a class with settings; rejects unknown settings."""
     module, _, cls_name = path.rpartition(".")
-    cls: Any = plugins.load(group, cls_name)
+    is_declared = path in {plugin.path for plugin in plugins.declarations(group)}
+    cls: Any = plugins.load(group, path if is_declared else cls_name)
     if module and not f"{cls.__module__}.".startswith(f"{module}."):
         raise InputError(f"{name} is {path}, which is no {noun}; {cls_name} alone is enough")
     parameters = list(inspect.signature(cls).parameters)[getattr(cls, "filled_in", 0) :]
