@@ -25,7 +25,9 @@ from dislab.base import (
     Posterior,
     Regularizer,
     Split,
+    Terms,
 )
+from dislab.base._batches import lacking_gradient
 from dislab.datamodules import SingleData
 from dislab.decoders import MLPDecoder
 from dislab.encoders import MLPEncoder
@@ -338,6 +340,47 @@ def test_a_penalty_of_weight_zero_needs_no_gradient(penalty: Any, tmp_path: Path
     runner = trainer(tmp_path)
     runner.fit(vae(regularizers=parts), datamodule=DotData())
     assert runner.global_step == 2
+
+
+class Warming(Own):
+    """A penalty and an auxiliary loss that are constants for 100 steps; it counts its calls."""
+
+    calls = 0
+
+    def forward(self, posterior: Posterior, z: Any, draws: Draws, step: Any) -> Any:
+        type(self).calls += 1
+        loss = (z.square().sum() + self.scale) if int(step) > 100 else torch.ones(())
+        return Penalty(loss, loss, {})
+
+
+def test_what_has_a_gradient_later_needs_none_at_first(tmp_path: Path) -> None:
+    part = partial(Warming, auxiliary=torch.ones(()))
+    runner = trainer(tmp_path)
+    runner.fit(vae(regularizers={"kl": KL, "mine": part}), datamodule=DotData())
+    assert runner.global_step == 2
+
+
+def test_a_penalty_may_be_called_with_names() -> None:
+    part, z = SpoiltPenalty(2, 8, lambda z: Penalty(z.detach().sum(), None, {})), torch.ones(3, 2)
+    posterior = Posterior(z.requires_grad_(), z)
+    assert not lacking_gradient(part, (posterior, z), part(posterior, z, draws={}, step=0))
+
+
+@pytest.mark.parametrize("steps_itself", [False, True])
+def test_a_loss_may_lack_a_gradient_if_the_objective_steps_by_itself(steps_itself: bool) -> None:
+    class Game(Untyped):  # type: ignore[misc]
+        def losses(self, batch: Any, draws: Draws, step: Any) -> Terms:
+            terms = super().losses(batch, draws, step)
+            return terms._replace(loss=terms.loss.detach())
+
+    model = Game(
+        SHAPE, 16, latent_dim=2, encoder=MLPEncoder, decoder=MLPDecoder, regularizers={"kl": KL}
+    )
+    model.automatic_optimization = not steps_itself
+    batch = ImageBatch(torch.rand(4, *SHAPE), torch.zeros(4, 0, dtype=torch.int64))
+    refused = pytest.raises(InputError, match=r"Game\.losses returns a loss without a gradient")
+    with nullcontext() if steps_itself else refused:
+        model.terms_of(batch, "train", 0)
 
 
 def test_a_penalty_for_frozen_codes_needs_no_gradient(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Batches of an objective: match with its data, conversion, and checks of the first one."""
 
+import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from inspect import signature
@@ -326,20 +327,22 @@ def _checking(
     versions: list[int] = []
 
     def before(_: nn.Module, inputs: tuple[Any, ...]) -> None:
-        versions[:] = _versions(inputs)
+        versions[:] = [] if torch.compiler.is_compiling() else _versions(inputs)
 
     def after(part: nn.Module, inputs: tuple[Any, ...], output: Any) -> None:
         rows = next((value for value in inputs if isinstance(value, Tensor)), None)
         if rows is not None:
             owner = f"{described(part)}, {name} of the model,"
-            if _versions(inputs) != versions:
+            is_compiling = torch.compiler.is_compiling()
+            if not is_compiling and _versions(inputs) != versions:
                 raise InputError(
                     f"{owner} changes a tensor that it receives, which others read, too; write "
                     "z = z * 2 for z.mul_(2) or z *= 2"
                 )
             _refuse(check(part, rows, output), owner, rows)
-            lacking = lacking_gradient(part, inputs, output) if torch.is_grad_enabled() else ""
-            if lacking and has_values(rows):
+            if is_compiling or not torch.is_grad_enabled():
+                return
+            if (lacking := lacking_gradient(part, inputs, output)) and has_values(rows):
                 raise InputError(f"{owner} returns {lacking}")
 
     yield part.register_forward_pre_hook(before)
@@ -379,17 +382,27 @@ def lacking_gradient(part: nn.Module, inputs: tuple[Any, ...], output: Any) -> s
             f"a result without a gradient, which would train nothing before it; {CUT}, and freeze "
             "weights by requires_grad_(False)"
         )
+    if len(inputs) != 4:  # some are given by name
+        return ""
     posterior, z, draws, step = inputs
     sources = [value for value in (*posterior, z) if value.requires_grad]
-    if sources and not _reaches(output.penalty, sources):
-        later = part.forward(posterior, z, draws, step + _LATER)
-        if output.penalty.detach().any() or not _reaches(later.penalty, sources, or_zero=True):
+    cuts_penalty = sources and not _reaches(output.penalty, sources)
+    auxiliary = output.auxiliary if trainable else None
+    cuts_auxiliary = auxiliary is not None and not auxiliary.requires_grad
+    if not (cuts_penalty or cuts_auxiliary):
+        return ""
+    try:  # a weight may be 0 now and rise later; a copy, as the part may count its calls
+        with torch.random.fork_rng(devices=[]):
+            later = copy.deepcopy(part).forward(posterior, z, draws, step + _LATER)
+        if cuts_penalty and not _reaches(later.penalty, sources, or_zero=True):
             return (
                 "a penalty without a gradient for the codes, which would not change the model; "
                 f"{CUT} from them"
             )
-    if trainable and output.auxiliary is not None and not output.auxiliary.requires_grad:
-        return f"an auxiliary loss without a gradient for its own parameters; {CUT} from them"
+        if cuts_auxiliary and not (later.auxiliary is not None and later.auxiliary.requires_grad):
+            return f"an auxiliary loss without a gradient for its own parameters; {CUT} from them"
+    except Exception:
+        return ""
     return ""
 
 

@@ -43,7 +43,10 @@ def image_shape_of(dataset: "Dataset") -> ImageShape:
     if (
         isinstance(shape, tuple)
         and len(shape) == 3
-        and all(isinstance(size, int | np.integer) and size > 0 for size in shape)
+        and all(
+            isinstance(size, int | np.integer) and not isinstance(size, bool) and size > 0
+            for size in shape
+        )
     ):
         return shape
     raise InputError(
@@ -77,8 +80,13 @@ def check_rows(dataset: "Dataset", rows: object) -> None:
             f"{name} returned the shape {given}; it must be (batch, "
             f"{', '.join(map(str, shape))}), as image_shape says{remedy}"
         )
-    if rows.dtype == torch.uint8 or (is_vector(shape) and rows.is_floating_point()):
+    if rows.dtype == torch.uint8 or (is_vector(shape) and rows.dtype == torch.float32):
         return
+    if is_vector(shape):
+        raise InputError(
+            f"{name} returned vectors as {rows.dtype}; they must be torch.float32: convert "
+            "vectors.float()"
+        )
     convert = "images.to(torch.uint8)"
     if rows.is_floating_point():
         convert = "fractions in [0, 1] by (images * 255).round().to(torch.uint8)"

@@ -182,8 +182,8 @@ class Objective(pl.LightningModule, Representation, Part):
         is_scalar = isinstance(loss, Tensor) and not loss.ndim
         self._check_result("losses", is_scalar, loss, _OF_LOSSES, "loss")
         self._check_result("losses", isinstance(log, dict), log, _OF_LOSSES, "log")
-        lacks_gradient = stage == "train" and torch.is_grad_enabled() and not loss.requires_grad
-        if lacks_gradient and has_values(loss):
+        is_stepped = stage == "train" and self.automatic_optimization and torch.is_grad_enabled()
+        if is_stepped and not loss.requires_grad and has_values(loss):
             name = type(self).__name__
             raise InputError(f"{name}.losses returns a loss without a gradient; {CUT}")
         return cast("Terms", terms)

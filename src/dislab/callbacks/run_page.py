@@ -52,9 +52,13 @@ class RunPage(pl.Callback):
     ) -> None:
         """Writes the page of a run whose scoring failed, which says what failed."""
         is_due = self._command and not self.written and isinstance(exception, Exception)
-        if not is_due or is_rehearsal(trainer) or not trainer.is_global_zero:
+        # with other processes, which may be elsewhere by now, the folder cannot be asked for
+        if not is_due or is_rehearsal(trainer) or trainer.world_size > 1:
             return
-        module, data = objective_of(pl_module, "RunPage"), data_of(trainer, "RunPage")
+        try:
+            module, data = objective_of(pl_module, "RunPage"), data_of(trainer, "RunPage")
+        except InputError:  # of a trainer with loaders of torch
+            return
         folder, text = run_folder(trainer), one_line(exception) or type(exception).__name__
         failure = Failure(without_paths(text), self._command)
         self._write(folder, module, data, trainer.ckpt_path, failure)

@@ -8,7 +8,7 @@ from inspect import signature
 from itertools import islice
 from pathlib import Path, PurePath
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 
 from dislab.base import Dataset, Objective
 from dislab.base._batches import learns_from_factors
@@ -232,7 +232,7 @@ def read_run(folder: Path, draw: bool = True) -> RunRecord:
     trained = published(read_config(run)) if run != folder and (run / CONFIG).is_file() else {}
     run = run if trained else folder
     curves = list(_curves(run)) if draw else []
-    known = literature(folder, settings, scored)
+    values = literature(folder, settings, scored)
     table, reasons = _scores(scored, are_details=False), set(_reasons(scored))
     unscored = reasons.pop() if table is None and len(reasons) == 1 else ""
     facts, training = facts_of(settings, scored), _training(run)
@@ -255,10 +255,10 @@ def read_run(folder: Path, draw: bool = True) -> RunRecord:
         list(_terms(scored)),
         _bounds(scored),
         _of_bounds(scored),
-        Table(["score", "obtained", "published"], [[*entry[:3]] for entry in known])
-        if known
+        Table(["score", "obtained", "published"], [[*entry[:3]] for entry in values])
+        if values
         else None,
-        [entry.about for entry in known],
+        [entry.about for entry in values],
         blind_spots(mapping_in(scored, "scores")),
         _transfer(transfer["scores"]) if transfer.get("scores") else None,
         {
@@ -390,7 +390,7 @@ def _training(folder: Path) -> _Training:
     steps = mapping_in(stored, "state_dict").get("steps", stored.get("global_step"))
     lightning = stored.get("pytorch-lightning_version")
     facts = {
-        "steps": "" if steps is None else f"{int(steps):,}",
+        "steps": _steps_text(steps),
         "trained": _text(state.get("date")),
         "training time": duration(seconds) if isinstance(seconds, int | float) else "",
         "hardware": _text(state.get("hardware")),
@@ -400,6 +400,13 @@ def _training(folder: Path) -> _Training:
         mapping_in(state, "versions") or ({"lightning": lightning} if lightning else {}),
         _text(state.get("other_regularizers")),
     )
+
+
+def _steps_text(steps: object) -> str:
+    """A number of steps, which may be a tensor; empty where there is none."""
+    with suppress(TypeError, ValueError, OverflowError, RuntimeError):
+        return f"{int(cast('Any', steps)):,}"
+    return ""
 
 
 def images_of(scored: Mapping[str, Any]) -> str:
@@ -609,6 +616,12 @@ def _digits(value: Any, decimals: int = 3) -> str:
     return f"{round(value, decimals) + 0.0:.{decimals}f}"  # no minus before a zero
 
 
+def _values_of(spread: Mapping[str, Any]) -> list[Any]:
+    """The scores of single models in a spread; empty in an older record, or one by hand."""
+    values = spread.get("values")
+    return values if isinstance(values, list) else []
+
+
 def _mappings(records: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     """The mappings among values by name, as a record by hand has them."""
     return {name: value for name, value in records.items() if isinstance(value, Mapping)}
@@ -669,7 +682,7 @@ def _reading(scored: Mapping[str, Any]) -> Iterator[str]:
             "dislab test --run RUN --evaluate.untrained 5 does."
         )
     if any(
-        str(name).startswith(FACTOR_VAE) and 0 in [*of.get("values", ())]
+        str(name).startswith(FACTOR_VAE) and 0 in _values_of(of)
         for name, of in _mappings(spreads).items()
     ):
         yield "An untrained model in which no latent varies enough has a FactorVAE score of 0."
@@ -686,7 +699,7 @@ def _terms(scored: Mapping[str, Any]) -> Iterator[str]:
         )
         yield f"{text}{of_dci * ('dci' in metrics)}."
     if spreads := mapping_in(mapping_in(scored, "untrained"), "scores"):
-        count = max((len(of.get("values", ())) for of in _mappings(spreads).values()), default=0)
+        count = max((len(_values_of(of)) for of in _mappings(spreads).values()), default=0)
         models = f"{count} models" if count else "models"
         within = (
             "; within their spread is a score of at most two of these deviations above the mean"

@@ -87,10 +87,10 @@ def verdict(scored: Mapping[str, Any]) -> str:
     in no latent, or hardly, as `own_latents` counts. Shares of the information that decide this are
     given, with those that are just above half, within 0.05, or not surely, within what chance may
     give this number of images, and what the main latent of a factor knows of its entropy where that
-    is less than a quarter. A factor that untrained models predict no worse has no latent of its
-    own. A latent with a KL of at most 0.1 nats is not in use: it has no factor, and
-    its information does not count. Of few images, information counts only if chance does not give
-    as much; a factor without any cannot be told.
+    is less than a quarter. A factor that is predicted only in part, and no better than by
+    untrained models, has no latent of its own. A latent with a KL of at most 0.1 nats is not in
+    use: it has no factor, and its information does not count. Of few images, information counts
+    only if chance does not give as much; a factor without any cannot be told.
 
     Args:
         scored: The record of the scores of codes.
@@ -126,13 +126,13 @@ def _on_factors(scored: Mapping[str, Any]) -> str:
     owners = dict(
         zip(information.factors, own_latents(information.nats, information.least), strict=True)
     )
-    places = {
+    texts = {
         name: f"{name} in z{latent}{shares[name]}"
         for name, latent in owners.items()
         if latent is not None
     }
-    unearned = _predictions(scored, list(places)).unearned
-    alone = [place for name, place in places.items() if name not in unearned]
+    unearned = _predictions(scored, list(texts)).unearned
+    alone = [text for name, text in texts.items() if name not in unearned]
     if alone:
         verb = "has a latent of its" if len(alone) == 1 else "have a latent of their"
         text = f"{len(alone)} of {len(owners)} factors {verb} own: {', '.join(alone)}"
@@ -144,7 +144,7 @@ def _on_factors(scored: Mapping[str, Any]) -> str:
     others = [*_without_own(rest, information, shares)]
     if unearned:
         others.append(
-            f"{_listed([places[name] for name in unearned])} "
+            f"{_listed([texts[name] for name in unearned])} "
             f"{'is' if len(unearned) == 1 else 'are'} predicted no better than by untrained models "
             "of this architecture"
         )
@@ -177,24 +177,30 @@ class _Predictions(NamedTuple):
 def _predictions(scored: Mapping[str, Any], names: Sequence[str]) -> _Predictions:
     """How well factors are predicted, of those that are not seen to be predicted well."""
     informativeness: dict[str, float] = {}
+    is_above: dict[str, bool] = {}
     untrained: dict[str, float] = {}
     unsure = list(names)
     with suppress(TypeError, ValueError):  # a record written by hand
         parts = parts_of(mapping_in(scored, "parts"), scored_factors(scored))
         if parts.informativeness is not None and (predicted := parts.predicted()) is not None:
             chance = -np.inf if parts.chance is None else parts.chance + _NEAR
-            above = np.where(parts.informativeness > chance, parts.informativeness, np.nan)
-            informativeness = dict(zip(parts.names, above.tolist(), strict=True))
+            above = (parts.informativeness > chance).tolist()
+            informativeness = dict(zip(parts.names, parts.informativeness.tolist(), strict=True))
+            is_above = dict(zip(parts.names, above, strict=True))
             shares = dict(zip(parts.names, predicted.tolist(), strict=True))
             unsure = [name for name in names if not shares.get(name, 0.0) >= _PREDICTED]
             untrained = _untrained(scored)
-    told = [name for name in unsure if math.isfinite(informativeness.get(name, math.nan))]
-    same = [name for name in told if informativeness[name] <= untrained.get(name, -math.inf)]
+    unearned = [
+        name
+        for name in unsure
+        if informativeness.get(name, math.nan) <= untrained.get(name, -math.inf)
+    ]
+    told = [name for name in unsure if is_above.get(name, False)]
     if not untrained and not _is_trained(scored):
         told = []
-    measured = {name: informativeness[name] for name in told if name not in same}
-    unearned = [name for name in told if name in same]
-    return _Predictions(measured, unearned, [name for name in unsure if name not in told])
+    measured = {name: informativeness[name] for name in told if name not in unearned}
+    others = [name for name in unsure if name not in unearned and name not in measured]
+    return _Predictions(measured, unearned, others)
 
 
 def _doubt(scored: Mapping[str, Any], names: Sequence[str]) -> str:

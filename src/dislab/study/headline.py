@@ -194,7 +194,7 @@ def mixture(runs: pd.DataFrame, axes: Sequence[str], by: Sequence[str]) -> str:
 
 def _share_a_row(runs: pd.DataFrame, axis: str, by: Sequence[str]) -> bool:
     """Whether runs of two values of an axis are in one row of a `headline_table`."""
-    values = runs[axis].map(repr).groupby([runs[name] for name in by], dropna=False)
+    values = runs[axis].map(repr).groupby([runs[name].map(repr) for name in by])
     return bool((values.nunique() > 1).any())
 
 

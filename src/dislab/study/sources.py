@@ -16,7 +16,7 @@ from dislab.study.results import DONE, RUNS, STAGES, StudyFolder
 from dislab.study.schedule import Schedule, ScheduledRun
 from dislab.study.stages import FIRST
 
-_OWN: Final = "dislab"
+_DISLAB: Final = "dislab"
 _MORE: Final = 3
 """Number of methods that a sentence names."""
 
@@ -29,7 +29,7 @@ class Sources:
     """
 
     def __init__(self) -> None:
-        self._packages = set(plugins.packages()) - {_OWN}
+        self._packages = set(plugins.packages()) - {_DISLAB}
         self._digests = {name: _digest_of(name) for name in list(sys.modules) if self._has(name)}
 
     def of(self, run: ScheduledRun, stage: str) -> dict[str, str]:
