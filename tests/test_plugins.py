@@ -1,5 +1,6 @@
 """Look-up of plugins, with distributions made up on disk."""
 
+import gc
 import json
 import shutil
 import sys
@@ -240,7 +241,7 @@ def test_one_name_in_two_groups_is_allowed(site: Path) -> None:
 
 
 @pytest.fixture
-def disputed(site: Path) -> str:
+def disputed(site: Path) -> Iterator[str]:
     """Two packages with an L1, of which the first is imported for its other part, and the error."""
     for name, module, others in (("fake-bad", "reg", ["Other"]), ("fake-kit", "l1", [])):
         package_name = name.replace("-", "_")
@@ -251,10 +252,13 @@ def disputed(site: Path) -> str:
         (site / package_name / f"{module}.py").write_text(text)
         entries = {cls: f"{package_name}.{module}:{cls}" for cls in ("L1", *others)}
         distribution(site, name, "0.1.0", "regularizers", entries)
-    return (
+    yield (
         "L1 is declared by fake-bad 0.1.0 and fake-kit 0.1.0; write fake_bad.reg.L1 or "
         "fake_kit.l1.L1, or uninstall one"
     )
+    for name in ("fake_bad.reg", "fake_kit.l1"):
+        sys.modules.pop(name, None)
+    gc.collect()
 
 
 @pytest.mark.filterwarnings("ignore::dislab.plugins.PluginWarning")

@@ -30,7 +30,7 @@ def confine_names() -> None:
     )
 
 
-def _found(cls: type | tuple[type], name: str) -> str:
+def _found(cls: Any, name: str) -> str:
     """The dotted path of a class that a value names."""
     if "." not in name:
         plugins.check_undisputed(name, *(cls if isinstance(cls, tuple) else (cls,)))
