@@ -1,14 +1,14 @@
 """Look-up of plugins, with distributions made up on disk."""
 
-import gc
 import json
 import shutil
 import sys
 import tomllib
 import warnings
-from collections.abc import Iterator
-from functools import partial
+from collections.abc import Callable, Iterator
+from functools import partial, wraps
 from importlib import metadata
+from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
@@ -240,8 +240,21 @@ def test_one_name_in_two_groups_is_allowed(site: Path) -> None:
         assert "Twin" in [plugin.name for plugin in plugins.available("decoders")]
 
 
+def apart(test: Callable[..., None]) -> Callable[..., None]:
+    """The test in a process of its own, as parsers find its classes when their module is gone."""
+
+    @wraps(test)
+    def run(**arguments: object) -> None:
+        process = get_context("fork").Process(target=test, kwargs=arguments)
+        process.start()
+        process.join()
+        assert process.exitcode == 0
+
+    return run
+
+
 @pytest.fixture
-def disputed(site: Path) -> Iterator[str]:
+def disputed(site: Path) -> str:
     """Two packages with an L1, of which the first is imported for its other part, and the error."""
     for name, module, others in (("fake-bad", "reg", ["Other"]), ("fake-kit", "l1", [])):
         package_name = name.replace("-", "_")
@@ -252,18 +265,16 @@ def disputed(site: Path) -> Iterator[str]:
         (site / package_name / f"{module}.py").write_text(text)
         entries = {cls: f"{package_name}.{module}:{cls}" for cls in ("L1", *others)}
         distribution(site, name, "0.1.0", "regularizers", entries)
-    yield (
+    return (
         "L1 is declared by fake-bad 0.1.0 and fake-kit 0.1.0; write fake_bad.reg.L1 or "
         "fake_kit.l1.L1, or uninstall one"
     )
-    for name in ("fake_bad.reg", "fake_kit.l1"):
-        sys.modules.pop(name, None)
-    gc.collect()
 
 
 @pytest.mark.filterwarnings("ignore::dislab.plugins.PluginWarning")
 @pytest.mark.parametrize("form", ["option", "nested", "file", "help", "part help"])
 @pytest.mark.parametrize("path", ["L1", "fake_kit.l1.L1", "fake_bad.reg.L1"])
+@apart
 def test_commands_refuse_a_name_of_two_distributions_and_take_its_paths(
     disputed: str, form: str, path: str, site: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -292,6 +303,7 @@ def test_commands_refuse_a_name_of_two_distributions_and_take_its_paths(
         assert path in shown.out or "L1" in shown.out
 
 
+@apart
 def test_python_refuses_a_name_of_two_distributions_and_takes_its_paths(disputed: str) -> None:
     plugins.load("regularizers", "Other")  # imports one of them
     for look_up in (
@@ -315,6 +327,7 @@ def test_python_refuses_a_name_of_two_distributions_and_takes_its_paths(disputed
     assert find_object("L1", (Encoder,)) is None  # of another group
 
 
+@apart
 def test_a_listing_shows_both_distributions_of_a_name(
     disputed: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

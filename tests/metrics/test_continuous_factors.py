@@ -112,7 +112,7 @@ def test_numbers_are_found_and_one_line_says_so() -> None:
         found = evaluate_fully(perfect(factors), factors, "MIG", names=["level", "y"])
     (message,) = [str(one.message) for one in said]
     assert message.startswith("y is continuous: it has 1500 different numbers in 1500 images")
-    assert message.endswith("name another kind in kinds, such as y: ordinal")
+    assert "name another kind in kinds, such as y: ordinal; leave out of factors what" in message
     assert found.provenance["factors"] == {"level": 7, "y": 1500}
     assert found.provenance["continuous"] == ["y"]
 

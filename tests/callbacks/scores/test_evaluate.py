@@ -801,4 +801,14 @@ def test_a_split_of_one_image_has_no_explained_variance() -> None:
     }
     del values["explained_variance_validation"]
     last = bounds_table(values).splitlines()[-1]
-    assert last.split() == ["Explained", "variance", "of", "pixels", "(share)", "5.00", "–"]
+    assert last.split() == [
+        "Explained",
+        "variance",
+        "of",
+        "pixels,",
+        "mean",
+        "codes",
+        "(share)",
+        "5.00",
+        "–",
+    ]
