@@ -12,14 +12,7 @@ from torch.utils.hooks import RemovableHandle
 
 from dislab.base.datamodule import DataModule, ImageBatch, fields_of
 from dislab.base.failures import described, parts_named
-from dislab.base.parts import (
-    Decoder,
-    Encoder,
-    ImageShape,
-    Penalty,
-    Regularizer,
-    is_vector,
-)
+from dislab.base.parts import Decoder, Encoder, ImageShape, Penalty, Regularizer, is_vector
 from dislab.base.pixels import by, pixel_fault, shape_advice
 from dislab.errors import InputError, warn
 from dislab.functional.runtime import gather_rows
@@ -366,7 +359,7 @@ _LATER: Final = 10**6
 def lacking_gradient(part: nn.Module, inputs: tuple[Any, ...], output: Any) -> str:
     """Which output of a part would train nothing although it should; empty if none.
 
-    A penalty may be 0 without a gradient, by its weight, but not by a schedule that ends.
+    A penalty may be a constant at first if it has a gradient later, or be 0 for good by its weight.
 
     Args:
         part: An encoder, a decoder or a regulariser.
@@ -391,18 +384,19 @@ def lacking_gradient(part: nn.Module, inputs: tuple[Any, ...], output: Any) -> s
     cuts_auxiliary = auxiliary is not None and not auxiliary.requires_grad
     if not (cuts_penalty or cuts_auxiliary):
         return ""
+    devices = [z.device] if z.is_cuda else []
     try:  # a weight may be 0 now and rise later; a copy, as the part may count its calls
-        with torch.random.fork_rng(devices=[]):
+        with torch.random.fork_rng(devices):
             later = copy.deepcopy(part).forward(posterior, z, draws, step + _LATER)
-        if cuts_penalty and not _reaches(later.penalty, sources, or_zero=True):
-            return (
-                "a penalty without a gradient for the codes, which would not change the model; "
-                f"{CUT} from them"
-            )
-        if cuts_auxiliary and not (later.auxiliary is not None and later.auxiliary.requires_grad):
-            return f"an auxiliary loss without a gradient for its own parameters; {CUT} from them"
-    except Exception:
+    except Exception:  # of a part that cannot be copied, or has no such step
         return ""
+    if cuts_penalty and not _reaches(later.penalty, sources, or_zero=True):
+        return (
+            f"a penalty without a gradient for the codes, which would not change the model; {CUT} "
+            "from them"
+        )
+    if cuts_auxiliary and not (later.auxiliary is not None and later.auxiliary.requires_grad):
+        return f"an auxiliary loss without a gradient for its own parameters; {CUT} from them"
     return ""
 
 

@@ -13,7 +13,7 @@ from dislab import plugins
 from dislab.errors import InputError, suggestion
 from dislab.naming.classes import find_object, packages
 
-_find: Final = jsonargparse_types.resolve_class_path_by_name
+_RESOLVE: Final = jsonargparse_types.resolve_class_path_by_name
 _CALLABLE: Final = (FunctionType, BuiltinFunctionType, MethodType, partial, ModuleType)
 
 
@@ -22,7 +22,7 @@ def confine_names() -> None:
 
     They refuse a name that several distributions declare.
     """
-    jsonargparse_types.resolve_class_path_by_name = _found
+    jsonargparse_types.resolve_class_path_by_name = _class_path
     set_parsing_settings(
         import_path_denylist=["*"],
         import_path_allowlist=packages(),
@@ -30,11 +30,11 @@ def confine_names() -> None:
     )
 
 
-def _found(cls: Any, name: str) -> str:
+def _class_path(cls: Any, name: str) -> str:
     """The dotted path of a class that a value names."""
     if "." not in name:
         plugins.check_undisputed(name, *(cls if isinstance(cls, tuple) else (cls,)))
-    return _find(cls, name)
+    return _RESOLVE(cls, name)
 
 
 def check_parsed(config: Any, key_path: str = "") -> None:
