@@ -476,7 +476,8 @@ def test_a_part_that_does_not_derive_from_its_base_is_refused_for_that(installed
                 "        return self.layer(z)",
             ),
             "the decoder TinyDecoder (mykit.parts), decoder of the model, returns torch.float32 of "
-            "shape (25, 25) on cpu for (25, 2); it returns a float tensor of shape (25, 1, 5, 5)",
+            "shape (25, 25) on cpu for (25, 2); it must return a float tensor of shape (25, 1, 5, "
+            "5)",
         ),
         (
             ("DataLoader([ImageBatch(self.images(index), factors)] * 3", "DataLoader([index.no]"),

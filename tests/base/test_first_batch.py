@@ -229,7 +229,7 @@ NO_GRADIENT = (
         (
             {"encoder": partial(Spoilt, spoil=lambda out: out[:, :3])},
             rf"the encoder Spoilt \({HERE}\), encoder of the model, returns torch.float32 of "
-            r"shape \(16, 3\) on cpu for \(16, 1, 4, 4\); it returns a float tensor of shape "
+            r"shape \(16, 3\) on cpu for \(16, 1, 4, 4\); it must return a float tensor of shape "
             r"\(16, 4\) on cpu",
         ),
         (
@@ -249,14 +249,14 @@ NO_GRADIENT = (
         (
             {"decoder": partial(SpoiltDecoder, spoil=lambda out: out.flatten(1))},
             rf"the decoder SpoiltDecoder \({HERE}\), decoder of the model, returns torch.float32 "
-            r"of shape \(16, 16\) on cpu for \(16, 2\); it returns a float tensor of shape "
+            r"of shape \(16, 16\) on cpu for \(16, 2\); it must return a float tensor of shape "
             r"\(16, 1, 4, 4\) on cpu",
         ),
         ({"decoder": partial(SpoiltDecoder, spoil=lambda out: out[:1])}, r"shape \(1, 1, 4, 4\)"),
         (
             {"regularizers": {"mine": partial(SpoiltPenalty, spoil=lambda z: z.sum())}},
             rf"the regulariser SpoiltPenalty \({HERE}\), regularizers.mine of the model, returns a "
-            r"Tensor for \(16, 2\); it returns a dislab.base.Penalty of scalar tensors",
+            r"Tensor for \(16, 2\); it must return a dislab.base.Penalty of scalar tensors",
         ),
         (
             {
@@ -489,20 +489,32 @@ class Wrong(VAE):  # type: ignore[misc]
 @pytest.mark.parametrize(
     ("method", "change", "message"),
     [
-        ("losses", lambda terms: terms.loss, r"a Tensor of shape \(\); return Terms\(loss, log\)"),
-        ("losses", tuple, r"a tuple; return Terms\(loss, log\)"),
+        (
+            "losses",
+            lambda terms: terms.loss,
+            r"a Tensor of shape \(\); it must return Terms\(loss, log\)",
+        ),
+        ("losses", tuple, r"a tuple; it must return Terms\(loss, log\)"),
         (
             "losses",
             lambda terms: terms._replace(loss=terms.loss.expand(3)),
-            r"a Tensor of shape \(3,\) as loss; return Terms",
+            r"a Tensor of shape \(3,\) as loss; it must return Terms",
         ),
-        ("losses", lambda terms: terms._replace(log=None), "a NoneType as log; return Terms"),
+        (
+            "losses",
+            lambda terms: terms._replace(log=None),
+            "a NoneType as log; it must return Terms",
+        ),
         (
             "losses",
             lambda terms: terms._replace(loss=terms.loss.detach()),
             r"a loss without a gradient; leave out \.detach\(\)",
         ),
-        ("draw", lambda draws: list(draws.values()), "a list; return a dictionary of tensors"),
+        (
+            "draw",
+            lambda draws: list(draws.values()),
+            "a list; it must return a dictionary of tensors",
+        ),
     ],
 )
 def test_methods_that_return_something_else_are_named(

@@ -103,7 +103,10 @@ class Singular(Regularizer):
     ("fault", "message"),
     [
         ("root", "the gradients of the penalty are finite"),
-        ("item", "Singular .* returns term mine as float for .*; it returns a dislab.base.Penalty"),
+        (
+            "item",
+            "Singular .* returns term mine as float for .*; it must return a dislab.base.Penalty",
+        ),
     ],
 )
 @pytest.mark.slow  # without instrumentation, which refuses the float itself
@@ -378,7 +381,7 @@ class Settings(Regularizer):
         ),
         (
             partial(Plain, penalty=lambda z, _: z.detach().abs().mean()),
-            r"a penalty without a gradient for the codes.*\.detach",
+            r"to train by, not a penalty without a gradient for the codes.*\.detach",
         ),
         (
             partial(Plain, penalty=lambda z, _: torch.tensor(z.abs().mean().item())),
@@ -519,7 +522,7 @@ class Unfinished(Encoder):
         (partial(Tiny, fault="one"), r"forward: .*; .* \(1, 1, 8, 8\); .* smallest_batch"),
         (
             partial(Tiny, fault="tuple"),
-            r"returns a tuple for \(3, 1, 8, 8\); it returns a float tensor of shape \(3, 6\)",
+            r"returns a tuple for \(3, 1, 8, 8\); it must return a float tensor of shape \(3, 6\)",
         ),
         (partial(Tiny, fault="shape"), r"returns torch.float32 of shape \(3, 5\) .*\(3, 6\)"),
         (
@@ -630,7 +633,10 @@ class Odd(Metric):
 @pytest.mark.parametrize(
     ("returned", "message"),
     [
-        (lambda: {"value": 0.5}, "score returns value as float; .* dictionary of tensors by name"),
+        (
+            lambda: {"value": 0.5},
+            "score returns value as float; it must return a dictionary of tensors",
+        ),
         (lambda: {"value": np.ones(())}, "score returns value as ndarray; "),
         (lambda: None, "score returns a NoneType; "),
         (lambda: torch.ones(()), "score returns a Tensor; "),

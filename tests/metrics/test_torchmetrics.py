@@ -131,5 +131,7 @@ def test_the_primary_scalar_is_drawn_within_its_bounds(build: Any) -> None:
 
 
 def test_a_result_without_scalar_has_no_primary_one() -> None:
-    with pytest.raises(InputError, match="none of the results is a scalar: parts"):
+    with pytest.raises(
+        InputError, match="none of the results is a scalar: parts; a score must return"
+    ):
         primary({"parts": torch.zeros(3)})

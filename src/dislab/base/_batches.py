@@ -430,7 +430,7 @@ def _refuse(wrong: tuple[str, str] | None, part: str, rows: Tensor) -> None:
     if wrong is not None:
         returned, expected = wrong
         raise InputError(
-            f"{part} returns {returned} for {tuple(rows.shape)}; it returns {expected}"
+            f"{part} returns {returned} for {tuple(rows.shape)}; it must return {expected}"
         )
 
 

@@ -198,8 +198,9 @@ def primary(result: Mapping[str, Tensor]) -> str:
         if value.ndim == 0:
             return name
     if not result:
-        raise InputError("the result is empty; a score returns at least one scalar")
-    raise InputError(f"none of the results is a scalar: {', '.join(result)}; return at least one")
+        raise InputError("the result is empty; a score must return at least one scalar")
+    names = ", ".join(result)
+    raise InputError(f"none of the results is a scalar: {names}; a score must return at least one")
 
 
 MetricBuilder = Callable[[FactorSpace], Metric]

@@ -197,8 +197,8 @@ class Objective(pl.LightningModule, Representation, Part):
         shape = f" of shape {tuple(result.shape)}" if isinstance(result, Tensor) else ""
         place = f" as {field}" if field else ""
         raise InputError(
-            f"{type(self).__name__}.{method} returns a {type(result).__name__}{shape}{place}; "
-            f"return {contract}"
+            f"{type(self).__name__}.{method} returns a {type(result).__name__}{shape}{place}; it "
+            f"must return {contract}"
         )
 
     def checked_first(

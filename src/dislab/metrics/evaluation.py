@@ -191,8 +191,8 @@ def _result(key: str, metric: Metric, bank: CodeBank, sample: Sample) -> dict[st
         )
     if wrong or not any(value.ndim == 0 for value in result.values()):
         raise InputError(
-            f"{described(metric)}, {key} of the scores, returns {wrong or 'no scalar'}; it returns "
-            "a dictionary of tensors by name, at least one of them a scalar"
+            f"{described(metric)}, {key} of the scores, returns {wrong or 'no scalar'}; it must "
+            "return a dictionary of tensors by name, at least one of them a scalar"
         )
     _warn_if_impossible(key, metric, result)
     return cast("dict[str, Tensor]", result)

@@ -113,7 +113,7 @@ def _check_cuts(build: MetricBuilder, space: FactorSpace, codes: Tensor, factors
 
 def _check_kind(score: str, result: object) -> None:
     """Refuses a result that is no dictionary of tensors, and says what it is."""
-    expected = "; it returns a dictionary of tensors by name"
+    expected = "; it must return a dictionary of tensors by name"
     if not isinstance(result, Mapping):
         raise AssertionError(f"{score}.score returns a {type(result).__name__}{expected}")
     for name, value in result.items():

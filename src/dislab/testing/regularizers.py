@@ -57,10 +57,10 @@ def check_regularizer(
     name = type(regularizer).__name__
     must(
         all(map(torch.equal, before, (z, mean, log_var))),
-        f"{name} leaves codes and posterior as they are; it changes one of them in place",
+        f"{name} leaves codes and posterior as they are, but it changes one of them in place",
     )
     lacking = lacking_gradient(regularizer, (posterior, z, draws, step), out)
-    must(not lacking, f"{name} returns a penalty to train by; it returns {lacking}")
+    must(not lacking, f"{name} returns a penalty to train by, not {lacking}")
     repeated = regularizer(posterior, z, draws, step)
     _check_values(out, f"{batch} images is finite")
     must_equal(
@@ -135,8 +135,8 @@ def _check_gradients(regularizer: Regularizer, out: Penalty, inputs: list[Tensor
     reached = _gradients(out.auxiliary, [*inputs, *parameters])
     must(
         reached[0] is None and reached[1] is None,
-        "the auxiliary loss gives z no gradient, nor the posterior; it gives one: compute it from "
-        "z.detach()",
+        "the auxiliary loss gives z no gradient, nor the posterior, but it gives one: compute "
+        "it from z.detach()",
     )
     idle = [name for name, gradient in zip(names, reached[2:], strict=True) if gradient is None]
     must(not idle, f"the auxiliary loss trains every parameter, but not {', '.join(idle)}")

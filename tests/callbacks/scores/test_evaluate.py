@@ -542,7 +542,10 @@ def test_a_default_score_that_cannot_be_taken_is_skipped_and_recorded(
 @pytest.mark.parametrize(
     ("broken", "reason"),
     [
-        (Broken, r"the score Broken \(.*\), b of the scores, returns a list; it returns a dict"),
+        (
+            Broken,
+            r"the score Broken \(.*\), b of the scores, returns a list; it must return a dict",
+        ),
         (Divides, r"the score Divides \(.*\) failed in score: ZeroDivisionError: division by zero"),
     ],
 )
