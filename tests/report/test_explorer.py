@@ -120,6 +120,22 @@ def test_a_slider_names_a_factor_as_the_verdict_of_the_run_does(data: SingleData
     assert next(one["carries"] for one in renamed if one["latent"] == latent) == other
 
 
+def test_no_slider_has_the_name_of_a_factor_that_untrained_models_predict(
+    data: SingleData,
+) -> None:
+    module, (x, y) = reads_coordinates(), data.factors.essential_names[:2]
+
+    def names(main: dict[str, int | None], *unearned: str) -> list[str]:
+        sliders = explorer_of(module, data, main, unearned)["sliders"]
+        return [slider["carries"] for slider in sorted(sliders, key=lambda s: s["latent"])[:2]]
+
+    assert names({x: 0, y: 1}) == [x, y]
+    assert names({x: 0, y: 1}, y) == [x, ""]
+    assert names({x: 0, y: 0}, y)[0] == f"partly {x}"
+    partly = names({})
+    assert names({}, partly[0].removeprefix("partly ")) == ["", partly[1]]
+
+
 def test_a_row_of_traversals_names_both_factors_of_its_latent(data: SingleData) -> None:
     module = reads_coordinates()
     explorer = explorer_of(module, data)

@@ -16,7 +16,7 @@ from dislab.report import ReportedRun
 from dislab.report.figures import curves_figure, drawing, part_figures
 from dislab.report.page import page_of
 from dislab.report.run_record import Table, facts_of, low_scores, of_estimates, read_run
-from dislab.report.verdict import verdict
+from dislab.report.verdict import unearned_in, verdict
 from dislab.yaml_files import no_run
 
 FACTS = {
@@ -729,6 +729,8 @@ def test_the_verdict_cites_only_what_training_has_earned(
     }
     of_what = "Each percentage is of the sum of what each latent in use knows about the factor"
     assert verdict(record) == f"{first} {of_what}{ending}"
+    unearned = first.partition("own")[2].partition(";")[2]
+    assert unearned_in(record) == [name for name in ("hull", "sail") if name in unearned]
 
 
 def test_untrained_models_without_a_latent_that_varies_are_explained(tmp_path: Path) -> None:

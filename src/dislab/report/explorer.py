@@ -53,7 +53,10 @@ class _Codes(NamedTuple):
 
 
 def explorer_of(
-    module: Objective, data: DataModule, main: Mapping[str, int | None] | None = None
+    module: Objective,
+    data: DataModule,
+    main: Mapping[str, int | None] | None = None,
+    unearned: Sequence[str] = (),
 ) -> Record:
     """JSON-ready data for the explorer of one model.
 
@@ -65,6 +68,7 @@ def explorer_of(
         data: The prepared data module that provides test images.
         main: The main latent of each factor, as the run's scores say; None to tell from up to
             2,000 images, those of the test first.
+        unearned: Factors that untrained models predict no worse, which name no slider.
 
     Raises:
         InputError: The method has no decoder, or its images cannot be shown.
@@ -83,7 +87,7 @@ def explorer_of(
         if not module.has_codes and lacks(module, "encode"):
             raise InputError(f"{type(module).__name__} has no codes")
         codes = _codes(module, data, states)
-    sliders = _sliders(module, data, codes, main)
+    sliders = _sliders(module, data, codes, main, unearned)
     explorer: Record = {"shape": list(data.image_shape), "sliders": sliders}
     device = module.device
     network = network_of(module.cpu())
@@ -158,7 +162,11 @@ def _over_images(
 
 
 def _sliders(
-    module: Objective, data: DataModule, codes: _Codes, main: Mapping[str, int | None] | None
+    module: Objective,
+    data: DataModule,
+    codes: _Codes,
+    main: Mapping[str, int | None] | None,
+    unearned: Sequence[str],
 ) -> list[Record]:
     """One slider per latent, in order."""
     order, sliders, names = codes.order, list[Record](), data.factors.essential_names
@@ -166,7 +174,7 @@ def _sliders(
         main = dict(zip(names, order.main, strict=True))
     values = None if lacks(module, "code_values") else _values(module)
     for latent in order.latents:
-        factors, text = _carried(order, names, latent, main)
+        factors, text = _carried(order, names, latent, main, unearned)
         told = order.information[latent].tolist()
         about = [f"{told[factor]:.2f} nats on {names[factor]}" for factor in factors]
         detail = [codes.amounts[latent], *about]
@@ -189,22 +197,27 @@ def _sliders(
 
 
 def _carried(
-    order: LatentOrder, names: Sequence[str], latent: int, main: Mapping[str, int | None]
+    order: LatentOrder,
+    names: Sequence[str],
+    latent: int,
+    main: Mapping[str, int | None],
+    unearned: Sequence[str],
 ) -> tuple[list[int], str]:
     """The factors that a latent knows most about, and the name that they give its slider.
 
     They are those whose main latent it is. Without these it is the factor of whose information it
     holds the largest share, of at least a quarter, which names it if no other latent is its main
-    one.
+    one. Factors that untrained models predict no worse are left out of the name.
     """
     factors = [factor for factor, name in enumerate(names) if main.get(name) == latent]
     if factors:
-        text = ", ".join(names[factor] for factor in factors)
-        return factors, text if len(factors) == 1 else f"partly {text}"
+        text = ", ".join(names[factor] for factor in factors if names[factor] not in unearned)
+        return factors, text if len(factors) == 1 or not text else f"partly {text}"
     if (carried := order.carried[latent]) is None:
         return [], ""
     name = names[carried.factor]
-    return [carried.factor], f"partly {name}" if main.get(name) is None else ""
+    is_named = main.get(name) is None and name not in unearned
+    return [carried.factor], f"partly {name}" if is_named else ""
 
 
 def _values(module: Objective) -> list[list[float] | None]:

@@ -45,7 +45,7 @@ from dislab.report.figures import (
     scored_factors,
 )
 from dislab.report.literature import literature
-from dislab.report.verdict import EXPLAINED, main_in, untrained_by_factor, verdict
+from dislab.report.verdict import EXPLAINED, main_in, unearned_in, untrained_by_factor, verdict
 from dislab.runs import SCORES, checkpoint_of, read_checkpoint, read_scores
 from dislab.runs.curves import CURVES, read_curves, term_name
 from dislab.runs.published import published, without_paths
@@ -159,6 +159,7 @@ class RunRecord(NamedTuple):
         facts: Names and values of basic facts such as method, data and steps.
         verdict: Sentence on which latents carry which factors; empty if that was not scored.
         main: The main latent of each factor that has one; None if that was not scored.
+        unearned: Factors that untrained models predict no worse; empty if that is not known.
         headline: The main scores by name, each with the levels beside it, which may be empty.
         scores: The table of scores; None for a run that was not scored.
         reading: Sentences on the images and the good end of the scores.
@@ -188,6 +189,7 @@ class RunRecord(NamedTuple):
     facts: dict[str, str]
     verdict: str
     main: dict[str, int] | None
+    unearned: list[str]
     headline: dict[str, tuple[str, str]]
     scores: Table | None
     reading: list[str]
@@ -249,6 +251,7 @@ def read_run(folder: Path, draw: bool = True) -> RunRecord:
         facts | training.facts | facts,  # steps of the scores before those of training
         verdict(scored),
         None if main is None else {f: z for f, z in main.items() if z is not None},
+        unearned_in(scored),
         _headline(scored),
         table,
         list(_reading(scored)),

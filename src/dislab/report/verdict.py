@@ -79,6 +79,11 @@ def main_in(scored: Mapping[str, Any]) -> dict[str, int | None] | None:
     )
 
 
+def unearned_in(scored: Mapping[str, Any]) -> list[str]:
+    """The factors that are predicted only in part, and no better than by untrained models."""
+    return _predictions(scored, scored_factors(scored)).unearned
+
+
 def verdict(scored: Mapping[str, Any]) -> str:
     """Says which factors have a latent of their own, and when the model does not draw its images.
 

@@ -26,7 +26,7 @@ from dislab.report.run_record import (
     facts_of,
     scored_record,
 )
-from dislab.report.verdict import main_in
+from dislab.report.verdict import main_in, unearned_in
 from dislab.runs import CONFIG, SCORES, read_scores
 from dislab.runs.published import is_published, published, without_paths
 from dislab.storage import duration
@@ -363,17 +363,21 @@ def _explorer(run: ReportedRun) -> tuple[dict[str, Any] | None, str]:
     if run.module is None or run.data is None:
         return None, "the checkpoint or the data could not be read when the page was written"
     try:
-        return explorer_of(run.module, run.data, _main(run.folder)), ""
+        return explorer_of(run.module, run.data, *_carried(run.folder)), ""
     except InputError as error:  # the method has nothing to explore
         return None, str(error)
 
 
-def _main(run: Path) -> dict[str, int | None] | None:
-    """The main latent of each factor, as the page of the run says; None if not scored."""
+def _carried(run: Path) -> tuple[dict[str, int | None] | None, list[str]]:
+    """The main latent of each factor, and the factors that untrained models predict no worse.
+
+    Both are as the page of the run says; None and nothing if not scored.
+    """
     try:
-        return main_in(scored_record(read_scores(run)))
+        scored = scored_record(read_scores(run))
     except InputError:  # no scores, or damaged ones
-        return None
+        return None, []
+    return main_in(scored), unearned_in(scored)
 
 
 def _is_known(value: Any) -> bool:
