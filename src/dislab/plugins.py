@@ -802,10 +802,9 @@ class _Installed:
 
     def __init__(self) -> None:
         try:
-            self._points = _entry_points()
+            self._points, self._origins = _entry_points()
         except (TypeError, ValueError, AttributeError):  # a malformed declaration anywhere
-            self._points = EntryPoints(_readable())
-        self._origins: dict[int, tuple[str, str]] = {}
+            self._points, self._origins = EntryPoints(_readable()), {}
 
     def plugins(self, group: str) -> Iterator[Plugin]:
         """The declarations of a group, in the order of the distributions on the path."""
@@ -839,7 +838,7 @@ class _Installed:
         )
 
     def _origin(self, distribution: Distribution | None) -> tuple[str, str]:
-        """Name and version, cached because a distribution reads them from files each time."""
+        """Name and version, kept because a distribution reads them from files each time."""
         if distribution is None:
             return "unknown", "unknown"
         key = id(distribution)  # stays valid: the entry points keep the distribution alive
@@ -848,16 +847,19 @@ class _Installed:
         return self._origins[key]
 
 
-_last: tuple[object, Any] | None = None
+_Points = tuple[Any, dict[int, tuple[str, str]]]
+"""Entry points, and name and version of their distributions as far as read, by `id`."""
+
+_last: tuple[object, _Points] | None = None
 """The entry points read last, with the folders in which they were read."""
 
 
-def _entry_points() -> Any:  # EntryPoints, from Python 3.12 on
+def _entry_points() -> _Points:
     """All entry points, read again only when a folder of the import path changes."""
     global _last
     places = [*sys.meta_path], [(folder, _state(folder)) for folder in sys.path]
     if _last is None or _last[0] != places:
-        _last = places, entry_points()
+        _last = places, (entry_points(), {})
     return _last[1]
 
 
