@@ -338,7 +338,7 @@ def _check_takes(cls: type, word: str, contract: Callable[..., Any], with_option
     arguments = names if bound else ["self", *names]
     if fault := misfit(getattr(cls, word), *arguments, **further):
         inputs = ", ".join([*names, *further]) or "no arguments"
-        raise InputError(f"{cls.__name__}.{word} must take {inputs}; {fault}")
+        raise InputError(f"{cls.__name__}.{word} {fault}; it must take {inputs}")
 
 
 def misfit(function: Callable[..., Any], *arguments: object, **settings: object) -> str:
@@ -364,10 +364,10 @@ def misfit(function: Callable[..., Any], *arguments: object, **settings: object)
             if name != "self" and parameter.kind in _POSITIONAL
         ]
         return {
-            "too many": f"it takes {', '.join(positional) or 'no arguments'}",
-            "missing a": f"it requires {word} too",
-            "got an": f"it has no argument {word}",
-        }.get(" ".join(reason.split()[:2]), f"Python says: {error}")
+            "too many": f"takes {', '.join(positional) or 'no arguments'}",
+            "missing a": f"requires {word}",
+            "got an": f"has no argument {word}",
+        }.get(" ".join(reason.split()[:2]), f"does not take its arguments: {error}")
     return ""
 
 
@@ -548,7 +548,7 @@ def load_command(plugin: Plugin) -> Callable[[list[str]], int]:
     if not callable(value) or isinstance(value, type):
         raise InputError(f"{_where(plugin)} cannot be used: {plugin.value} is no function")
     if fault := misfit(value, []):
-        raise InputError(f"{plugin.value} must take the list of arguments alone; {fault}")
+        raise InputError(f"{plugin.value} {fault}; it must take the list of arguments alone")
     function: Callable[[list[str]], int] = value
     return function
 

@@ -56,9 +56,12 @@ class Foreign(nn.Module):
 
 FAULTS = [
     (NoConstructor, "NoConstructor has no constructor; give it an __init__ that takes latent_dim"),
-    (TakesNothing, "TakesNothing.__init__ must take latent_dim and train_size before settings of"),
-    (NeedsWeight, "partial(NeedsWeight, setting=value); it requires weight too"),
-    (OfCodesAlone, "OfCodesAlone.forward must take posterior, z, draws, step; it takes z"),
+    (
+        TakesNothing,
+        "TakesNothing.__init__ takes no arguments; it must take latent_dim and train_size ",
+    ),
+    (NeedsWeight, "NeedsWeight.__init__ requires weight; it must take latent_dim and train_size "),
+    (OfCodesAlone, "OfCodesAlone.forward takes z; it must take posterior, z, draws, step"),
     (Foreign, "Foreign is no dislab.base.Regularizer; give a class that derives from it"),
     (Regularizer, "Regularizer is a base class; give a class that derives from it"),
 ]
@@ -78,7 +81,7 @@ def test_a_score_with_other_inputs_is_told_why() -> None:
     codes = np.random.default_rng(0).normal(size=(2000, 3))
     factors = (codes[:, :2] > 0).astype(int)
     with pytest.raises(
-        InputError, match=r"^OfCodesAndFactors.score must take bank; it requires factors too"
+        InputError, match=r"^OfCodesAndFactors.score requires factors; it must take bank"
     ):
         evaluate(codes, factors, [OfCodesAndFactors])
 

@@ -113,8 +113,8 @@ START = "no class is named; begin with the configuration of a method and put oth
                 reason="Type X expects a callable class: Option 'weight' is not accepted. Got "
                 "value: Namespace(class_path='tests.conformance.test_faults.Settings', init_args=1)"
             ),
-            "model.regularizers: Settings.__init__ must take latent_dim and train_size before "
-            "settings of its own, as CapacityKL does; it takes latent_dim, weight",
+            "model.regularizers: Settings.__init__ takes latent_dim, weight; it must take "
+            "latent_dim and train_size before settings of its own, as CapacityKL does",
         ),
         (
             NESTED.format(

@@ -402,12 +402,12 @@ class Settings(Regularizer):
         (Bare, r"Bare.__init__ does not call super\(\).__init__\(\); call it first"),
         (
             Without,
-            r"Without.__init__ must take latent_dim and train_size before settings of its own",
+            r"Without.__init__ takes no arguments; it must take latent_dim and train_size before ",
         ),
         (
             Settings,
-            r"Settings.__init__ must take latent_dim and train_size before settings of its own; "
-            "its setting weight gets train_size",
+            r"Settings.__init__ takes train_size for its setting weight; it must take latent_dim "
+            "and train_size before settings of its own",
         ),
     ],
 )

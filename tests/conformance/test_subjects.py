@@ -90,7 +90,11 @@ class Folder(Dataset):
             r"takes a class or .*of KL; write check_regularizer\(KL\)",
         ),
         (check_regularizer, "KL", r"write check_regularizer\(MyRegularizer\)"),
-        (check_regularizer, lambda: KL(10, 100), "^<lambda> must take latent_dim and train_size"),
+        (
+            check_regularizer,
+            lambda: KL(10, 100),
+            "^<lambda> takes no arguments; it must take latent_dim and train_size",
+        ),
         (check_encoder, MLPEncoder((1, 8, 8), 6), r"write check_encoder\(MLPEncoder\)"),
         (check_encoder, MLPDecoder(6, (1, 8, 8)), "MLPDecoder is no dislab.base.Encoder"),
         (check_decoder, MLPDecoder(5, (1, 8, 8)), r"write check_decoder\(MLPDecoder\)"),

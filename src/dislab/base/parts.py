@@ -228,12 +228,12 @@ def make_part(base: type, build: Callable[..., Kind], **leading: object) -> Kind
     first = " and ".join(leading)
     if getattr(cls, "__init__", None) is nn.Module.__init__:
         raise InputError(f"{name} has no constructor; give it an __init__ that takes {first}")
-    must = (
-        f"{name}{'.__init__' * inspect.isclass(cls)} must take {first} before settings of its own"
-    )
+    taker = f"{name}{'.__init__' * inspect.isclass(cls)}"
+    must = f"must take {first} before settings of its own"
     if fault := misfit(maker, *leading.values()):
         raise InputError(
-            f"{must}, which have defaults or are given by partial({name}, setting=value); {fault}"
+            f"{taker} {fault}; it {must}, which have defaults or are given by "
+            f"partial({name}, setting=value)"
         )
     try:
         part = build(*leading.values())
@@ -241,10 +241,10 @@ def make_part(base: type, build: Callable[..., Kind], **leading: object) -> Kind
         parameters = list(inspect.signature(maker).parameters)[: len(leading)]
         misread = [word for word in parameters if word not in leading]
         if any(str(error).startswith(f"{name}.{word} is ") for word in misread):
-            raise InputError(f"{error}; {must}") from error
+            raise InputError(f"{error}; {taker} {must}") from error
         raise
     if fault := _taken_by_settings(maker, list(leading)):
-        raise InputError(f"{must}; {fault}")
+        raise InputError(f"{taker} {fault}; it {must}")
     check_derived(type(part), base)
     if isinstance(part, nn.Module):
         check_registered(part)
@@ -343,7 +343,7 @@ def _taken_by_settings(maker: Callable[..., Any], leading: list[str]) -> str:
     parameters = inspect.signature(maker).parameters.values()
     for argument, parameter in zip(leading, parameters, strict=False):
         if parameter.default is not parameter.empty and parameter.name not in leading:
-            return f"its setting {parameter.name} gets {argument}"
+            return f"takes {argument} for its setting {parameter.name}"
     return ""
 
 

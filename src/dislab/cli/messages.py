@@ -510,8 +510,8 @@ def _unknown_option(name: str, class_path: str, setting: str) -> str:
         first = _parameters(load(group, example))[:count]
         if name not in first:
             return (
-                f"{attribute}.__init__ must take {' and '.join(first)} before settings of its own, "
-                f"as {example} does; it takes {', '.join(parameters)}"
+                f"{attribute}.__init__ takes {', '.join(parameters)}; it must take "
+                f"{' and '.join(first)} before settings of its own, as {example} does"
             )
     names = [parameter for parameter in parameters[count:] if parameter not in LINKED]
     if not names:  # a base class, which the parser takes where none is named
