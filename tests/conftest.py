@@ -6,6 +6,7 @@ import os
 import random
 import shutil
 import sys
+from collections import Counter
 from pathlib import Path
 
 os.environ.setdefault("MPLBACKEND", "Agg")
@@ -35,6 +36,19 @@ _LONGEST = (
     "test_compiling.py",
 )
 """Files with tests of minutes, which begin first, so that none runs last while others idle."""
+
+
+_cases: Counter[str] = Counter()
+"""Number of cases collected of each test with the mark `every`."""
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Marks as slow the cases that a test with the mark `every` leaves out of the fast tests."""
+    if mark := item.get_closest_marker("every"):
+        test = item.nodeid.partition("[")[0]
+        if _cases[test] % mark.args[0]:
+            item.add_marker(pytest.mark.slow)
+        _cases[test] += 1
 
 
 @pytest.hookimpl(trylast=True)

@@ -112,6 +112,7 @@ def python_doors(settings: dict[str, Any]) -> dict[str, Callable[[], object]]:
     }
 
 
+@pytest.mark.every(8)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("place", PLACES)
 def test_checkpoints_from_python(place: str, kind: str, scene: Scene) -> None:
@@ -190,6 +191,7 @@ COMMANDS = {
 }
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("command", COMMANDS)
 def test_checkpoints_of_commands(
     command: str, scene: Scene, capfd: pytest.CaptureFixture[str]
@@ -235,6 +237,7 @@ def configured(place: str, bad: Any) -> str:
     return "bad.yaml"
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize(
     ("place", "kind", "message"),
     [

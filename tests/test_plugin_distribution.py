@@ -280,6 +280,7 @@ def test_its_parts_are_listed(installed: Path) -> None:
     assert all(row["version"] == "1.2" and row["summary"] for row in mine)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("word", ["mykit", "MyKit"])
 def test_the_name_of_the_distribution_lists_its_parts(installed: Path, word: str) -> None:
     rows = json.loads(dislab(installed, "plugins", word, "--json").stdout)

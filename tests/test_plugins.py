@@ -271,6 +271,7 @@ def disputed(site: Path) -> str:
     )
 
 
+@pytest.mark.every(8)
 @pytest.mark.filterwarnings("ignore::dislab.plugins.PluginWarning")
 @pytest.mark.parametrize("form", ["option", "nested", "file", "help", "part help"])
 @pytest.mark.parametrize("path", ["L1", "fake_kit.l1.L1", "fake_bad.reg.L1"])

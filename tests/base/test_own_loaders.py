@@ -156,6 +156,7 @@ def test_bytes_and_booleans_in_tensors_are_encoded_as_those_in_arrays(
     assert found.requires_grad
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize(
     ("images", "message"),
     [

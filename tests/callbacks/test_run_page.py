@@ -12,6 +12,7 @@ from dislab.errors import InputError
 SMALL = small_config("blob", "report: true")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("error", [InputError, RuntimeError])
 def test_a_run_whose_scoring_fails_has_a_page_that_says_so(
     error: type[Exception],

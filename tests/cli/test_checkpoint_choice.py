@@ -199,6 +199,7 @@ def test_training_goes_on_from_the_last_checkpoint(
     assert f"ended     step {last + 2}: trainer.max_steps is reached" in output
 
 
+@pytest.mark.every(6)
 @pytest.mark.parametrize("choice", ["best", "last", "kept.ckpt"])
 @pytest.mark.parametrize("joined", [True, False])
 @pytest.mark.parametrize(

@@ -448,6 +448,7 @@ def test_arrays_keep_their_size_and_get_a_network_that_takes_it(side: int, netwo
     assert config["model"]["init_args"]["encoder"]["class_path"] == network
 
 
+@pytest.mark.every(8)
 @pytest.mark.parametrize("count", range(3, 30))
 def test_few_images_get_parts_that_have_images(count: int, images: Path) -> None:
     for number in range(count):

@@ -133,6 +133,7 @@ def test_the_help_gives_choices_and_defaults(capsys: pytest.CaptureFixture[str])
     assert "--batch_size N images encoded at a time (default: 256)" in text
 
 
+@pytest.mark.every(8)
 @pytest.mark.parametrize(
     ("args", "message"),
     [

@@ -110,6 +110,7 @@ def test_later_files_add_change_and_remove_parts_of_every_group(
     assert seen("more.yaml", "less.yaml") == less
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize("place", ["model.init_args.regularizers", *GROUPS])
 def test_an_option_removes_a_part(
     place: str, folder: Path, capsys: pytest.CaptureFixture[str]

@@ -121,6 +121,7 @@ def refused(args: list[str], message: str, capsys: pytest.CaptureFixture[str]) -
     assert content(Path.cwd()) == before
 
 
+@pytest.mark.every(8)
 @pytest.mark.parametrize("kept", KEPT)
 @pytest.mark.parametrize("key", FILES)
 def test_no_option_replaces_a_file_that_is_kept(
@@ -186,6 +187,7 @@ FORMS: Final = (
 )
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize(("key", "suffix"), FORMS)
 def test_every_format_of_an_own_file_is_recognised(key: str, suffix: str, copied: Path) -> None:
     args = [*FILES[key][0], f"{option_of(key)}=new{suffix}"]

@@ -525,6 +525,7 @@ NO_RUNS = {
 }
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize(
     "args",
     [

@@ -302,6 +302,7 @@ def test_other_triggers_replace_the_default_one(dislab: Dislab, tmp_path: Path) 
     assert (tmp_path / "runs/small/version_0/checkpoints/last.ckpt").is_file()
 
 
+@pytest.mark.every(8)
 @pytest.mark.parametrize(
     ("args", "message"),
     [
@@ -428,6 +429,7 @@ def test_mistakes_end_with_one_line_and_status_two(
     assert not Path("runs").exists()
 
 
+@pytest.mark.every(8)
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -593,6 +595,7 @@ def test_intervals_that_do_not_fit_the_data_end_with_one_line(
     assert not Path("runs").exists()
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize(
     ("args", "message"),
     [
@@ -762,6 +765,7 @@ def obey_with_small_files(args: list[str]) -> int:
     return obey(args)
 
 
+@pytest.mark.slow
 def test_a_full_disk_ends_with_a_message_and_keeps_the_last_checkpoint(
     dislab: Dislab, small_run: SmallRun, tmp_path: Path
 ) -> None:

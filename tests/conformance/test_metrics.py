@@ -11,6 +11,7 @@ COSTLY = ("DCI-0", "DCI-1", "DCI-2", "DCIES-0", "BlockMCC-1", "DownstreamAccurac
 """Trees, kernels and networks, which take seconds; other settings of these classes are quick."""
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize(
     "build",
     [

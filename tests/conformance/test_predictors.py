@@ -14,6 +14,7 @@ from dislab.predictors import MLP, GradientBoosting, RandomForest
 from dislab.testing import check_predictor
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("build", cases.cases("predictors"))
 def test_predictors(build: Any) -> None:
     check_predictor(build)

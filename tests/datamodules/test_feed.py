@@ -151,6 +151,7 @@ def test_images_are_gathered_once_and_where_it_is_cheapest(num_workers: int, tin
     assert (numbers.image is None) == (num_workers == 0)
 
 
+@pytest.mark.every(8)
 @pytest.mark.parametrize("world", [2, 3, 50])
 @pytest.mark.parametrize("build", MODULES)
 def test_processes_share_the_batches_of_evaluation(

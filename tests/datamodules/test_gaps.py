@@ -269,6 +269,7 @@ def weights(model: VAE) -> torch.Tensor:
     return torch.cat([part.detach().flatten() for part in model.parameters()])
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("loss", LOSSES)
 def test_a_resumed_run_equals_an_uninterrupted_one(
     photos: FolderDataset, loss: LabelLoss, tmp_path: Path

@@ -105,6 +105,7 @@ def test_resumed_run_continues_the_draws(
     assert first.seen["train"] + resumed.seen["train"] == expected(tiny, 3, 17)
 
 
+@pytest.mark.every(4)
 @pytest.mark.filterwarnings("ignore:The dirpath has changed:UserWarning")
 @pytest.mark.parametrize("limit", [None, 4])
 @pytest.mark.parametrize("step", [1, 3, 4, 5, 6, 7, 10])

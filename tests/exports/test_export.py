@@ -200,6 +200,7 @@ def damaged(folder: Path, name: str, old: str, new: str) -> Path:
     return folder
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize(
     ("name", "old", "new", "message"),
     [

@@ -181,6 +181,7 @@ def test_a_repository_cannot_make_a_user_run_code(
     assert not any(Path().iterdir())
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize(
     ("words", "message"),
     [

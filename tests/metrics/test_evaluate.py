@@ -471,6 +471,7 @@ KNOWN_FROM_FACTORS_ONLY = (
 )
 
 
+@pytest.mark.every(4)
 @pytest.mark.filterwarnings("ignore::dislab.metrics.DoubtfulScoresWarning")
 @pytest.mark.parametrize("name", [plugin.name for plugin in available("metrics")])
 @pytest.mark.parametrize(

@@ -57,6 +57,7 @@ def test_factors_that_are_no_integers_are_refused(printed: list[str]) -> None:
         assert "integers that number the values, not torch.float32" in line
 
 
+@pytest.mark.slow
 def test_unknown_names_are_refused(printed: list[str]) -> None:
     assert printed[4:] == [
         "DCI.learner is 'svm'; choose one of hgbt, gbt, rf, lasso, lassocv",

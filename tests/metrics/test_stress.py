@@ -41,6 +41,7 @@ CHECKED = (
 """Situations that are measured again; those of 50 images are quick for every score."""
 
 
+@pytest.mark.every(8)
 @pytest.mark.parametrize(
     "key",
     [

@@ -941,6 +941,7 @@ def test_scores_stand_by_family_with_their_other_forms_apart(tmp_path: Path) -> 
     assert forms == ["MIG (on training images)", "Latents that vary"]
 
 
+@pytest.mark.slow
 def test_results_on_other_data_name_both_data_and_have_the_training_of_their_run(
     tmp_path: Path,
 ) -> None:

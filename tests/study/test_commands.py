@@ -30,6 +30,7 @@ STUDY = f"base: [base.yaml]\nstages: {{train: {{}}, score: {SCORE}}}\n"
 AXIS = "axes: {model.regularizers.kl.beta: [1, 4]}\n"
 
 
+@pytest.mark.every(8)
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -611,6 +612,7 @@ def test_a_folder_of_two_studies_says_which_is_shown(
     assert notice not in " ".join(capsys.readouterr().err.split())
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("always::dislab.study.study.StudyWarning")
 @pytest.mark.parametrize(
     ("command", "file"), [(["report"], "report.html"), (["study", "summary"], "summary/summary.md")]
@@ -734,6 +736,7 @@ def test_a_study_that_is_not_there(
     assert message in capsys.readouterr().err
 
 
+@pytest.mark.every(8)
 @pytest.mark.parametrize("named", ["shaeps", "studies/shaeps", "elsewhere/shaeps"])
 @pytest.mark.parametrize(
     "command",

@@ -231,6 +231,7 @@ def ignored(*_: Any) -> None:
     pass
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize(
     ("callback", "count"),
     [

@@ -685,6 +685,7 @@ def test_pixels_of_arrays_that_are_out_of_range_are_a_fault(arrays: Path) -> Non
     assert "divide them by the largest possible value" in fault
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize(
     ("name", "numbers", "left_out"),
     [
