@@ -126,6 +126,7 @@ def test_the_elbo_of_mean_codes_is_defined_below_its_table(
     scores = {"test": {"scores": {"elbo_mean_test": 1.0, "kl_test": 1.0}}}
     text = page_of([small._replace(folder=write_run(tmp_path / "b", SETTINGS, scores))])
     assert "ELBO of mean codes, no bound: minus the reconstruction and the KL" in text
+    assert "<li>KL: Kullback–Leibler divergence of the posterior from the prior; nats per" in text
 
 
 @pytest.mark.slow
@@ -145,6 +146,8 @@ def test_several_runs_are_compared_and_shown(small: ReportedRun, tmp_path: Path)
     )
     init = SETTINGS["data"]["init_args"] | {"dataset": {"class_path": "dislab.datasets.DSprites"}}
     sprites = SETTINGS | {"data": SETTINGS["data"] | {"init_args": init}}
+    unscored = small._replace(folder=write_run(tmp_path / "e", sprites, {}))
+    assert "have different data" not in page_of([small, unscored])
     far = small._replace(folder=write_run(tmp_path / "d", sprites))
     assert "The runs have different data, and their scores cannot be compared." in page_of(
         [small, far]

@@ -205,6 +205,10 @@ def test_a_data_set_is_called_a_part_and_a_look_alike_and_has_changed_settings()
     source = {"provenance": {"source": "rendered look-alike"}}
     facts = facts_of({"data": data}, {"data": source})
     assert facts["data set"] == "a part of GaussianBlob (places 8), rendered look-alike"
+    for name, words in (("rendered", "rendered"), ("official", "read from the published file")):
+        sprites = {"class_path": "SingleData", "init_args": {"dataset": "dislab.datasets.DSprites"}}
+        of_source = facts_of({"data": sprites}, {"data": {"provenance": {"source": name}}})
+        assert of_source["data set"] == f"DSprites, {words}"
     assert facts["included"] == "posX min 0.2 and max 0.5, posY 0 or 1, hue 1, size 9 values"
     assert facts["resized to"] == "32×32 pixels"
     given: dict[str, Any] = {"folder": "a", "factors": ["folder"]}
@@ -849,6 +853,23 @@ def test_scores_of_single_factors_and_losses_without_scores_stand_in_tables(tmp_
     without = {"test": {"scores": {}, "losses": {"test/reconstruction": 190.5}}}
     run = read_run(write_run(tmp_path / "decoder", scores=without))
     assert run.others == {"Losses": Table(["loss", "value"], [["reconstruction", "190.500"]])}
+
+
+@pytest.mark.parametrize(
+    ("rows", "ending"),
+    [
+        ("0,9,\n1,8,\n", "none was logged."),
+        ("0,9,\n1,8,8.5\n", "only one was logged."),
+        ("0,9,9\n1,8,8.5\n", ""),
+    ],
+)
+def test_curves_of_training_alone_say_why(tmp_path: Path, rows: str, ending: str) -> None:
+    folder = write_run(tmp_path / "run")
+    (folder / "metrics.csv").write_text(f"step,train/loss,validation/loss\n{rows}")
+    said = read_run(folder).of_curves
+    assert said.startswith("Curves are of training alone") == bool(ending)
+    assert said.endswith(ending)
+    assert said in page_of([ReportedRun(folder, None, None)])
 
 
 def test_likelihoods_stand_in_one_table(tmp_path: Path) -> None:

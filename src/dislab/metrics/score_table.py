@@ -70,10 +70,10 @@ _DEFINED: Final = {
     "posterior is decoded; nats per image.",
     "elbo_mean": "minus the reconstruction and the KL, where the mean of the posterior is decoded; "
     "no bound on the likelihood, as nothing is sampled; nats per image.",
-    "reconstruction": "negative log-likelihood of the pixels where a sample of the posterior is "
-    "decoded; nats per image.",
-    "reconstruction_mean": "negative log-likelihood of the pixels where the mean of the posterior "
-    "is decoded; nats per image.",
+    "reconstruction": "negative log-likelihood of an image, summed over its pixels, where a sample "
+    "of the posterior is decoded; nats per image.",
+    "reconstruction_mean": "negative log-likelihood of an image, summed over its pixels, where the "
+    "mean of the posterior is decoded; nats per image.",
     "kl": "Kullback–Leibler divergence of the posterior from the prior; nats per image.",
     "explained_variance": "share of the variance of pixels that images decoded from means explain.",
     "active_units": "number of latents whose KL, a mean over images, is above 0.01 nats.",

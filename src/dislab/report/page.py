@@ -122,13 +122,14 @@ def page_of(runs: Sequence[ReportedRun], *, explorer_only: bool = False) -> str:
             if section.explorer is None:
                 raise InputError(f"{section.record.name} has no explorer: {section.reason}")
     names = [section.record.name for section in sections]
+    scored = [section for section in sections if section.record.headline]
     content = {
         "title": names[0] if len(names) == 1 else f"{len(names)} runs",
         "runs": sections,
         "blind": _blind(sections),
         "definition": definition,
         "comparison": _comparison(sections) if len(sections) > 1 else None,
-        "caution": caution(_facts("scored on", sections), len({*_facts("data set", sections)}) > 1),
+        "caution": caution(_facts("scored on", sections), len({*_facts("data set", scored)}) > 1),
     }
     data = {"explorers": [section.explorer for section in sections]}
     template = "explorers.html" if explorer_only else "runs.html"

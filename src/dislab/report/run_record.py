@@ -92,6 +92,13 @@ _UNTRAINED: Final = ", untrained"
 """Endings of the headings of levels in the table of single factors."""
 _OF_IMAGES: Final = re.compile(r" \([\d,]+ images\)$")
 """Matches the number of images behind a split in a heading."""
+_SOURCES: Final = {
+    "rendered": "rendered",
+    "rendered look-alike": "rendered look-alike",
+    "official": "read from the published file",
+    "published": "read from the published file",
+}
+"""What a page says of the images of a data set, by the `source` of its provenance."""
 _FEW: Final = 8
 """Maximum number of values of a factor that are listed."""
 _SPLITS: Final = ("train", "validation", "test")
@@ -174,7 +181,8 @@ class RunRecord(NamedTuple):
         notes: Remarks on how to interpret the numbers.
         details: The table of scores that repeat others in another form; None if there are none.
         curves: Training curves.
-        of_curves: Sentence on terms whose values have no meaning; empty if there are none.
+        of_curves: Sentences on terms whose values have no meaning, and on why no curve is of
+            validation; empty if neither is so.
         without_curves: Sentence on why there are none; empty if there are some.
         panels: Figures of latents and factors.
         pictures: Images from the run folder.
@@ -279,7 +287,9 @@ def read_run(folder: Path, draw: bool = True) -> RunRecord:
         ],
         _scores(scored, are_details=True),
         curves,
-        of_estimates(trained or settings) if curves else "",
+        " ".join(filter(None, (of_estimates(trained or settings), _without_validation(run))))
+        if curves
+        else "",
         "" if curves or not draw else without_curves(run, trained or settings),
         list(_panels(scored)) if draw else [],
         list(_pictures(folder)) if draw else [],
@@ -474,11 +484,11 @@ def _optimizer(arguments: Mapping[str, Any]) -> str:
 
 
 def _dataset_of(arguments: Mapping[str, Any], recorded: Mapping[str, Any]) -> str:
-    """The data set of a data module, whether it is a part or a look-alike, and its settings."""
+    """The data set of a data module, its settings, and whether it is a part, or rendered."""
     text = _described(_without_defaults(arguments.get("dataset")), is_complete=True)
-    source = str(mapping_in(recorded, "provenance").get("source"))
+    source = _SOURCES.get(str(mapping_in(recorded, "provenance").get("source")))
     part = "a part of " if text and arguments.get("include") else ""
-    return f"{part}{text}{f', {source}' if 'look-alike' in source else ''}"
+    return f"{part}{text}{f', {source}' if text and source else ''}"
 
 
 def _images(arguments: Mapping[str, Any], scored: Mapping[str, Any]) -> str:
@@ -902,6 +912,16 @@ def without_curves(folder: Path, settings: Mapping[str, Any]) -> str:
         f"No curves: training logs its losses every {every} steps, and {end}; a curve takes two. "
         "Set --trainer.log_every_n_steps to less than half of the steps of training."
     )
+
+
+def _without_validation(folder: Path) -> str:
+    """Why curves are of training alone; empty if validation was logged more than once."""
+    rows = read_curves(folder / CURVES).rows
+    logged = {row["step"] for row in rows if any(name.startswith("validation/") for name in row)}
+    if len(logged) > 1:
+        return ""
+    ended = "only one was logged" if logged else "none was logged"
+    return f"Curves are of training alone: one of validation takes two validations, and {ended}."
 
 
 def _pictures(folder: Path) -> Iterator[PagePicture]:
