@@ -29,7 +29,7 @@ def test_every_command_of_the_page_works(
             assert main(args) == 0, capsys.readouterr().err
             said[command] = capsys.readouterr().out
     (report,) = re.findall(r"```text\n(images.*?)```", text, re.DOTALL)
-    assert report in said["dislab data check my_images"]
+    assert report == said["dislab data check my_images"]
     run = tmp_path / "runs/my_images_factorvae/version_0"
     assert {"report.html", "scores.json", "codes.npz"} <= {path.name for path in run.iterdir()}
     assert "ordinal, 3 values from 0 to 2" in said["dislab data check squares.npz"]
