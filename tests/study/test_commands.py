@@ -307,7 +307,13 @@ def test_means_of_a_single_finished_run_say_that_the_other_one_diverged(
     stage = run.group.stages["train"].digest
     folder.write_done(run, "train", Done(stage, "diverged", {}, 1.0, {}, "NaN"))
     assert main(["study", "table", str(folder.path)]) == 0
-    assert capsys.readouterr().out.splitlines()[0].split() == ["run", "model.b", "state", "MIG"]
+    assert capsys.readouterr().out.splitlines()[0].split() == [
+        "run",
+        "model.b",
+        "seed",
+        "state",
+        "MIG",
+    ]
     command = ["study", "table", str(folder.path), "--means"]
     assert main(command) == 0
     means = capsys.readouterr().out
@@ -937,16 +943,17 @@ def test_a_file_of_an_axis_that_overwrites_base_is_named(
     monkeypatch.setattr("dislab.cli.study._keep", _stop)
     (tmp_path / "base.yaml").write_text(TINY)
     (tmp_path / "other.yaml").write_text("data: {init_args: {dataset: DSprites}}")
-    axis = "axes: {way: {a: {}, b: {config: other.yaml}}}"
+    (tmp_path / "third.yaml").write_text("data: {init_args: {dataset: Cars3D}}")
+    (tmp_path / "same.yaml").write_text("data: {init_args: {dataset: GaussianBlob}}")
+    files = "b: {config: other.yaml}, c: {config: third.yaml}, d: {config: same.yaml}"
+    axis = f"axes: {{way: {{a: {{}}, {files}}}}}\nexclude: [{{way: d}}]"
     (tmp_path / "mine.yaml").write_text(f"base: [base.yaml]\n{axis}\nstages: {{train: {{}}}}\n")
     status = main(["study", verb, "mine.yaml"])
     assert status == (0 if verb == "plan" else 2)
     printed = capsys.readouterr()
-    assert (
-        "dislab: warning: other.yaml, a file of an axis, comes after base and overwrites it: "
-        "data.dataset 'DSprites' instead of 'GaussianBlob'" in printed.err
-    )
-    assert printed.err.count("overwrites") == 1
+    warning = "other.yaml, third.yaml come after base and overwrite its data.dataset\n"
+    assert f"dislab: warning: {warning}" in printed.err
+    assert printed.err.count("after base") == 1
     if verb == "plan":
         assert re.search(r"all runs: method VAE; (.|\n)*way a: data set GaussianBlob", printed.out)
         assert re.search(r"way b: data set DSprites", printed.out)

@@ -142,6 +142,31 @@ def test_runs_of_a_study_have_its_axes_and_its_order_under_each_of_its_names(
     assert main(["compare", "studies/mine"]) == 0
 
 
+def test_runs_of_two_studies_have_the_axes_of_both(tmp_path: Path) -> None:
+    strength = "{low: {model.b: 1}, high: {model.b: 2}}"
+    axes = {
+        "first": f"strength: {strength}, way: {{one: {{}}}}, model.a: [4, 5]",
+        "second": f"strength: {strength}, model.c: [7]",
+    }
+    (tmp_path / "base.yaml").write_text("")
+    runs = []
+    for name, text in axes.items():
+        plan = planned(tmp_path, f"base: [base.yaml]\naxes: {{{text}}}\nseeds: 1\n", name)
+        folder = StudyFolder(tmp_path / "studies" / name)
+        scored(folder, plan, {"mig": [0.1] * len(plan.runs)})
+        for run in plan.runs:
+            values = {"a": run.group.axes.get("model.a", 3), "c": run.group.axes.get("model.c", 8)}
+            config = {"seed_everything": run.seed, "model": {"init_args": values}}
+            (folder.run(run.id) / "config.yaml").write_text(yaml.safe_dump(config))
+            runs.append(folder.run(run.id))
+    table = axes_of(runs)
+    assert list(table) == ["strength", "model.a", "model.c"]  # `way` is of one study alone
+    assert list(table["strength"]) == ["low", "low", "high", "high", "low", "high"]
+    assert list(table["model.a"]) == [4, 5, 4, 5, 3, 3]
+    assert list(table["model.c"]) == [8, 8, 8, 8, 7, 7]
+    assert list(axes_of([runs[0], runs[0]])["strength"]) == ["low", "low"]
+
+
 def test_a_run_that_the_plan_lacks_has_its_own_value_of_an_axis(
     folder: StudyFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -156,7 +181,7 @@ def test_a_run_that_the_plan_lacks_has_its_own_value_of_an_axis(
             runs.append(str(folder.run(run.id)))
     assert main(["compare", *runs]) == 0
     rows = [line.split() for line in capsys.readouterr().out.partition("\n\n")[0].splitlines()]
-    assert rows[0] == ["run", "optimizer.lr", "MIG"]
+    assert rows[0] == ["run", "optimizer.lr", "seed", "MIG"]
     assert [row[1] for row in rows[1:]] == ["0.5", "0.25", "0.125"]
 
 

@@ -379,7 +379,7 @@ def test_the_best_run_of_all_is_told_in_words() -> None:
 def test_a_narrow_table_has_what_differs_and_marks_no_single_run() -> None:
     table, others = narrow_table(runs(2, 1, 0.3), ["method", "strength"], SCORES)
     assert others == []
-    assert list(table.columns) == ["method", "strength", "MIG"]
+    assert list(table.columns) == ["method", "strength", "seed", "MIG"]
     assert table["MIG"].tolist() == ["0.002", "0.004", "0.302", "0.304"]
 
 
@@ -403,7 +403,7 @@ def test_axes_displace_scores_of_a_narrow_table() -> None:
 def test_a_single_run_has_its_scores_and_a_state_that_is_not_finished() -> None:
     table = runs(1, 1, 0.0).iloc[:1].assign(state="diverged")
     brief, _ = narrow_table(table, ["method", "strength"], {})
-    assert brief.to_dict("list") == {"state": ["diverged"], "MIG": ["0.002"]}
+    assert brief.to_dict("list") == {"seed": ["0"], "state": ["diverged"], "MIG": ["0.002"]}
     means = headline_table(table, ["method", "strength"], SCORES)
     assert [means.index.name, *means.index] == ["setting", "all", "chance"]
     assert text(means)[0].split() == ["setting", "runs", "MIG", "best", "run"]

@@ -9,8 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.study.conftest import Units, planned
+from tests.study.conftest import Units, planned, scored
 
+from dislab.cli import main
 from dislab.study.results import StudyFolder
 from dislab.study.schedule import Schedule
 from dislab.study.sources import Sources, changed_sources
@@ -131,3 +132,30 @@ def test_the_folder_of_a_command_is_quoted(folder: StudyFolder, site: Path) -> N
     (site / "penalty.py").write_text("class Mine: pass")
     (notice,) = changed_sources(spaced, plan)
     assert f"(cd {shlex.quote(str(spaced.path / 'runs'))} && rm -r " in notice
+
+
+@pytest.mark.filterwarnings("always::dislab.study.study.StudyWarning")
+def test_every_command_on_results_names_a_changed_file(
+    folder: StudyFolder, site: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan = plan_of(folder)
+    scored(folder, plan, {"mig": [0.1, 0.2]})
+    done = folder.done(plan.runs[1], "train")
+    assert done is not None
+    sources = Sources().of(plan.runs[1], "train")
+    folder.write_done(plan.runs[1], "train", replace(done, sources=sources))
+    out = str(tmp_path / "out")
+    commands = [
+        ["study", "status"],
+        ["study", "plan"],
+        ["study", "table"],
+        ["study", "summary", "--out", out],
+        ["report", "--out", f"{out}.html"],
+    ]
+    for is_changed in (False, True):
+        if is_changed:
+            (site / "base.py").write_text(f"{PART}  # another one")
+        for command in commands:
+            assert main([*command, str(folder.path)]) == 0
+            said = " ".join("".join(capsys.readouterr()).split())
+            assert said.count("base.py has changed since 1 of 2 runs was trained") == is_changed

@@ -5,6 +5,8 @@ import itertools
 import json
 import math
 import re
+import subprocess
+import sys
 import warnings
 from dataclasses import replace
 from pathlib import Path
@@ -17,12 +19,15 @@ from tests.study.conftest import made_up, planned, scored
 
 from dislab.cli import main
 from dislab.errors import InputError
+from dislab.naming.builders import versions
 from dislab.storage import duration
+from dislab.study.resolving import Resolver, make_schedule
 from dislab.study.results import Done, Failed, StudyFolder
 from dislab.study.schedule import Schedule, read_schedule, study_file_of
 from dislab.study.statistics import udr
 from dislab.study.status import lines
 from dislab.study.study import Study, StudyWarning
+from dislab.study.study_file import read_study_file
 from dislab.study.tables import table_bytes, write_table
 from dislab.yaml_files import PLAN
 
@@ -177,9 +182,20 @@ def test_time_that_is_left(folder: StudyFolder, plan: Schedule) -> None:
     # medians of 20, 4 and 1 seconds; 3 runs are to be trained, 5 to be scored
     assert status.remaining == 3 * 20 + 5 * 4 + 5 * 1
     said = "\n".join(lines(study))
-    assert "6 runs: 1 finished, 5 waiting" in said
+    assert "6 runs: 1 finished, 5 waiting (2 of them begun and to be continued)\n" in said
     assert "train: 3 done, 30 s each" in said
     assert "work left: 85 s of one worker" in said
+
+
+def test_a_run_that_was_stopped_at_a_checkpoint_counts_as_begun(
+    folder: StudyFolder, plan: Schedule
+) -> None:
+    study = Study.of(folder.path, plan)
+    assert next(lines(study)) == "6 runs: 6 waiting"
+    checkpoints = folder.run(plan.runs[2].id) / "checkpoints"
+    checkpoints.mkdir(parents=True)
+    (checkpoints / "last.ckpt").touch()
+    assert next(lines(study)) == "6 runs: 6 waiting (1 of them begun and to be continued)"
 
 
 def test_a_mixture_of_versions_warns(folder: StudyFolder, plan: Schedule) -> None:
@@ -223,9 +239,6 @@ def test_a_study_shows_its_runs_axes_and_folder(folder: StudyFolder, plan: Sched
 def test_a_plan_that_has_not_changed_is_not_read_again(
     folder: StudyFolder, plan: Schedule, tmp_path: Path
 ) -> None:
-    from dislab.study.resolving import Resolver, make_schedule
-    from dislab.study.study_file import read_study_file
-
     def unneeded() -> Resolver:
         raise AssertionError
 
@@ -243,6 +256,22 @@ def test_a_plan_that_has_not_changed_is_not_read_again(
     (tmp_path / "part.yaml").write_text("class_path: PairedData\n")
     with pytest.raises(AssertionError):
         make_schedule(file, unneeded, plan.versions, known)
+
+
+def test_a_plan_that_has_not_changed_is_listed_without_pytorch(
+    folder: StudyFolder, tmp_path: Path
+) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(TEXT)
+    make_schedule(read_study_file(path), lambda: made_up, versions()).write(folder.path)
+    code = (
+        "import sys; from argparse import Namespace; from pathlib import Path; "
+        "from dislab.cli.study import _scheduled; "
+        f"_scheduled(Namespace(study=Path({str(path)!r}), folder=Path({str(folder.path)!r}))); "
+        "print({'torch', 'lightning'} & sys.modules.keys())"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"
 
 
 @pytest.mark.parametrize(

@@ -310,9 +310,7 @@ def _status(parser: Parser, args: list[str]) -> int:
     options = parser.parse_args(args)
     study = Study(options.study, options.folder)
     print(f"{study.schedule.name} in {study.path}")
-    waiting = study.folder.other_settings(study.schedule)
-    changed = changed_sources(study.folder, study.schedule)
-    for line in [*lines(study), *waiting, *changed, *search_lines(study)]:
+    for line in [*lines(study), *study.notices(), *search_lines(study)]:
         print(line)
     return 0
 
@@ -623,7 +621,7 @@ def _scheduled(
         runs, spaces = (), ()
     groups = {run.group.read: run.group for run in runs}
     groups |= {space.read: space for space in spaces}
-    from dislab.runs import versions
+    from dislab.naming.builders import versions
 
     schedule = make_schedule(file, _resolver, versions(), groups.values())
     dropped = {run.id for run in runs} - {run.id for run in schedule.runs}
@@ -646,29 +644,23 @@ def _warn_of_results(folder: Path, schedule: Schedule) -> None:
 
 
 def _overwritten(file: StudyFile) -> Iterator[str]:
-    """Lines on settings of `base` that a file of an axis sets to other values."""
+    """Lines on settings of `base` that files of an axis set to other values."""
     base: dict[str, Any] = {}
     for path in file.base:
         base |= _trained(path)
     common = len(file.base)
     arguments = (setting for group in file.groups() for setting in group.arguments[common:])
+    files: dict[tuple[str, ...], list[str]] = {}
     for argument in dict.fromkeys(arguments):
         option, _, value = argument.partition("=")
         settings = _trained(Path(value)) if option == "--config" else {}
-        differ = {
-            name: setting
-            for name, setting in settings.items()
-            if name in base and base[name] != setting
-        }
-        if "data.dataset" in differ:
-            differ = {
-                k: setting for k, setting in differ.items() if not k.startswith("data.dataset.")
-            }
-        if differ:
-            listed = ", ".join(
-                f"{k} {setting!r} instead of {base[k]!r}" for k, setting in differ.items()
-            )
-            yield f"{value}, a file of an axis, comes after base and overwrites it: {listed}"
+        differ = [name for name in settings if name in base and base[name] != settings[name]]
+        parts = tuple(f"{name}." for name in differ)
+        if names := tuple(name for name in differ if not name.startswith(parts)):
+            files.setdefault(names, []).append(Path(value).name)
+    for names, winners in files.items():
+        s = "s" * (len(winners) == 1)
+        yield f"{', '.join(winners)} come{s} after base and overwrite{s} its {', '.join(names)}"
 
 
 def _trained(path: Path) -> dict[str, Any]:
@@ -744,7 +736,7 @@ def _print_results(study: Study) -> None:
 
 def _warn_of_versions(schedule: Schedule) -> None:
     """Warns if this worker's version of dislab differs from that of the plan."""
-    from dislab.runs import versions
+    from dislab.naming.builders import versions
 
     here = versions()
     differ = [

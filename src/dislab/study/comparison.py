@@ -10,7 +10,7 @@ from dislab.errors import InputError, warn
 from dislab.naming.classes import method_of
 from dislab.naming.settings import checks_arguments
 from dislab.plugins import STAGES, declared
-from dislab.study.results import RecordWarning
+from dislab.study.results import RUNS, RecordWarning
 from dislab.study.schedule import spelt
 from dislab.study.stages import load_stage
 from dislab.study.stages.score import with_levels
@@ -84,11 +84,12 @@ def compare(runs: Sequence[str | Path]) -> "pd.DataFrame":
 
 
 def axes_of(runs: Sequence[str | Path]) -> "pd.DataFrame":
-    """Values of the axes of the study that all runs belong to, a row each, indexed as `compare`.
+    """Values of the axes of the studies that the runs belong to, a row each, indexed as `compare`.
 
-    It has no column if the runs are of several studies, or of none. An axis that is a setting has
-    the name of its column in `compare`, and the value of a run that the study's plan lacks is that
-    of its configuration; other axes have None there.
+    It has no column if a run belongs to no study. An axis that is a setting has the name of its
+    column in `compare`, and the value of a run whose plan lacks it is that of the run's
+    configuration. Other axes are those that all the studies have, with None for a run that is in
+    no plan.
 
     Args:
         runs: Run folders.
@@ -97,33 +98,46 @@ def axes_of(runs: Sequence[str | Path]) -> "pd.DataFrame":
 
     index = pd.Index(list(map(str, runs)), name="run")
     folders = [Path(os.path.abspath(run)) for run in runs]
-    studies = {folder.parent.parent for folder in folders}
+    above = [folder.parent.parent for folder in folders]
     try:
-        study = Study(studies.pop()) if len(studies) == 1 else None
+        studies = {path: Study(path) for path in dict.fromkeys(above)}
     except InputError:  # no plan, or a damaged one
-        study = None
-    if study is None:
         return pd.DataFrame(index=index)
-    values = {run.id: run.group.axes for run in study.schedule.runs}
-    columns = {
-        axis: [values.get(folder.name, {}).get(axis) for folder in folders]
-        for axis in study.schedule.axes
+    values = {
+        path / RUNS / run.id: run.group.axes
+        for path, study in studies.items()
+        for run in study.schedule.runs
     }
-    table = study.titled(pd.DataFrame(columns, index=index, dtype=object))
+    titles = pd.concat(
+        study.titled(
+            pd.DataFrame(
+                {
+                    axis: [values.get(folder, {}).get(axis) for folder in members]
+                    for axis in study.schedule.axes
+                },
+                index=list(map(str, members)),
+                dtype=object,
+            )
+        )
+        for path, study in studies.items()
+        for members in [[f for f in dict.fromkeys(folders) if f.parent.parent == path]]
+    ).reindex(list(map(str, folders)))
+    titles = titles.astype(object).where(titles.notna(), None)
     settings = [flat_settings(read_config(folder)) for folder in folders]
-    for axis in study.schedule.axes:
-        name = axis.replace(".init_args", "")
-        if not any(name in row for row in settings):
-            continue
+    columns: dict[str, Any] = {}
+    for axis in titles:
+        name = str(axis).replace(".init_args", "")
         planned = [
-            (values[f.name][axis], s.get(name))
-            for f, s in zip(folders, settings, strict=True)
-            if f.name in values
+            (values[folder][axis], row.get(name))
+            for folder, row in zip(folders, settings, strict=True)
+            if axis in values.get(folder, {})
         ]
-        if planned and all(spelt(value) == spelt(setting) for value, setting in planned):
-            table[axis] = [row.get(name) for row in settings]
-            table = table.rename(columns={axis: name})
-    return table
+        is_setting = any(name in row for row in settings) and planned
+        if is_setting and all(spelt(value) == spelt(setting) for value, setting in planned):
+            columns[name] = [row.get(name) for row in settings]
+        elif all(axis in study.schedule.axes for study in studies.values()):
+            columns[str(axis)] = titles[axis].to_numpy()
+    return pd.DataFrame(columns, index=index)
 
 
 def published_values(run: Path) -> list[str]:

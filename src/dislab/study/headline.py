@@ -374,7 +374,7 @@ def narrow_table(
     measures = measures or measures_of(runs, least=1)  # of a single run, no score varies
     varying = _varying(runs, settings)
     varying.sort(key=lambda name: _rank(runs, name, axes))
-    ends = _varying(runs, ["seed"])
+    ends = ["seed"]
     if (runs["state"] != "finished").any():
         ends.append("state")
     columns: list[str] = []

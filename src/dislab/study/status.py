@@ -13,6 +13,7 @@ from dislab.storage import duration
 from dislab.study.results import LOG, Done, Failed, State
 from dislab.study.schedule import Schedule, ScheduledRun, spelt
 from dislab.study.stages import FIRST
+from dislab.study.stages.train import has_checkpoint
 from dislab.study.trials import expected
 
 if TYPE_CHECKING:
@@ -123,7 +124,12 @@ def lines(study: "Study", status: Status | None = None) -> Iterator[str]:
     """Lines that describe the state of a study, which is read unless it is given."""
     status, schedule = status or study.status(), study.schedule
     added = len(expected(schedule).runs) - len(status.runs)  # by a search, later
-    yield states_line([*(run.state for run in status.runs), *["waiting"] * added])
+    states = states_line([*(run.state for run in status.runs), *["waiting"] * added])
+    begun = sum(
+        run.state == "waiting" and bool(run.done or has_checkpoint(study.folder.run(run.run.id)))
+        for run in status.runs
+    )
+    yield f"{states} ({begun} of them begun and to be continued)" if begun else states
     for stage, seconds in status.seconds.items():
         done = sum(stage in run.done for run in status.runs)
         mean = f", {duration(seconds / done)} each" if done else ""
