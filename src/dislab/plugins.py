@@ -680,18 +680,37 @@ def packages() -> list[str]:
 def load_all(groups: Iterable[str] = GROUPS) -> dict[str, dict[str, type]]:
     """Imports every declared part and returns the classes by group and name.
 
-    A part that cannot be imported, or whose class name differs from its key, is skipped with a
-    `PluginWarning` that names group, key, distribution, version and error. The warning of a wrong
-    entry point says if an imported module of its package has a class of the name, which settings
-    find. Parts of a distribution
-    that fail with the same error share one warning.
+    A part that cannot be imported, or whose class name differs from its key, is skipped: no command
+    need depend on it. `load` gives its error, and `warn_of_faults` those of all.
 
     Args:
         groups: The groups to import.
     """
-    installed = _Installed()
-    by_group = {group: _by_name(_declared(_supported(group), installed)) for group in groups}
+    by_group = _by_group(groups)
     errors = faults(plugin for plugins in by_group.values() for plugin in plugins)
+    return {
+        group: {plugin.name: _load(plugin) for plugin in plugins if plugin not in errors}
+        for group, plugins in by_group.items()
+    }
+
+
+def _by_group(groups: Iterable[str]) -> dict[str, list[Plugin]]:
+    """The declared parts of each group, each name once."""
+    installed = _Installed()
+    return {group: _by_name(_declared(_supported(group), installed)) for group in groups}
+
+
+def warn_of_faults(groups: Iterable[str] = GROUPS) -> None:
+    """Warns of the parts that cannot be imported, one of which may define a name that is missing.
+
+    The warning names group, key, distribution, version and error. That of a wrong entry point says
+    if an imported module of its package has a class of the name, which settings find. Parts of a
+    distribution that fail with the same error share one warning.
+
+    Args:
+        groups: The groups of the parts.
+    """
+    errors = faults(plugin for plugins in _by_group(groups).values() for plugin in plugins)
     failures: dict[tuple[str, str, bool], list[Plugin]] = {}
     for plugin, error in errors.items():
         if plugin.dispute:
@@ -711,10 +730,6 @@ def load_all(groups: Iterable[str] = GROUPS) -> dict[str, dict[str, type]]:
         else:
             fault = "was left out"
         warn(f"{_where(first)} {fault}: {error}{further}", PluginWarning)
-    return {
-        group: {plugin.name: _load(plugin) for plugin in plugins if plugin not in errors}
-        for group, plugins in by_group.items()
-    }
 
 
 def load(group: str, name: str) -> type:

@@ -355,8 +355,7 @@ def _built(action: str, name: str, settings: list[str]) -> "tuple[Dataset, dict[
     """Builds a data set from its settings; returns it with the other options."""
     plugins = declarations("datasets")
     names = list(dict.fromkeys(plugin.name for plugin in plugins))
-    disputed = [p for p in plugins if p.dispute and name in (p.name, p.path)]
-    if name not in names and not disputed:
+    if name not in names and not any(p.dispute and name == p.path for p in plugins):
         hint = hint_for(name, names)
         raise InputError(
             f"no data set is named {name!r}{hint}; the data sets are {', '.join(names)}"
@@ -370,11 +369,8 @@ def _built(action: str, name: str, settings: list[str]) -> "tuple[Dataset, dict[
 
     check_configurations(settings)
     confine_names()
-    cls: Any = load_all(("datasets",))["datasets"].get(name)
-    if disputed:
-        cls = load("datasets", name)
-    if cls is None:
-        raise InputError(f"{name} cannot be imported; the warning above says why")
+    load_all(("datasets",))
+    cls: Any = load("datasets", name)
 
     class SettingsParser(jsonargparse.ArgumentParser):
         def error(self, message: str, ex: Exception | None = None) -> NoReturn:

@@ -22,6 +22,7 @@ from dislab.plugins import (
     letters,
     load,
     missing_package,
+    warn_of_faults,
 )
 from dislab.yaml_files import is_yaml, read_mapping
 
@@ -197,6 +198,7 @@ def explain(
     if match := _REQUIRED.search(message):
         return _required(match[1], prefix, command)
     if leaves := _LEAF.findall(message):
+        warn_of_faults()  # which may be the error of a dotted path
         fault = _none_of(leaves, message) or "; ".join(dict.fromkeys(leaves))
         fault = _KEYS.sub(lambda match: f"{match[1].lower()} keys: {match[2]}", fault)
         return f"{prefix}{fault}{_like(setting)}"
@@ -438,6 +440,7 @@ def unknown_class(name: str, setting: str) -> str:
         return fault
     if described := _described_elsewhere(name, is_method="objectives" in groups):
         return f"{described}; {listing}" if group else described
+    warn_of_faults()
     hint = hint_for(name, names) or (_method_hint(name) if "objectives" in groups else "")
     return f"no part is named {name}{hint}; {listing}"
 

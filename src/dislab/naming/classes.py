@@ -85,6 +85,8 @@ def find_class(
     value = (module_classes or {}).get(str(name)) or find_object(name, bases)
     if isinstance(value, type) and issubclass(value, bases):
         return value
+    if value is None:
+        plugins.warn_of_faults()
     kind = "part" if bases == known_bases() else " or ".join(base.__name__ for base in bases)
     reason = plugins.missing_package(name) or (
         f"which is no {kind} of dislab, torch, lightning or an installed plugin; nothing else may "
