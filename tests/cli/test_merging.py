@@ -186,8 +186,8 @@ def test_a_file_that_adds_a_regularizer_of_another_method_is_named(
         assert main(["fit", "--config=base.yaml", *args, "--then_test=false"]) == 0
     (note,) = [message for message in caplog.messages if message.startswith("note: ")]
     assert note == (
-        "note: this trains another objective than base.yaml, which has no regularizer mine: "
-        "later.yaml or an option adds it"
+        "note: this trains another objective than base.yaml, as a file behind it (later.yaml) or "
+        "an option adds the regularizer mine; to train that of base.yaml, remove mine there"
     )
 
 

@@ -302,8 +302,9 @@ class TrainingCLI(LightningCLI):
         added = ", ".join(name for name in after if name not in before)
         if added and files[1:] and self.command == "fit":
             rank_zero_info(
-                f"note: this trains another objective than {files[0]}, which has no regularizer "
-                f"{added}: {', '.join(files[1:])} or an option adds it"
+                f"note: this trains another objective than {files[0]}, as a file behind it "
+                f"({', '.join(files[1:])}) or an option adds the regularizer {added}; to train "
+                f"that of {files[0]}, remove {added} there"
             )
         return "; ".join(differences(before, after, "regularizers"))
 
