@@ -201,7 +201,7 @@ def test_the_first_line_names_what_differs(folder: Path, caplog: pytest.LogCaptu
         "  settings    base.yaml; other parts: regularizers: +mine, -tc; metrics: -mig"
     )
     method = read_run(Path("runs/run/version_0"), draw=False).facts["method"]
-    assert method == "VAE, changed (regularizers: +mine, -tc)"
+    assert method == "VAE with other terms (regularizers: +mine, -tc)"
     caplog.clear()
     assert main(["fit", "--config=base.yaml", "--trainer.max_steps=3", *args[:2], args[3]]) == 0
     (text,) = [message for message in caplog.messages if message.startswith("Training VAE")]

@@ -650,6 +650,13 @@ def test_the_verdict_says_of_which_factors_even_their_latent_knows_little() -> N
         "which may be little of it. Less than a quarter of the entropy of sail (15 %) and weather "
         "(13 %) is in their latent."
     )
+    record["parts"]["mutual_information"] = [[0.0, 0.0, 1.5], [0.496, 0.0, 0.0], [0.0, 1.5, 0.0]]
+    said = verdict(record)
+    assert said.startswith(
+        "2 of 3 factors have a latent of their own: weather in z2 (100 %), hull in z0 (100 %); sail "
+        "in z1 (100 %) only weakly. Each"
+    )
+    assert said.endswith("Less than a quarter of the entropy of sail (24.8 %) is in its latent.")
     record["parts"]["mutual_information"] = [[1.5, 0.0, 0.0], [0.0, 1.5, 0.0], [0.0, 0.0, 1.5]]
     assert verdict(record).endswith("which may be little of it.")
 
@@ -867,7 +874,7 @@ def test_curves_of_training_alone_say_why(tmp_path: Path, rows: str, ending: str
     folder = write_run(tmp_path / "run")
     (folder / "metrics.csv").write_text(f"step,train/loss,validation/loss\n{rows}")
     said = read_run(folder).of_curves
-    assert said.startswith("Curves are of training alone") == bool(ending)
+    assert said.startswith("No curve shows the validation") == bool(ending)
     assert said.endswith(ending)
     assert said in page_of([ReportedRun(folder, None, None)])
 

@@ -247,7 +247,7 @@ def read_run(folder: Path, draw: bool = True) -> RunRecord:
     unscored = reasons.pop() if table is None and len(reasons) == 1 else ""
     facts, training = facts_of(settings, scored), _training(run)
     if training.changes:
-        facts["method"] = f"{facts.get('method', '')}, changed ({training.changes})"
+        facts["method"] = f"{facts.get('method', '')} with other terms ({training.changes})"
     versions = mapping_in(scored, "versions") or training.versions
     name, version = str(settings.get("name") or "run"), run.resolve().name
     name = name if name == version else f"{name}/{version}"
@@ -501,7 +501,9 @@ def _images(arguments: Mapping[str, Any], scored: Mapping[str, Any]) -> str:
     part = "a part of " if arguments.get("include") else ""
     draw = mapping_in(scored, "draw")
     count = draw.get("available") if draw.get("split") == "all" else None
-    return f"{part}{PurePath(str(path)).name}{f', {count:,} images' if count else ''}"
+    images = f", {count:,} images" if count else ""
+    equal = ", one of each group of equal files" if settings.get("copies") == "drop" else ""
+    return f"{part}{PurePath(str(path)).name}{images}{equal}"
 
 
 def _included(states: Mapping[str, Any]) -> str:
@@ -915,13 +917,13 @@ def without_curves(folder: Path, settings: Mapping[str, Any]) -> str:
 
 
 def _without_validation(folder: Path) -> str:
-    """Why curves are of training alone; empty if validation was logged more than once."""
+    """Why no curve shows the validation; empty if validation was logged more than once."""
     rows = read_curves(folder / CURVES).rows
     logged = {row["step"] for row in rows if any(name.startswith("validation/") for name in row)}
     if len(logged) > 1:
         return ""
-    ended = "only one was logged" if logged else "none was logged"
-    return f"Curves are of training alone: one of validation takes two validations, and {ended}."
+    ended = "only one was" if logged else "none was"
+    return f"No curve shows the validation: it takes two validations, and {ended} logged."
 
 
 def _pictures(folder: Path) -> Iterator[PagePicture]:

@@ -91,9 +91,10 @@ def verdict(scored: Mapping[str, Any]) -> str:
     shares one, if that has more than half of the information about the factor, or is spread, or is
     in no latent, or hardly, as `own_latents` counts. Shares of the information that decide this are
     given, with those that are just above half, within 0.05, or not surely, within what chance may
-    give this number of images, and what the main latent of a factor knows of its entropy where that
-    is less than a quarter. A factor that is predicted only in part, and no better than by
-    untrained models, has no latent of its own. A latent with a KL of at most 0.1 nats is not in
+    give this number of images. A latent that knows less than a quarter of the factor's entropy has
+    it only weakly, and does not count; what it knows is given. A factor that is predicted only in
+    part, and no better than by untrained models, has no latent of its own. A latent with a KL of at
+    most 0.1 nats is not in
     use: it has no factor, and its information does not count. Of few images, information counts
     only if chance does not give as much; a factor without any cannot be told.
 
@@ -137,7 +138,9 @@ def _on_factors(scored: Mapping[str, Any]) -> str:
         if latent is not None
     }
     unearned = _predictions(scored, list(texts)).unearned
-    alone = [text for name, text in texts.items() if name not in unearned]
+    little = _little_known(information)
+    weak = [name for name in texts if name in little and name not in unearned]
+    alone = [text for name, text in texts.items() if name not in [*unearned, *weak]]
     if alone:
         verb = "has a latent of its" if len(alone) == 1 else "have a latent of their"
         text = f"{len(alone)} of {len(owners)} factors {verb} own: {', '.join(alone)}"
@@ -147,6 +150,8 @@ def _on_factors(scored: Mapping[str, Any]) -> str:
         text = f"No factor {'is seen to have' if untold else 'has'} a latent of its own"
     rest = [name for name, latent in owners.items() if latent is None]
     others = [*_without_own(rest, information, shares)]
+    if weak:
+        others.insert(0, f"{_listed([texts[name] for name in weak])} only weakly")
     if unearned:
         others.append(
             f"{_listed([texts[name] for name in unearned])} "
@@ -162,7 +167,10 @@ def _on_factors(scored: Mapping[str, Any]) -> str:
     if not named:
         return text
     doubt = _doubt(scored, [name for name in named if name not in unearned])
-    return f"{text}{_OF_WHAT}{doubt}.{_little_known(information)}"
+    known = _listed([f"{name} ({share})" for name, share in little.items()])
+    its = "their" if len(little) > 1 else "its"
+    ending = f" Less than a quarter of the entropy of {known} is in {its} latent." if little else ""
+    return f"{text}{_OF_WHAT}{doubt}.{ending}"
 
 
 class _Predictions(NamedTuple):
@@ -266,22 +274,21 @@ def _listed(texts: Sequence[str]) -> str:
     return f"{', '.join(others)} and {last}" if others else last
 
 
-def _little_known(information: _Information) -> str:
-    """A sentence on the factors of whose entropy their main latent knows less than a quarter."""
+def _little_known(information: _Information) -> dict[str, str]:
+    """The share of the entropy of factors of which their main latent knows less than a quarter."""
     nats, entropies = information.nats, information.entropies.tolist()
     main = main_latents(nats, information.least)
-    texts = [
-        f"{name} ({100 * float(nats[latent, factor]) / entropy:.0f} %"
+    shares = {
+        name: 100 * float(nats[latent, factor]) / entropy
         for factor, (name, latent, entropy) in enumerate(
             zip(information.factors, main, entropies, strict=True)
         )
         if latent is not None and nats[latent, factor] < _LITTLE_KNOWN * entropy
-    ]
-    if not texts:
-        return ""
-    listed = _listed([f"{text})" for text in texts])
-    its = "their" if len(texts) > 1 else "its"
-    return f" Less than a quarter of the entropy of {listed} is in {its} latent."
+    }
+    return {
+        name: f"{min(share, 24.9):{'.1f' if share > 24 else '.0f'}} %"
+        for name, share in shares.items()
+    }
 
 
 def _information(scored: Mapping[str, Any]) -> _Information | None:

@@ -93,7 +93,7 @@ def test_a_table_is_found_with_its_column_gaps_and_strays(folder: Path) -> None:
     lines = report(inspection)
     assert lines["table"].startswith("labels.csv: 4 rows, whose column 'image_id'")
     assert lines["column size"].endswith("no value in 1: line 4")
-    assert lines["column kind"] == "categorical, 2 values from cup to pen"
+    assert lines["column kind"] == "categorical, 2 values: cup, pen"
     assert lines["rows without an image"] == "1: lost.png (line 5)"
     assert lines["images without a row"] == "1: grey.png"
     assert inspection.settings["file"] == "image_id"
@@ -176,7 +176,7 @@ def test_subfolders_may_be_a_factor(folder: Path) -> None:
     assert inspect(folder).advised == ["folder"]
     inspection = inspect(folder, factors=["folder"])
     assert inspection.is_labelled
-    assert report(inspection)["factor folder"] == "categorical, 2 values from . to sub"
+    assert report(inspection)["factor folder"] == "categorical, 2 values: ., sub"
     assert "subfolders" not in report(inspection)
     dataset = usable(inspection)
     assert dataset.factors["folder"].values == (".", "sub")
@@ -246,7 +246,7 @@ def test_subfolders_may_be_factors_beside_a_table(pets: Path) -> None:
     write(pets, "file,size", *names, *(name.replace("0.png,1", "1.png,2") for name in names))
     chosen = inspect(pets, factors=["folder_2", "size"])
     assert "subfolders" not in report(chosen)
-    assert report(chosen)["factor folder_2"] == "categorical, 2 values from cat to dog"
+    assert report(chosen)["factor folder_2"] == "categorical, 2 values: cat, dog"
     dataset = usable(chosen)
     assert dataset.factors.names == ("folder_2", "size", "instance")
     assert dataset.files[0] == "train/cat/0.png"

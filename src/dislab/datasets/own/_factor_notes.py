@@ -19,6 +19,8 @@ def described(factor: Factor) -> str:
     first, last = map(_shown, (factor.values[0], factor.values[-1]))
     if len(factor) == 1:
         return f"only the value {first}, so scores leave it out"
+    if factor.kind == "categorical":
+        return f"categorical, {len(factor):,} values: {listing([*map(_shown, factor.values)])}"
     return f"{factor.kind}, {len(factor):,} values from {first} to {last}"
 
 
