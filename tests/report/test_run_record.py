@@ -653,8 +653,8 @@ def test_the_verdict_says_of_which_factors_even_their_latent_knows_little() -> N
     record["parts"]["mutual_information"] = [[0.0, 0.0, 1.5], [0.496, 0.0, 0.0], [0.0, 1.5, 0.0]]
     said = verdict(record)
     assert said.startswith(
-        "2 of 3 factors have a latent of their own: weather in z2 (100 %), hull in z0 (100 %); sail "
-        "in z1 (100 %) only weakly. Each"
+        "2 of 3 factors have a latent of their own: weather in z2 (100 %), hull in z0 (100 %); "
+        "sail in z1 (100 %) only weakly. Each"
     )
     assert said.endswith("Less than a quarter of the entropy of sail (24.8 %) is in its latent.")
     record["parts"]["mutual_information"] = [[1.5, 0.0, 0.0], [0.0, 1.5, 0.0], [0.0, 0.0, 1.5]]
