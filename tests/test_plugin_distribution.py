@@ -580,7 +580,7 @@ def test_the_whole_method_of_the_page_conforms_and_trains(tmp_path: Path) -> Non
     assert done.returncode == 0, done.stdout + done.stderr
     scores = json.loads((tmp_path / "runs/slow/version_0/scores.json").read_text())
     assert scores["test"]["scores"]["factor_vae_score"] > 0.8, scores
-    assert scores["test"]["scores"]["dci_hgbt_disentanglement"] > 0.1, scores
+    assert scores["test"]["scores"]["dci_hgbt_disentanglement"] > 0.05, scores
     (table,) = tmp_path.glob("runs/slow/version_0/metrics.csv")
     assert "test/distance" in table.read_text()
     pictures = {path.stem for path in table.parent.glob("images/*.png")}
