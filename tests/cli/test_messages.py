@@ -1,7 +1,10 @@
 import dataclasses
+import sys
 import warnings
+from pathlib import Path
 
 import pytest
+from tests.cli.test_main import installed
 
 from dislab import cli
 from dislab.base import Dataset
@@ -43,6 +46,18 @@ NESTED = """Parser key "model":
   Given value: {{'class_path': 'VAE', 'init_args': {{'regularizers': \
 {{'kl': {{'class_path': 'KLL'}}, \
 'tc': {{'class_path': 'TotalCorrelation', 'init_args': {{'gama': 35}}}}}}}}}}"""
+
+NESTED_NEED = """Parser key "model":
+  Errors:
+    - Problem with given class_path 'dislab.objectives.VAE':
+        Parser key "regularizers":
+          Type Callable[[int, int], Regularizer] expects a function or a callable class: the \
+following arguments are required: weight. Got value: Namespace(class_path='mine.Mine', \
+init_args=Namespace(weight=None))
+    - Expected a <class 'NoneType'>
+  Given value: Namespace(class_path='dislab.objectives.VAE', init_args=Namespace(regularizers={\
+'other': Namespace(class_path='mine.Mine', init_args=Namespace(weight=1.0)), \
+'mine': Namespace(class_path='mine.Mine', init_args=Namespace(weight=None))}))"""
 
 NESTED_VALUE = """Parser key "data":
   Does not validate against any of the Union subtypes
@@ -165,6 +180,11 @@ START = "no class is named; begin with the configuration of a method and put oth
         (
             NESTED_VALUE.format(key="resize", value="'big'", kind="int"),
             "data.resize: expected a whole number; got 'big'",
+        ),
+        (
+            NESTED_NEED,
+            "model.regularizers.mine: Mine needs weight; give it by "
+            "--model.regularizers.mine.weight VALUE, or in init_args of a file",
         ),
         (
             "the following arguments are required: data, model",
@@ -348,3 +368,43 @@ def test_no_command_prints_the_source_line_of_a_warning(
     monkeypatch.setattr(cli, "dispatch", dispatch)
     assert cli.main([command]) == 0
     assert capsys.readouterr().err == f"dislab: warning: {command} differs\n"
+
+
+@pytest.mark.parametrize(
+    ("setting", "name", "needs", "option"),
+    [
+        ("data.dataset", "NumpyDataset", "file", "data.dataset.file"),
+        (
+            "model.scheduler",
+            "torch.optim.lr_scheduler.StepLR",
+            "step_size",
+            "model.scheduler.step_size",
+        ),
+        ("evaluate.metrics.mine", "Needy", "more", "evaluate.metrics.mine.more"),
+        ("trainer.callbacks", "Caller", "bins", "trainer.callbacks.bins"),
+    ],
+)
+def test_a_part_without_a_required_setting_is_named_with_the_option_that_gives_it(
+    setting: str,
+    name: str,
+    needs: str,
+    option: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "needy.py").write_text(
+        "from dislab.base import Metric\nfrom lightning.pytorch import Callback\n"
+        "class Needy(Metric):\n    def __init__(self, factors, more: int): ...\n"
+        "    def score(self, bank): ...\n"
+        "class Caller(Callback):\n    def __init__(self, bins: int): ...\n"
+    )
+    points = "[dislab.metrics]\nNeedy = needy:Needy\n[dislab.callbacks]\nCaller = needy:Caller\n"
+    installed(tmp_path, "mykit", points)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(sys, "modules", sys.modules.copy())
+    assert cli.main(["fit", "--config", "betavae", f"--{setting}", name]) == 2
+    assert (
+        f"dislab: error: {setting}: {name.rpartition('.')[2]} needs {needs}; give it by "
+        f"--{option} VALUE, or in init_args of a file\n"
+    ) in capsys.readouterr().err

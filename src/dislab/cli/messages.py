@@ -68,7 +68,9 @@ _NO_NUMBER: Final = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 _NO_VALUE: Final = re.compile(r"Unexpected config: (.*)")
-_REQUIRED: Final = re.compile(r'(?:arguments are required: |Key ")([^"\n]+)(?:" is required)?')
+_REQUIRED: Final = re.compile(r'(?:arguments are required: |Key ")(\w[\w.]*\b(?:, \w[\w.]*\b)*)')
+_IN_NEED: Final = re.compile(r"arguments are required: [\w, ]+\. Got value: ([^\n]+)")
+_ABOVE: Final = re.compile(r"class_path '([\w.]+)':\s+the following $")
 _LEAF: Final = re.compile(
     r"^ *- (?!Expected a <class 'NoneType'>|Expected a path but |Does not validate"
     r"|Problem with given class_path '[\w.]+':$)(\S.*)$",
@@ -196,7 +198,7 @@ def explain(
     if match := _NO_VALUE.match(message):
         return f"the configuration sets no value; it says {match[1]!r}"
     if match := _REQUIRED.search(message):
-        return _required(match[1], prefix, command)
+        return _required(match[1], setting, command, _class_in_need(message, match))
     if leaves := _LEAF.findall(message):
         warn_of_faults()  # which may be the error of a dotted path
         fault = _none_of(leaves, message) or "; ".join(dict.fromkeys(leaves))
@@ -308,7 +310,8 @@ def _setting_of(message: str) -> str:
     """The setting that a message is about, with the name of a dictionary's entry."""
     keys = _KEY.findall(message)
     for index, key in enumerate(keys):
-        if key in NAMED_PARTS and (name := _entry(message, key)):
+        part = key.rpartition(".")[2]
+        if part in NAMED_PARTS and (name := _entry(message, part)):
             keys[index] = f"{key}.{name}"
     return ".".join(keys)
 
@@ -316,7 +319,11 @@ def _setting_of(message: str) -> str:
 def _entry(message: str, key: str) -> str | None:
     if match := re.search(rf"NestedArg\(key='{key}\.(\w+)", message):
         return match[1]
-    if match := _UNNAMED.search(message) or _NO_SPECIFICATION.search(message):
+    if (
+        match := _UNNAMED.search(message)
+        or _NO_SPECIFICATION.search(message)
+        or _IN_NEED.search(message)
+    ):
         names = set(re.findall(rf"'(\w+)': {re.escape(match[1])}[,}}]", message))
         return names.pop() if len(names) == 1 else None
     if match := _UNKNOWN_CLASS.search(message) or _DENIED.search(message):
@@ -618,11 +625,21 @@ def _inner(top_level: Sequence[str]) -> list[str]:
     return parts + [key for key in top_level if "." in key]
 
 
-def _required(names: str, prefix: str, command: str) -> str:
-    missing = " and ".join(name.strip().rpartition(".")[2] for name in names.split(","))
-    if prefix:
-        option = f"--{prefix.removesuffix(': ')}.{missing.split()[0]} VALUE"
-        return f"{prefix}{missing} must be given, such as by {option}"
+def _class_in_need(message: str, match: re.Match[str]) -> str:
+    """The class that lacks required settings: that of the line above, or else of the value."""
+    above = _ABOVE.search(message[: match.start()])
+    classes = [above[1]] if above else _CLASS.findall(message[match.end() :])
+    return classes[0].rpartition(".")[2] if classes else ""
+
+
+def _required(names: str, setting: str, command: str, cls: str) -> str:
+    keys = [name.strip().rpartition(".")[2] for name in names.split(",")]
+    if setting:
+        place = f"{setting}.NAME" if setting.endswith(NAMED_PARTS) else setting
+        needs = f"{cls or 'the part'} needs {', '.join(keys)}"
+        give = "give it by" if len(keys) == 1 else "give each like"
+        return f"{setting}: {needs}; {give} --{place}.{keys[0]} VALUE, or in init_args of a file"
+    missing = " and ".join(keys)
     if command != "fit":
         return f"{missing} must be given; name a run, such as --run runs/betavae/version_0"
     return (
