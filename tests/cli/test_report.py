@@ -136,7 +136,11 @@ def test_a_study_is_known_by_its_name(
     ("args", "message"),
     [
         ([], "RUN|STUDY must be given; write dislab report RUN|STUDY …; see dislab report --help"),
-        (["nowhere"], "nowhere is no run and no study: it does not exist; runs are in"),
+        (
+            ["nowhere"],
+            "nowhere is no run and no study: it does not exist; runs are in runs/ and "
+            "studies/NAME/runs/; a study is given by its folder, file or name; `dislab",
+        ),
         (["studies/nothere"], "studies/nothere is no run and no study: it does not exist; runs"),
         (
             ["small.yaml", "run"],

@@ -164,6 +164,10 @@ def test_a_plan_says_what_is_to_be_done_and_makes_nothing(
     assert "model.regularizers.kl.beta: 1, 4" in said
     few = "3 seeds are too few to support the difference, by p (Holm) below 0.05; set seeds: 6"
     assert f"  seeds: 3\n  {few}\n" in said
+    assert said.endswith("\nnext: dislab study run mine.yaml\n")
+    assert main(["study", "plan", "mine.yaml", "--folder", "my folder"]) == 0
+    next_command = "\nnext: dislab study run mine.yaml --folder 'my folder'\n"
+    assert capsys.readouterr().out.endswith(next_command)
     assert not (tmp_path / "studies").exists()
     assert main(["study", "run", "mine.yaml", "--launcher", "slurm"]) == 0
     printed = capsys.readouterr()
@@ -350,7 +354,9 @@ def test_means_of_an_interrupted_study_say_how_many_runs_wait(
         ["summary", str(folder.path), "--out", out],
     ):
         assert main(["study", *command]) == 0
-        assert line in capsys.readouterr().out
+        printed = capsys.readouterr().out
+        assert line in printed
+        assert ("1 of 2" in printed) == ("--means" in command)
     assert main(["report", str(folder.path), "--out", f"{out}.html"]) == 0
     assert line in Path(f"{out}.html").read_text()
 
@@ -459,6 +465,32 @@ def test_a_run_whose_last_stage_has_just_failed_does_not_end_the_progress(
     claim.release()
     claims.close()
     progress.close()
+
+
+def test_a_failed_attempt_gets_a_line_where_it_is_tried_again(
+    folder: StudyFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan = planned(tmp_path, "base: [base.yaml]\naxes: {model.b: [1, 2]}\n")
+    plan.write(folder.path)
+    run = plan.runs[0]
+    digest = run.group.stages["train"].digest
+    what = "train failed (out of memory), attempt %d of 3; tried again"
+    line = f"{run.id}: model.b 1, seed 0: {what}\n"
+    progress = Progress(Study.of(folder.path, plan), 1)
+    progress.tick()
+    capsys.readouterr()
+    for attempts in (1, 2):
+        failed = Failed(digest, "memory", "too large", attempts=attempts)
+        folder.write_failed(run, "train", failed)
+        for said in (line % attempts, ""):
+            progress._due = 0
+            progress.tick()
+            assert capsys.readouterr().out == said
+    folder.write_failed(run, "train", Failed(digest, "memory", "too large", attempts=3))
+    progress.close()
+    assert "tried again" not in capsys.readouterr().out
+    Progress(Study.of(folder.path, plan), 1).close()
+    assert "tried again" not in capsys.readouterr().out
 
 
 def test_each_run_that_ends_gets_a_line(

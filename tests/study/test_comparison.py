@@ -160,11 +160,45 @@ def test_runs_of_two_studies_have_the_axes_of_both(tmp_path: Path) -> None:
             (folder.run(run.id) / "config.yaml").write_text(yaml.safe_dump(config))
             runs.append(folder.run(run.id))
     table = axes_of(runs)
-    assert list(table) == ["strength", "model.a", "model.c"]  # `way` is of one study alone
+    assert list(table) == ["strength", "model.a", "way", "model.c"]  # those with one value last
+    assert table["way"].isna().tolist() == [False] * 4 + [True] * 2
     assert list(table["strength"]) == ["low", "low", "high", "high", "low", "high"]
     assert list(table["model.a"]) == [4, 5, 4, 5, 3, 3]
     assert list(table["model.c"]) == [8, 8, 8, 8, 7, 7]
     assert list(axes_of([runs[0], runs[0]])["strength"]) == ["low", "low"]
+
+
+def test_a_table_of_two_studies_has_the_score_of_both_and_tells_their_runs_apart(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    texts = {
+        "first": "trainer.max_steps: [300], strength: {low: {model.b: 1}, high: {model.b: 2}}",
+        "second": "trainer.max_steps: [60], way: {one: {model.b: 3}, two: {model.b: 4}}",
+    }
+    scores = {"first": {"dci_hgbt_disentanglement": [0.3, 0.4]}, "second": {}}
+    (tmp_path / "base.yaml").write_text("")
+    for name, text in texts.items():
+        plan = planned(tmp_path, f"base: [base.yaml]\naxes: {{{text}}}\nseeds: 1\n", name)
+        folder = StudyFolder(tmp_path / "studies" / name)
+        values = {"mig": [0.1, 0.2][: len(plan.runs)], **scores[name]}
+        scored(folder, plan, values)
+        for number, run in enumerate(plan.runs):
+            steps = run.group.axes["trainer.max_steps"]
+            config = {"seed_everything": run.seed, "trainer": {"max_steps": steps}}
+            (folder.run(run.id) / "config.yaml").write_text(yaml.safe_dump(config))
+            record = {"scores": {score: of[number] for score, of in values.items()}}
+            write_scores(folder.run(run.id), "test", record)
+    names = [str(tmp_path / "studies" / name) for name in texts]
+    assert main(["compare", *names]) == 0
+    head, *rows = capsys.readouterr().out.partition("\n\n")[0].splitlines()
+    settings = ["strength", "way", "trainer.max_steps", "seed"]
+    assert head.split() == ["run", *settings, "MIG", "DCI", "disentanglement"]
+    assert [row.split()[1:4] for row in rows] == [
+        ["low", "–", "300"],
+        ["high", "–", "300"],
+        ["–", "one", "60"],
+        ["–", "two", "60"],
+    ]
 
 
 def test_a_run_that_the_plan_lacks_has_its_own_value_of_an_axis(

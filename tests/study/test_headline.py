@@ -340,7 +340,7 @@ def test_rows_are_in_the_order_of_numbers_and_never_mix_methods_unsaid() -> None
     assert not mixture(table.assign(strength=[1, 1, 2, 2] * 2), axes, ["strength"])
 
 
-def test_a_row_counts_runs_that_have_diverged_or_failed() -> None:
+def test_a_row_counts_runs_that_wait_or_have_diverged_or_failed() -> None:
     table = runs(3, 2, 0.3)
     lost = table.index.isin(["r0", "r8", "r9", "r10", "r11"])
     table["score.mig"] = table["score.mig"].mask(lost)
@@ -351,7 +351,7 @@ def test_a_row_counts_runs_that_have_diverged_or_failed() -> None:
     assert means.loc["m2", ["MIG", "best run"]].str.strip().tolist() == ["–", "–"]
     assert "to support the difference" in legend(means, table)
     waiting = table.assign(state=table["state"].replace("failed", "waiting"))
-    assert headline_table(waiting, ["method"], SCORES)["runs"]["m2"] == "0 of 3"
+    assert headline_table(waiting, ["method"], SCORES)["runs"]["m2"] == "0 of 4"
     assert "0 of 4" in latex_means(means, table)
 
 
@@ -395,9 +395,26 @@ def test_axes_displace_scores_of_a_narrow_table() -> None:
     assert "MIG" in brief
     assert "SAP R²" not in brief
     assert max(map(len, text(brief))) <= 100
+    twin = {f"{axis}_again": table[axis]}
+    again, others = narrow_table(table.assign(**twin), [axis, *twin], measures, [axis, *twin])
+    assert others == [*twin]  # it follows from the other axis
+    assert "MIG" in again
     alone, others = narrow_table(table, ["method", axis], measures)
     assert others == [axis]
     assert "SAP R²" in alone
+
+
+def test_the_score_that_most_runs_have_comes_first() -> None:
+    measures: dict[str, Best] = {
+        "score.mig": "highest",
+        "score.dci_hgbt_disentanglement": "highest",
+    }
+    table = runs(2, 1, 0.3).assign(**{"score.dci_hgbt_disentanglement": [0.1, 0.2, 0.3, 0.4]})
+    brief, _ = narrow_table(table, ["method", "strength"], measures)
+    assert list(brief)[-2:] == ["DCI disentanglement", "MIG"]
+    table.loc["r0", "score.dci_hgbt_disentanglement"] = None
+    brief, _ = narrow_table(table, ["method", "strength"], measures)
+    assert list(brief)[-2:] == ["MIG", "DCI disentanglement"]
 
 
 def test_a_single_run_has_its_scores_and_a_state_that_is_not_finished() -> None:

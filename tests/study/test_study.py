@@ -8,9 +8,10 @@ import re
 import subprocess
 import sys
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import pandas as pd
@@ -536,3 +537,22 @@ def test_values_that_would_share_a_name_keep_their_own(folder: StudyFolder, tmp_
     assert planned(tmp_path, text).method_names() == {}
     text = NAMED.replace("mine:", "FactorVAE:")
     assert planned(tmp_path, text, "others").method_names() == {}
+
+
+def test_an_axis_of_a_part_that_only_another_method_has_is_answered(tmp_path: Path) -> None:
+    def resolver() -> Resolver:
+        def resolve(args: Sequence[str]) -> NoReturn:
+            raise InputError("model.regularizers.tc: no class is named; give its class_path too")
+
+        return resolve
+
+    path = tmp_path / "mine.yaml"
+    axis = "model.regularizers.tc.gamma: [1, 2]"
+    methods = "method: {betavae: {config: betavae}, factorvae: {config: factorvae}}"
+    path.write_text(f"axes: {{{methods}, {axis}}}")
+    remedy = "betavae has no model.regularizers.tc; move this setting into `axes:` of factorvae"
+    with pytest.raises(InputError, match=f"gamma: 1: {remedy}$"):
+        make_schedule(read_study_file(path), resolver, {})
+    path.write_text(f"base: betavae\naxes: {{{axis}}}")
+    with pytest.raises(InputError, match=r"gamma: 1: model.regularizers.tc: no class is named;"):
+        make_schedule(read_study_file(path), resolver, {})

@@ -230,6 +230,20 @@ def test_a_value_for_all_runs_in_another_place_is_answered(tmp_path: Path, text:
         read_study_file(tmp_path / "mine.yaml")
 
 
+def test_the_copy_in_the_folder_of_a_study_has_the_name_of_the_study(tmp_path: Path) -> None:
+    path = tmp_path / "study.yaml"
+    (tmp_path / "betavae.yaml").write_text("model: {class_path: VAE}\n")
+    path.write_text("base: betavae.yaml\n")
+    assert read_study_file(path).name == "study"
+    for plan, name in (("{", "study"), ("{}", "study"), ('{"name": "mine"}', "mine")):
+        (tmp_path / "plan.json").write_text(plan)
+        assert read_study_file(path).name == name
+    path.write_text("name: yours\nbase: betavae.yaml\n")
+    assert read_study_file(path).name == "yours"
+    (tmp_path / "other.yaml").write_text("base: betavae.yaml\n")
+    assert read_study_file(tmp_path / "other.yaml").name == "other"
+
+
 @pytest.mark.parametrize("copy", ["study.yaml", "plans/quick.yaml"])
 @pytest.mark.parametrize(
     "text", ["base: [../base.yaml]", "axes: {method: {a: {config: ../base.yaml}}}"]

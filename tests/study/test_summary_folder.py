@@ -91,6 +91,7 @@ def test_all_tables_and_pictures(
     assert "Versions: dislab 1." in text
     for name in names - {"summary.md", "runs.csv"}:
         assert f"]({name})" in text
+    assert "MIG by method, model.b; every point is a run" in text
     assert "<!--" not in text
     compared = text.count("## Comparisons of")
     assert compared >= 2

@@ -76,10 +76,17 @@ def test_what_is_tried_again(
     outcomes: list[str],
     attempts: int,
     state: str,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     plan, units = planned(tmp_path, ONE), Units({"train": outcomes})  # type: ignore[dict-item]
     work(plan, units)
     assert [stage for _, stage in units.started].count("train") == attempts
+    told = capsys.readouterr().out
+    retried = attempts - 1 if "interrupted" not in outcomes else 0
+    assert told.count("tried again") == retried
+    if outcomes == ["memory"]:
+        first = f"{plan.runs[0].id}: seed 0: train failed (out of memory), attempt 1 of 3; tried"
+        assert told.startswith(first)
     assert states(folder, plan) == [state]
     again = Units()
     work(plan, again)

@@ -237,7 +237,8 @@ def no_run_or_study(path: Path) -> InputError:
     """
     hint = _study_hint(str(path)) or run_hint(path)
     return InputError(
-        f"{path} is no run and no study: it does not exist{hint}; {OF_RUNS}; {_OF_STUDIES}"
+        f"{path} is no run and no study: it does not exist{hint}; {OF_RUNS}; a study is "
+        f"given by its folder, file or name; {_OF_STUDIES}"
     )
 
 

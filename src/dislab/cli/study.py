@@ -8,6 +8,7 @@ import sys
 import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -27,7 +28,7 @@ from dislab.storage import WIDTH, atomic, check_output, duration
 from dislab.study.claims import STALE
 from dislab.study.comparison import flat_settings
 from dislab.study.resolving import Resolver, make_schedule
-from dislab.study.results import RUNS, STUDY, StudyFolder
+from dislab.study.results import RUNS, StudyFolder
 from dislab.study.schedule import (
     Schedule,
     ScheduledGroup,
@@ -42,7 +43,7 @@ from dislab.study.search import search_lines, write_schedule
 from dislab.study.sources import changed_sources
 from dislab.study.status import Progress, estimate, lines, states_line, training_steps, versions_of
 from dislab.study.study import STUDIES, Study, folder_of
-from dislab.study.study_file import StudyFile, read_study_file
+from dislab.study.study_file import STUDY, StudyFile, read_study_file
 from dislab.study.tables import PICTURES, table_bytes
 from dislab.study.trials import expected
 from dislab.yaml_files import PLAN, read_mapping
@@ -137,6 +138,10 @@ def _plan(parser: Parser, args: list[str]) -> int:
     if (folder / PLAN).is_file():
         for line in lines(study, status):
             print(line)
+    if status.left:
+        command = ["dislab", "study", "run", _named(options.study)]
+        command += ["--folder", str(options.folder)] if options.folder else []
+        print(f"next: {shlex.join(command)}")
     return 0
 
 
@@ -587,6 +592,14 @@ def _path_of(text: str) -> Path:
         return find_study(text)
     except InputError as error:
         raise argparse.ArgumentTypeError(str(error)) from error
+
+
+def _named(study: Path) -> str:
+    """The name of a study that ships; the path of any other."""
+    with suppress(InputError):
+        if find_study(study.stem) == study:
+            return study.stem
+    return str(study)
 
 
 def _count(text: str) -> int:

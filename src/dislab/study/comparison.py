@@ -88,8 +88,8 @@ def axes_of(runs: Sequence[str | Path]) -> "pd.DataFrame":
 
     It has no column if a run belongs to no study. An axis that is a setting has the name of its
     column in `compare`, and the value of a run whose plan lacks it is that of the run's
-    configuration. Other axes are those that all the studies have, with None for a run that is in
-    no plan.
+    configuration. Other axes lack a value for a run of a study without them, or in no plan. Axes
+    with one value in each study come last.
 
     Args:
         runs: Run folders.
@@ -125,7 +125,10 @@ def axes_of(runs: Sequence[str | Path]) -> "pd.DataFrame":
     titles = titles.astype(object).where(titles.notna(), None)
     settings = [flat_settings(read_config(folder)) for folder in folders]
     columns: dict[str, Any] = {}
-    for axis in titles:
+    varying = {
+        axis for s in studies.values() for axis in s.schedule.axes if s.schedule.varies(axis)
+    }
+    for axis in sorted(titles, key=lambda axis: axis not in varying):
         name = str(axis).replace(".init_args", "")
         planned = [
             (values[folder][axis], row.get(name))
@@ -135,7 +138,7 @@ def axes_of(runs: Sequence[str | Path]) -> "pd.DataFrame":
         is_setting = any(name in row for row in settings) and planned
         if is_setting and all(spelt(value) == spelt(setting) for value, setting in planned):
             columns[name] = [row.get(name) for row in settings]
-        elif all(axis in study.schedule.axes for study in studies.values()):
+        else:
             columns[str(axis)] = titles[axis].to_numpy()
     return pd.DataFrame(columns, index=index)
 

@@ -95,8 +95,8 @@ def headline_table(
     """Mean ± standard deviation of the headline measures for each value of the first axis.
 
     One row for each value, those of numbers in their order, with the number of scored runs (`2 of
-    6` where the others have diverged or failed) and the best run by the first measure, and one for
-    each level of `LEVELS`, such as that of chance, where scores have one. `*` marks the
+    6` where the others wait, have diverged or failed) and the best run by the first measure, and
+    one for each level of `LEVELS`, such as that of chance, where scores have one. `*` marks the
     best mean and each mean whose difference from it is not supported, as `legend` says; counts,
     such as that of latents, have no mark.
 
@@ -115,11 +115,10 @@ def headline_table(
         columns = list(dict.fromkeys([target, *columns]))
     scored = runs[runs[columns].notna().any(axis=1)]
     by = rows_of(runs, axes, by)
-    lost = runs[runs["state"].isin(_WITHOUT_SCORES)]
-    ended = runs.loc[runs.index.isin(scored.index.union(lost.index))]
-    parts = {"all": ended}
+    planned = runs[(runs["state"] != "finished") | runs.index.isin(scored.index)]
+    parts = {"all": planned}
     if by:
-        grouped = ended.iloc[_order(ended, by)].groupby(by, sort=False, dropna=False)
+        grouped = planned.iloc[_order(planned, by)].groupby(by, sort=False, dropna=False)
         parts = {", ".join(map(setting_text, values)): part for values, part in grouped}
     groups = {row: part[part.index.isin(scored.index)] for row, part in parts.items()}
     rows = pd.concat([pd.Series(name, part.index) for name, part in groups.items()])
@@ -357,13 +356,15 @@ def narrow_table(
     """Runs with the settings in which they differ and their headline measures, as text.
 
     The axes come first, then the method, weights of regularizers, steps, the data set, and the
-    rest, last what cannot change a result. Settings that follow from the axes have no column.
+    rest, last what cannot change a result. Settings that follow from the axes have no column. Of
+    the scores, those that most runs have come first.
 
     Args:
         runs: Result of `Study.table` or `compare`.
         settings: Names of the columns that are settings; at most four are shown, beside the seed,
             and fewer if the table would be wider than 100 letters. Axes displace scores, down to
-            one; if that is not enough, scores follow below, see `text`.
+            one, unless they follow from axes before them; if that is not enough, scores follow
+            below, see `text`.
         measures: Result of `measures_of`. Columns of `Study.agreement` are shown too.
         axes: The settings that are axes of a study, if the runs belong to one.
         is_wide: Whether the table may be wider, as in a document.
@@ -379,6 +380,7 @@ def narrow_table(
         ends.append("state")
     columns: list[str] = []
     scores = _shown_scores(measures)
+    scores.sort(key=lambda score: int(runs[score].isna().to_numpy().sum()))
     for name in varying:
         if name not in axes and _follows(runs, name, axes):
             continue
@@ -388,7 +390,7 @@ def narrow_table(
         while fitting and not _fits(_narrow(runs, [*columns, name, *ends], scores[:fitting])):
             fitting -= 1
         if columns and not is_wide and fitting < len(scores):
-            if name not in axes:
+            if name not in axes or _follows(runs, name, columns):
                 break
             scores = scores[:fitting] or scores
         columns.append(name)

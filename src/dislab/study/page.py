@@ -38,12 +38,12 @@ from dislab.study.headline import (
     named_run,
     run_values,
 )
-from dislab.study.results import STUDY
 from dislab.study.schedule import read_schedule, study_file_of
 from dislab.study.statistics._frames import AGREEMENT
 from dislab.study.statistics.text import texts
 from dislab.study.status import RunStatus, mixed_versions, versions_of
 from dislab.study.study import Study, StudyWarning, warn_of_replaced
+from dislab.study.study_file import STUDY
 from dislab.study.summary import (
     LEAST_P,
     LEVEL,

@@ -15,7 +15,7 @@ from dislab.study.schedule import Schedule, ScheduledGroup, ScheduledRun, Search
 from dislab.study.stages import Stage, load_stage, option
 from dislab.study.study_file import Group, StudyFile
 from dislab.study.trials import ranges_of, still_in, with_point
-from dislab.yaml_files import read_text
+from dislab.yaml_files import read_mapping, read_text
 
 _UNLESS_SET: Final = ("--report=false",)
 """Defaults for all runs, which the study file or its configurations may override. A run page takes
@@ -194,14 +194,24 @@ def _resolved(group: Group, overlay: Sequence[str], resolve: Resolver, file: Stu
             _check_target(file.search.target, resolved)
     except InputError as error:
         where = ", ".join(f"{name}: {label}" for name, label in group.axes.items())
-        fault = _of_axis(group, str(error))
+        fault = _of_axis(group, str(error), file)
         raise InputError(f"{file.path}{f', {where}' if where else ''}: {fault}") from error
     return resolved
 
 
-def _of_axis(group: Group, fault: str) -> str:
-    """The message of an error; of a list axis whose name is like no setting, with the remedy."""
+def _of_axis(group: Group, fault: str, file: StudyFile) -> str:
+    """The message of an error.
+
+    It has the remedy for a list axis whose name is like no setting, or whose setting belongs to a
+    part that other values of an axis have alone.
+    """
     for axis in group.axes:
+        part, lacks, _ = fault.partition(": no class is named; ")
+        if lacks and axis.startswith(f"{part}.") and (found := _with_part(part, group, file)):
+            value, others = found
+            return (
+                f"{value} has no {part}; move this setting into `axes:` of {' and '.join(others)}"
+            )
         head = f"no setting at the top level is named {axis!r}"
         if fault.startswith(f"{head}; the settings are "):
             return (
@@ -211,6 +221,22 @@ def _of_axis(group: Group, fault: str) -> str:
                 "inside a method"
             )
     return re.sub(r"\b(use|or) --(?=\w+\.)", r"\1 ", fault)  # as study files name settings
+
+
+def _with_part(part: str, group: Group, file: StudyFile) -> tuple[Any, list[str]] | None:
+    """The value of a group without a part, and values of the same axis whose files have it."""
+    from dislab.study.comparison import flat_settings  # which imports this module
+
+    for axis, settings in file.axes.items():
+        others = [
+            str(setting.label)
+            for setting in settings
+            for option, _, path in (argument.partition("=") for argument in setting.arguments)
+            if option == "--config" and part in flat_settings(read_mapping(Path(path), ""))
+        ]
+        if others:
+            return group.axes[axis], list(dict.fromkeys(others))
+    return None
 
 
 def _low_end(group: Group, overlay: Sequence[str], resolve: Resolver) -> Resolved:

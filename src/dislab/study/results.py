@@ -11,7 +11,6 @@ from dislab.study.schedule import Schedule, ScheduledRun, other_schedules
 
 RUNS: Final = "runs"
 CLAIMS: Final = "claims"
-STUDY: Final = "study.yaml"
 STAGES: Final = "stages"
 DONE: Final = "done.json"
 FAILED: Final = "failed.json"

@@ -28,12 +28,14 @@ class RunStatus(NamedTuple):
         state: Its current state.
         done: Its finished stages.
         failed: Failed stages that are not retried.
+        retried: Failed stages that are.
     """
 
     run: ScheduledRun
     state: State
     done: dict[str, Done]
     failed: dict[str, Failed]
+    retried: Mapping[str, Failed] = MappingProxyType({})
 
 
 class Status(NamedTuple):
@@ -211,7 +213,7 @@ _FORMAT: Final = "{desc}: {bar:20} {n_fmt}/{total_fmt} runs{postfix}"
 
 
 class Progress:
-    """Prints the number of runs, the first that begins, and a line for each that ends.
+    """Prints the number of runs, the first that begins, and each that ends or is tried again.
 
     On a terminal there is also a bar.
 
@@ -227,6 +229,7 @@ class Progress:
         status = study.status()
         self._ended = {run.run.id for run in status.runs if run.state in _ENDED}
         self._before = {run.run.id: frozenset(run.done) for run in status.runs}
+        self._attempts = _attempts(status)
         self._left = status.left
         self._total = len(expected(study.schedule).runs)
         self._bar = tqdm(
@@ -274,6 +277,9 @@ class Progress:
                 told = _told(run.run, self._study.schedule)
                 told += f", {stage}" * (stage != FIRST)
                 self._bar.write(f"the first run has begun: {told}; its progress: {log}")
+            for stage, failed in run.retried.items():
+                if failed.attempts > self._attempts.get((run.run.id, stage), 0):
+                    self._bar.write(retried_line(run.run, stage, failed, self._study.schedule))
             if run.state in _ENDED and run.run.id not in self._ended:
                 self._ended.add(run.run.id)
                 count = f"{len(self._ended)}/{self._total}"
@@ -283,6 +289,7 @@ class Progress:
                 is_last = len(self._ended) == self._bar.n < self._total
                 about = f", about {left}" if left and is_last else ""
                 self._bar.write(f"[{count}{about}] {text}")
+        self._attempts = _attempts(status)
         parts = [f"{counts[s]} {s}" for s in ("running", "diverged", "failed") if s in counts]
         parts += [left] if left else []
         self._bar.set_postfix_str(", ".join(parts))
@@ -308,6 +315,22 @@ def ended_line(status: RunStatus, schedule: Schedule, before: frozenset[str] = f
         result += f", {label(f'score.{name}')} {score:.3f}"
     times = (done.seconds for stage, done in status.done.items() if stage not in before)
     return f"{_told(run, schedule)}{result} ({duration(sum(times, 0.0))})"
+
+
+def retried_line(run: ScheduledRun, stage: str, failed: Failed, schedule: Schedule) -> str:
+    """One line about a stage of a run that failed and is tried again."""
+    reason = "out of memory" if failed.kind == "memory" else failed.message[:100]
+    attempts = f"attempt {failed.attempts} of {1 + schedule.failure.retries}"
+    return f"{_told(run, schedule)}: {stage} failed ({reason}), {attempts}; tried again"
+
+
+def _attempts(status: Status) -> dict[tuple[str, str], int]:
+    """Number of failed attempts by run and stage, of stages that are tried again."""
+    return {
+        (run.run.id, stage): failed.attempts
+        for run in status.runs
+        for stage, failed in run.retried.items()
+    }
 
 
 def _told(run: ScheduledRun, schedule: Schedule) -> str:

@@ -388,13 +388,15 @@ class Study:
             if (record := self.folder.done(run, s)) is not None
         }
         failed: dict[str, Failed] = {}
+        retried: dict[str, Failed] = {}
         if len(done) < len(self.schedule.stages):
             retries = self.schedule.failure.retries
             for stage in self.schedule.stages:
                 failure = self.folder.failed(run, stage) if stage not in done else None
-                if failure is not None and is_given_up(failure, retries):
-                    failed[stage] = failure
-        return RunStatus(run, state_of(self.schedule, run, done, failed, working), done, failed)
+                if failure is not None:
+                    (failed if is_given_up(failure, retries) else retried)[stage] = failure
+        state = state_of(self.schedule, run, done, failed, working)
+        return RunStatus(run, state, done, failed, retried)
 
     def _working(self) -> frozenset[str]:
         """Names of the runs claimed by workers."""

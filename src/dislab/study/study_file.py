@@ -4,19 +4,22 @@ import itertools
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from dislab.errors import InputError, suggestion
 from dislab.plugins import configuration, configuration_hint
-from dislab.storage import is_component
+from dislab.storage import is_component, read_json
 from dislab.study.samplers import Range, Search
 from dislab.study.stages import checked_stages, option
 from dislab.yaml_files import PLAN, parse_mapping, read_text
 
 SEED: Final = "seed_everything"
 """The setting that the seeds of a study set."""
+STUDY: Final = "study.yaml"
+"""The copy of a study file in the folder of the study."""
 
 _EXAMPLE: Final = "base: [betavae, rooms]"
 _FOR_ALL: Final = (
@@ -198,7 +201,7 @@ def read_study_file(path: str | Path) -> StudyFile:
     return StudyFile(
         path=path,
         text=text,
-        name=reader.name(content.get("name", path.stem)),
+        name=reader.name(content.get("name", _usual_name(path))),
         base=reader.files(content["base"], "base") if content.get("base") else (),
         axes=axes,
         seeds=seeds,
@@ -208,6 +211,14 @@ def read_study_file(path: str | Path) -> StudyFile:
         failure=reader.failure(content.get("failure") or {}),
         search=search,
     )
+
+
+def _usual_name(path: Path) -> Any:
+    """The name of a study whose file sets none: the file's, or of a study's copy, the study's."""
+    with suppress(InputError, OSError):
+        if path.name == STUDY and "name" in (plan := read_json(path.parent / PLAN, "")):
+            return plan["name"]
+    return path.stem
 
 
 def read_stages(path: Path) -> dict[str, dict[str, Any]]:

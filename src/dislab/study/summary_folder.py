@@ -66,13 +66,14 @@ def pictures(summary: StudySummary, most: int | None = None) -> Iterator[StudyPi
     varying = [axis for axis in summary.axes if runs[axis].map(repr).nunique() > 1]
     values = numbers(runs, [*summary.measures, *(name for name in [UDR] if name in runs)])
     files = slugs(map(str, values))
+    by = ", ".join(labels(_few(runs, varying)).values())
     first = [target, *headline_measures(summary.measures)]
     for measure in list(dict.fromkeys([*first, *summary.measures]))[:most]:
         level = f"{measure}{CHANCE}"
         chance = float(numbers(runs, [level])[level].mean()) if level in runs else nan
         yield StudyPicture(
             f"violins_{files[measure]}",
-            f"{label(measure)} by setting; every point is a run, every bar a mean"
+            f"{label(measure)}{by and f' by {by}'}; every point is a run, every bar a mean"
             f"{', the dotted line chance' if isfinite(chance) else ''}.",
             _violins(runs, values[measure], varying, label(measure), chance),
         )

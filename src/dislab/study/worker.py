@@ -27,6 +27,7 @@ from dislab.study.search import SEARCH, Searcher
 from dislab.study.sources import Sources
 from dislab.study.stages import FIRST, load_stage
 from dislab.study.stages.train import SETTINGS, has_checkpoint
+from dislab.study.status import retried_line
 from dislab.yaml_files import yaml_text
 
 Outcome = Literal[
@@ -316,6 +317,8 @@ class Worker:
         self._folder.write_failed(run, stage, failed)
         if is_given_up(failed, self._schedule.failure.retries):
             self._look_for_the_same(stage, failed, self._folder.stage(run.id, stage) / LOG)
+        else:
+            print(retried_line(run, stage, failed, self._schedule), flush=True)
 
     def _look_for_the_same(self, stage: str, failed: Failed, log: Path) -> None:
         """Stops the study if its first runs have all failed in the same way."""
