@@ -211,6 +211,13 @@ def test_a_broken_module_of_many_parts_runs_once_and_gives_one_warning(site: Pat
     assert count.read_text() == "x"
 
 
+def test_an_entry_point_without_its_class_is_given_with_it(site: Path) -> None:
+    distribution(site, "fake-short", "1.0", "metrics", {"JSONDecoder": "json"})
+    remedy = "json is no class named JSONDecoder; write json:JSONDecoder"
+    with pytest.raises(InputError, match=remedy):
+        plugins.load("metrics", "JSONDecoder")
+
+
 @pytest.mark.parametrize("value", ["", "fake_a b:C", "fake_a:b:C"])
 def test_a_value_that_names_no_class_is_left_out_with_a_warning(site: Path, value: str) -> None:
     distribution(site, "fake-odd", "1.0", "metrics", {"Odd": value})

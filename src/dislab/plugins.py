@@ -945,6 +945,8 @@ def _load(plugin: Plugin) -> type:
         if isinstance(loaded, type):
             name = loaded.__name__
             further = f"; settings find it by its own name, {name}: make {name} the key"
+        elif ":" not in plugin.value:
+            further = f"; write {plugin.value}:{plugin.name}"
         raise InputError(f"{plugin.value} is no class named {plugin.name}{further}")
     return loaded
 

@@ -408,3 +408,25 @@ def test_a_part_without_a_required_setting_is_named_with_the_option_that_gives_i
         f"dislab: error: {setting}: {name.rpartition('.')[2]} needs {needs}; give it by "
         f"--{option} VALUE, or in init_args of a file\n"
     ) in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "is_warned"),
+    [
+        (["--model.encoder=Further"], True),
+        (["--model.regularizers.kl=Further"], False),
+        (["--model.encoder=torch.nn.Linear"], False),
+        (["--pictures=never"], False),
+    ],
+)
+def test_only_parts_that_an_unknown_name_may_mean_are_warned_of(
+    arguments: list[str],
+    is_warned: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    installed(tmp_path, "mykit", "[dislab.encoders]\nWide = mykit_missing:Wide\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert cli.main(["fit", "--config", "betavae", *arguments]) == 2
+    assert ("Wide of mykit 1.2 was left out" in capsys.readouterr().err) == is_warned

@@ -259,6 +259,7 @@ def test_a_part_is_added_to_a_package(
     project, readme = package / "pyproject.toml", package / "README.md"
     changed = {path for path in after if after[path] != before.get(path)}
     assert changed == {*new, config, project, readme}
+    assert {path for path in changed if f"{path} (changed)\n" in said} == {project, readme}
     assert after[readme].startswith(before[readme])
     assert f"`dislab plugins {group}` lists" in after[readme].removeprefix(before[readme])
     points = tomllib.loads(after[project])["project"]["entry-points"]

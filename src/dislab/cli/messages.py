@@ -200,8 +200,12 @@ def explain(
     if match := _REQUIRED.search(message):
         return _required(match[1], setting, command, _class_in_need(message, match))
     if leaves := _LEAF.findall(message):
-        warn_of_faults()  # which may be the error of a dotted path
-        fault = _none_of(leaves, message) or "; ".join(dict.fromkeys(leaves))
+        fault = _none_of(leaves, message) or ""
+        group = group_of(setting) if setting else None
+        if group and not fault and "to be a subclass of" not in message:
+            # which may be the error of a dotted path
+            warn_of_faults(GROUPS if setting in _GROUP_OF else [group])
+        fault = fault or "; ".join(dict.fromkeys(leaves))
         fault = _KEYS.sub(lambda match: f"{match[1].lower()} keys: {match[2]}", fault)
         return f"{prefix}{fault}{_like(setting)}"
     text = _KEY.sub("", _NOISE.sub("", message)).strip(" :\n")
@@ -447,7 +451,7 @@ def unknown_class(name: str, setting: str) -> str:
         return fault
     if described := _described_elsewhere(name, is_method="objectives" in groups):
         return f"{described}; {listing}" if group else described
-    warn_of_faults()
+    warn_of_faults(groups)
     hint = hint_for(name, names) or (_method_hint(name) if "objectives" in groups else "")
     return f"no part is named {name}{hint}; {listing}"
 

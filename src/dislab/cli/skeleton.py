@@ -266,7 +266,8 @@ def run(args: list[str]) -> int:
         package = write_package(options.name, options.group, options.cls, options.folder or Path())
         files = sorted(path for path in package.rglob("*") if path.is_file())
         reason = ""
-    print(*files, sep="\n")
+    changed = ("pyproject.toml", "README.md") if options.into is not None else ()
+    print(*(f"{file} (changed)" if file.name in changed else file for file in files), sep="\n")
     words = _words(options.name)
     if (plain := "-".join(words)) != options.name.removeprefix("dislab-"):
         print(f"The name {options.name!r} became {plain}: lower-case words joined by -.")

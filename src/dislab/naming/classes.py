@@ -86,7 +86,9 @@ def find_class(
     if isinstance(value, type) and issubclass(value, bases):
         return value
     if value is None:
-        plugins.warn_of_faults()
+        theirs = {f"{base.__name__.lower()}s" for base in bases}
+        is_any = bases == known_bases()
+        plugins.warn_of_faults([each for each in plugins.GROUPS if is_any or each in theirs])
     kind = "part" if bases == known_bases() else " or ".join(base.__name__ for base in bases)
     reason = plugins.missing_package(name) or (
         f"which is no {kind} of dislab, torch, lightning or an installed plugin; nothing else may "
