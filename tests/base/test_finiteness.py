@@ -1,10 +1,15 @@
 """The watch over the terms of a loss."""
 
+import re
+from typing import Any
+
 import pytest
 import torch
+from torch import nn
 
 from dislab.base._optimizing import Watch
-from dislab.errors import TrainingError
+from dislab.base.parts import Regularizer
+from dislab.errors import DivergenceError, TrainingError
 
 
 def terms(kl: float, loss: float = 1.0) -> dict[str, torch.Tensor]:
@@ -36,6 +41,24 @@ def test_a_formula_that_is_bad_from_the_start_is_told_from_a_divergence() -> Non
     watch.note(0, terms(float("nan")))
     with pytest.raises(TrainingError, match=r"at the first step, .*; check the formula"):
         watch.look()
+
+
+@pytest.mark.parametrize(("step", "when"), [(0, "the first step"), (9, "optimiser step 9")])
+def test_a_penalty_without_terms_is_named_if_only_the_sum_is_bad(step: int, when: str) -> None:
+    class Silent(Regularizer):
+        def forward(self, posterior: Any, z: Any, draws: Any, step: Any) -> Any: ...
+
+    class Kl(Silent): ...
+
+    module = nn.ModuleDict({"kl": Kl(), "mine": Silent()})
+    watch = Watch()
+    watch.note(step, {"kl/weight": torch.ones(()), "objective": torch.tensor(float("nan"))})
+    message = (
+        f"objective became NaN or infinite at {when}, and all logged terms are finite: the "
+        f"penalty of the regulariser Silent ({__name__}), which logs no term, became NaN"
+    )
+    with pytest.raises(DivergenceError, match=re.escape(message)):
+        watch.look(module)
 
 
 def test_no_graph_is_kept_and_a_look_comes_in_time() -> None:

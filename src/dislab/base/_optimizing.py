@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
 
+from dislab.base.failures import described
 from dislab.base.parts import Regularizer
 from dislab.errors import DivergenceError, InputError, one_line
 
@@ -106,15 +107,19 @@ class Watch:
 
     def look_at_weights(self, step: int, module: nn.Module) -> None:
         """Looks at the noted terms, then at the weights after so many steps."""
-        self.look()
+        self.look(module)
         # zero times a weight is zero, or NaN for NaN and infinity
         zeros = [weight.detach().mul(0).sum().float() for weight in module.parameters()]
         if zeros:
             self.note(step, {"the weights": torch.stack(zeros).sum()})
             self.look()
 
-    def look(self) -> None:
-        """Raises a DivergenceError that names the first step with non-finite terms, and these."""
+    def look(self, module: nn.Module | None = None) -> None:
+        """Raises a DivergenceError that names the first step with non-finite terms, and these.
+
+        If all terms are finite and their sum is not, it names the regularisers of the module that
+        log no term.
+        """
         if not self._values:
             return
         values = torch.stack([value.float() for step in self._values for value in step])
@@ -126,8 +131,17 @@ class Watch:
         bad = [
             name for name, value in zip(self._names, wrong[first].tolist(), strict=True) if value
         ]
-        names = ", ".join([name for name in bad if name not in ("objective", "loss")] or bad)
-        step, text = self._steps[first], f"training stopped: {names} became NaN or infinite"
+        terms = [name for name in bad if name not in ("objective", "loss")]
+        silent = [] if terms or module is None else self._silent(module)
+        step = self._steps[first]
+        text = f"training stopped: {', '.join(terms or bad)} became NaN or infinite"
+        if silent:
+            when = f"optimiser step {step}" if step else "the first step"
+            raise DivergenceError(
+                f"{text} at {when}, and all logged terms are finite: the penalty of "
+                f"{' or '.join(silent)}, which logs no term, became NaN or infinite first; check "
+                "its formula"
+            )
         if not step:
             raise DivergenceError(
                 f"{text} at the first step, before any weight changed; check the formula of the "
@@ -137,3 +151,12 @@ class Watch:
             f"{text} at optimiser step {step}; saved checkpoints are from before; lower the "
             "learning rate or the weights of the penalties"
         )
+
+    def _silent(self, module: nn.Module) -> list[str]:
+        """The regularisers of a module of which no term was noted, each with its class."""
+        return [
+            described(part)
+            for name, part in module.named_modules()
+            if isinstance(part, Regularizer)
+            and not any(key.startswith(f"{name.rpartition('.')[2]}/") for key in self._names)
+        ]

@@ -239,7 +239,7 @@ class Objective(pl.LightningModule, Representation, Part):
         Raises:
             TrainingError: A term was not finite; the message names it and the step.
         """
-        self._watch.look()
+        self._watch.look(self)
 
     def save_hyperparameters(
         self,
