@@ -54,8 +54,8 @@ def test_a_penalty_without_terms_is_named_if_only_the_sum_is_bad(step: int, when
     watch = Watch()
     watch.note(step, {"kl/weight": torch.ones(()), "objective": torch.tensor(float("nan"))})
     message = (
-        f"objective became NaN or infinite at {when}, and all logged terms are finite: the "
-        f"penalty of the regulariser Silent ({__name__}), which logs no term, became NaN"
+        f"objective became NaN or infinite at {when}, and all logged terms are finite; check the "
+        f"formula of the regulariser Silent ({__name__}), whose penalty is not logged"
     )
     with pytest.raises(DivergenceError, match=re.escape(message)):
         watch.look(module)

@@ -138,9 +138,8 @@ class Watch:
         if silent:
             when = f"optimiser step {step}" if step else "the first step"
             raise DivergenceError(
-                f"{text} at {when}, and all logged terms are finite: the penalty of "
-                f"{' or '.join(silent)}, which logs no term, became NaN or infinite first; check "
-                "its formula"
+                f"{text} at {when}, and all logged terms are finite; check the formula of "
+                f"{' or '.join(silent)}, whose penalty is not logged"
             )
         if not step:
             raise DivergenceError(

@@ -639,10 +639,10 @@ def _class_in_need(message: str, match: re.Match[str]) -> str:
 def _required(names: str, setting: str, command: str, cls: str) -> str:
     keys = [name.strip().rpartition(".")[2] for name in names.split(",")]
     if setting:
-        place = f"{setting}.NAME" if setting.endswith(NAMED_PARTS) else setting
+        option = f"{setting}.NAME" if setting.endswith(NAMED_PARTS) else setting
         needs = f"{cls or 'the part'} needs {', '.join(keys)}"
         give = "give it by" if len(keys) == 1 else "give each like"
-        return f"{setting}: {needs}; {give} --{place}.{keys[0]} VALUE, or in init_args of a file"
+        return f"{setting}: {needs}; {give} --{option}.{keys[0]} VALUE, or in init_args of a file"
     missing = " and ".join(keys)
     if command != "fit":
         return f"{missing} must be given; name a run, such as --run runs/betavae/version_0"
