@@ -84,7 +84,7 @@ def test_all_factors_are_named_that_share_a_latent(drawn: list[tuple[Any, ...]])
     big = (first > first.median()).long().numpy()[:, None]
     plots.traversals(model, images, np.repeat(big, 2, axis=1), ["size", "weight"])
     (label,) = (label for label in drawn[0][1] if label.startswith("z0"))
-    assert re.search(r"  partly size, weight 0\.\d\d, 0\.\d\d nats in the mean$", label)
+    assert re.search(r"  partly size, partly weight 0\.\d\d, 0\.\d\d nats in the mean$", label)
 
 
 def test_codes_without_posteriors_are_moved_in_their_spread(drawn: list[tuple[Any, ...]]) -> None:

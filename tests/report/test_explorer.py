@@ -151,7 +151,7 @@ def test_a_slider_names_all_factors_that_the_verdict_gives_its_latent(data: Sing
     module, (x, y) = reads_coordinates(), data.factors.essential_names[:2]
     sliders = explorer_of(module, data, {x: 0, y: 0})["sliders"]
     first, second = sorted(sliders, key=lambda slider: slider["latent"])[:2]
-    assert first["carries"] == f"partly {x}, {y}"
+    assert first["carries"] == f"partly {x}, partly {y}"
     assert re.search(rf"nats on {x}, \d\.\d\d nats on {y}$", first["detail"])
     assert second["carries"] == ""  # its factor is that of another latent
     assert "nats on" in second["detail"]

@@ -125,7 +125,7 @@ def test_the_elbo_of_mean_codes_is_defined_below_its_table(
 ) -> None:
     scores = {"test": {"scores": {"elbo_mean_test": 1.0, "kl_test": 1.0}}}
     text = page_of([small._replace(folder=write_run(tmp_path / "b", SETTINGS, scores))])
-    assert "ELBO of mean codes, no bound: minus the reconstruction and the KL" in text
+    assert "ELBO of mean codes, no bound: minus the sum of the reconstruction and" in text
     assert "<li>KL: Kullback–Leibler divergence of the posterior from the prior; nats per" in text
 
 

@@ -661,6 +661,30 @@ def test_the_verdict_says_of_which_factors_even_their_latent_knows_little() -> N
     assert verdict(record).endswith("which may be little of it.")
 
 
+def test_codes_that_are_nearly_the_same_carry_no_factor() -> None:
+    """The KL of such codes is that of their mean, so it bounds no information."""
+    record: dict[str, Any] = {
+        "scores": {"factor_vae_score": 0.0, "num_active": 0.0},
+        "parts": {"mutual_information": [[0.7, 0.3], [0.0, 0.0]], "kl_per_latent": [3.95, 0.0]},
+        "data": {"factors": ["colour", "length"]},
+    }
+    assert verdict(record).startswith("No latent varies enough over the images to count in the")
+    assert unearned_in(record) == ["colour", "length"]
+    record["scores"] = {"factor_vae_score": 0.5, "num_active": 1.0}
+    assert "colour (100 %) and length (100 %) share z0" in verdict(record)
+    assert not unearned_in(record)
+
+
+@pytest.mark.parametrize(("planned", "text"), [(1500, "300 of 1,500"), (300, "300"), (-1, "300")])
+def test_a_run_that_was_stopped_says_how_many_steps_it_should_have(
+    tmp_path: Path, planned: int, text: str
+) -> None:
+    settings = {**SETTINGS, "trainer": {"max_steps": planned}}
+    scores = {"test": {"checkpoint": {"steps": 300}}}
+    folder = write_run(tmp_path / "run", settings, scores)
+    assert read_run(folder).facts["steps"] == text
+
+
 def test_the_verdict_doubts_only_factors_that_are_not_predicted_well() -> None:
     """Of two values, 0.8 is little more than chance of 0.6 is; of many it is nearly all."""
     name = "dci_hgbt_informativeness_per_factor"

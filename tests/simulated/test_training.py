@@ -95,6 +95,7 @@ def test_the_host_waits_for_a_row_of_the_log_alone(inner: int, tmp_path: Path) -
     assert noted.waits == {
         "dislab.base.objective.on_train_start": 1,  # the seed, once
         "dislab.base._batches._check_pixels": 2,  # the smallest and the largest pixel, once
+        "dislab.base._batches.has_values": 1,  # whether there are pixels to check, once
         "dislab.plans.gathering.<dictcomp>": 1,  # the one table of the images, once
         "dislab.plans.loaders.moved": 24,  # states and positions; CUDA's copies are later
         "dislab.base._optimizing.look": 2,  # one a row of the log

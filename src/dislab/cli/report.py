@@ -83,7 +83,7 @@ def _study(path: Path, folder: str | None, out: Path | None, target: str | None)
     from dislab.study.page import write_study_page
 
     study = Study(path, folder)
-    for line in study.notices():
+    for line in study.changed_sources():
         print_warning(line)
     page = study.path / PAGE if out is None else out
     check_output("--out", page, is_page if out else None, [".html"])

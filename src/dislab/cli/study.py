@@ -315,7 +315,8 @@ def _status(parser: Parser, args: list[str]) -> int:
     options = parser.parse_args(args)
     study = Study(options.study, options.folder)
     print(f"{study.schedule.name} in {study.path}")
-    for line in [*lines(study), *study.notices(), *search_lines(study)]:
+    waiting = study.folder.other_settings(study.schedule)
+    for line in [*lines(study), *waiting, *study.changed_sources(), *search_lines(study)]:
         print(line)
     return 0
 
@@ -365,6 +366,8 @@ def _table(parser: Parser, args: list[str]) -> int:
     options.by = [next((a for a in names if names[a] == axis), axis) for axis in options.by]
     for axis in options.by:
         check_choice("--by", axis, list(dict.fromkeys([*names.values(), *names])))
+    for line in study.changed_sources():
+        print_warning(line)
     table = study.titled(study.table())
     if options.means:
         _put_means(study, table, options)
@@ -523,6 +526,8 @@ def _summary(parser: Parser, args: list[str]) -> int:
     )
     options = parser.parse_args(args)
     study = Study(options.study, options.folder)
+    for line in study.changed_sources():
+        print_warning(line)
     from dislab.study.headline import conclusion, unfinished
     from dislab.study.statistics.agreement import LEAST_MODELS
     from dislab.study.summary_folder import PAGE, write_summary

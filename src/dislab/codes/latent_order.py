@@ -58,6 +58,8 @@ class LatentOrder(NamedTuple):
         amount: KL divergence in nats for methods with posteriors, else the standard deviation of
             the codes, shape (latent,).
         dead: Whether each latent is inactive.
+        in_use: Whether each latent has a KL above 0.1 nats or, without a posterior, codes that
+            spread more than a hundredth as much as the most spread ones.
         carried: The factor of each latent; None for latents that are not in use, and for those
             that hold less than a quarter of what latents know of any factor.
         main: The main latent of each factor, as in `main_latents`.
@@ -70,6 +72,7 @@ class LatentOrder(NamedTuple):
     latents: list[int]
     amount: Tensor
     dead: list[bool]
+    in_use: list[bool]
     carried: list[Carried | None]
     main: list[int | None]
     information: Tensor
@@ -83,10 +86,13 @@ def order_by_kl(
     positions: Int[Tensor, "point factor"],
 ) -> LatentOrder:
     """Orders latents by the mean KL divergence of their posteriors from the prior, in nats."""
-    carried, main, information = _carried(means, positions, kl > NAMED)
+    in_use = kl > NAMED
+    carried, main, information = _carried(means, positions, in_use)
     dead: list[bool] = (kl <= ACTIVE).tolist()
     centre, scale = torch.zeros_like(kl), torch.ones_like(kl)
-    return LatentOrder(_descending(kl), kl, dead, carried, main, information, centre, scale)
+    return LatentOrder(
+        _descending(kl), kl, dead, in_use.tolist(), carried, main, information, centre, scale
+    )
 
 
 def order_by_spread(
@@ -101,7 +107,9 @@ def order_by_spread(
     in_use = spread > _NAMED_SPREAD * spread.max()
     carried, main, information = _carried(codes, positions, in_use)
     dead: list[bool] = (spread <= STILL * spread.max()).tolist()
-    return LatentOrder(latents, spread, dead, carried, main, information, centre, spread)
+    return LatentOrder(
+        latents, spread, dead, in_use.tolist(), carried, main, information, centre, spread
+    )
 
 
 def least_information(

@@ -66,10 +66,10 @@ _ABBREVIATED: Final = {
 }
 
 _DEFINED: Final = {
-    "elbo": "evidence lower bound, minus the reconstruction and the KL, where a sample of the "
-    "posterior is decoded; nats per image.",
-    "elbo_mean": "minus the reconstruction and the KL, where the mean of the posterior is decoded; "
-    "no bound on the likelihood, as nothing is sampled; nats per image.",
+    "elbo": "evidence lower bound, minus the sum of the reconstruction and the KL, where a sample "
+    "of the posterior is decoded; nats per image.",
+    "elbo_mean": "minus the sum of the reconstruction and the KL, where the mean of the posterior "
+    "is decoded; no bound on the likelihood, as nothing is sampled; nats per image.",
     "reconstruction": "negative log-likelihood of an image, summed over its pixels, where a sample "
     "of the posterior is decoded; nats per image.",
     "reconstruction_mean": "negative log-likelihood of an image, summed over its pixels, where the "

@@ -105,8 +105,7 @@ def _labelled(order: LatentOrder, labels: list[str], names: Sequence[str], where
         if carried is not None and len(factors) < 2:
             factors = [carried.factor]
         is_own = carried is not None and carried.is_own
-        listed = ", ".join(names[factor] for factor in factors)
-        text = f"{'' if is_own else 'partly '}{listed}" if factors else ""
+        text = ", ".join(f"{'' if is_own else 'partly '}{names[factor]}" for factor in factors)
         told = ", ".join(f"{order.information[latent, factor]:.2f}" for factor in factors)
         content = f"  {text} {told} nats{where}" if factors else ""
         texts.append(labels[latent] + ("  dead" if order.dead[latent] else content))

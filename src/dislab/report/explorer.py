@@ -183,7 +183,7 @@ def _sliders(
             "name": codes.names[latent],
             "carries": text,
             "detail": ", ".join(detail),
-            "active": not order.dead[latent],
+            "active": order.in_use[latent],
         }
         if values is not None and values[latent] is not None:
             listed = values[latent]
@@ -211,8 +211,9 @@ def _carried(
     """
     factors = [factor for factor, name in enumerate(names) if main.get(name) == latent]
     if factors:
-        text = ", ".join(names[factor] for factor in factors if names[factor] not in unearned)
-        return factors, text if len(factors) == 1 or not text else f"partly {text}"
+        partly = "partly " * (len(factors) > 1)
+        named = [names[factor] for factor in factors if names[factor] not in unearned]
+        return factors, ", ".join(f"{partly}{name}" for name in named)
     if (carried := order.carried[latent]) is None:
         return [], ""
     name = names[carried.factor]
@@ -253,10 +254,12 @@ def _starts(
 
 
 def _factors(data: DataModule, state: int) -> str:
-    """The values of the factors of a state."""
+    """The values of the factors of a state, without nuisances and constants."""
     positions = data.factors.positions(np.asarray([state]))[0]
     texts = []
     for factor, position in zip(data.factors.factors, positions, strict=True):
+        if factor.nuisance or len(factor) == 1:
+            continue
         value = factor.values[int(position)]
         text = value if isinstance(value, str) else f"{value:.3g} {factor.unit}".rstrip()
         texts.append(f"{factor.name} {text}")

@@ -64,7 +64,7 @@ _OF_INFORMATIVENESS: Final = {
 }
 """What shades of rows say, by whether they begin at chance."""
 _OF_INFORMATION: Final = "how much each latent tells about each factor, less what chance gives"
-_OF_KL: Final = "a sample of the latent tells at most this, its mean may tell more"
+_OF_KL: Final = "a sample of a latent tells at most its KL of all factors, its mean may tell more"
 
 
 _NUMBERED: Final = 0.24

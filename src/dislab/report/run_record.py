@@ -243,9 +243,13 @@ def read_run(folder: Path, draw: bool = True) -> RunRecord:
     run = run if trained else folder
     curves = list(_curves(run)) if draw else []
     values = literature(folder, settings, scored)
+    planned = mapping_in(trained or settings, "trainer").get("max_steps")
     table, reasons = _scores(scored, are_details=False), set(_reasons(scored))
     unscored = reasons.pop() if table is None and len(reasons) == 1 else ""
     facts, training = facts_of(settings, scored), _training(run)
+    steps = facts.get("steps") or training.facts.get("steps", "")
+    if steps and isinstance(planned, int) and int(steps.replace(",", "")) < planned:
+        facts["steps"] = f"{steps} of {planned:,}"
     if training.changes:
         facts["method"] = f"{facts.get('method', '')} with other terms ({training.changes})"
     versions = mapping_in(scored, "versions") or training.versions
@@ -710,7 +714,7 @@ def _terms(scored: Mapping[str, Any]) -> Iterator[str]:
         text = "Chance: the score of the codes of other images, which tell nothing of these"
         of_dci = (
             "; for DCI, that of predicting the most frequent value, by which disentanglement and "
-            "completeness are 0 (of few images codes of noise reach more, 0.01 to 0.03 of 280)"
+            "completeness are 0 (with few images codes of noise score more: 0.01 to 0.03 with 280)"
         )
         yield f"{text}{of_dci * ('dci' in metrics)}."
     if spreads := mapping_in(mapping_in(scored, "untrained"), "scores"):

@@ -23,7 +23,7 @@ from dislab.codes.latent_order import (
     own_latents,
 )
 from dislab.metrics.evaluation import INFORMATION, PER_FACTOR
-from dislab.metrics.score_table import highest_of
+from dislab.metrics.score_table import highest_of, is_of_no_latent
 from dislab.metrics.sheet import (
     first_part,
     information_by_chance,
@@ -59,6 +59,7 @@ class _Information(NamedTuple):
         entropies: Entropy of each factor in nats; 0 if the record does not say it.
         images: Number of images that were scored; 0 if the record does not say it.
         is_collapsed: Whether no latent is active.
+        is_still: Whether no latent with a posterior varies enough to count in the FactorVAE score.
     """
 
     factors: list[str]
@@ -68,6 +69,7 @@ class _Information(NamedTuple):
     entropies: Float[Tensor, " factor"]
     images: int
     is_collapsed: bool
+    is_still: bool
 
 
 def main_in(scored: Mapping[str, Any]) -> dict[str, int | None] | None:
@@ -80,7 +82,13 @@ def main_in(scored: Mapping[str, Any]) -> dict[str, int | None] | None:
 
 
 def unearned_in(scored: Mapping[str, Any]) -> list[str]:
-    """The factors that are predicted only in part, and no better than by untrained models."""
+    """The factors that are predicted only in part, and no better than by untrained models.
+
+    All of them if no latent varies enough to carry one.
+    """
+    information = _information(scored)
+    if information is not None and information.is_still:
+        return information.factors
     return _predictions(scored, scored_factors(scored)).unearned
 
 
@@ -127,6 +135,11 @@ def _on_factors(scored: Mapping[str, Any]) -> str:
         return (
             f"No latent is active: {NONE_ACTIVE} (posterior collapse, or a training that has "
             "hardly begun)."
+        )
+    if information.is_still:
+        return (
+            "No latent varies enough over the images to count in the FactorVAE score: codes of all "
+            "images are nearly the same. Train longer, or weaken the regularizers."
         )
     shares = _shares(information)
     owners = dict(
@@ -307,10 +320,13 @@ def _information(scored: Mapping[str, Any]) -> _Information | None:
     if not varies.any():
         return None
     told = np.nan_to_num(told[:, varies])
-    is_collapsed = False
+    is_collapsed, is_still = False, False
     if kl is not None and kl.shape == told.shape[:1]:
         told[kl <= NAMED] = 0  # a sample of a latent tells at most its KL
         is_collapsed = bool((kl <= ACTIVE).all())
+        scores = mapping_in(scored, "scores")
+        is_still = any(is_of_no_latent(name, scores) for name in scores)
+        told[:, :] = 0 if is_still else told  # of a constant code, the KL is that of its mean
     names = list(compress(factors, varies))
     entropies = _entropies(mapping_in(scored, "sample"), names)
     by_chance, images = information_by_chance(parts), mapping_in(scored, "sample").get("images")
@@ -320,7 +336,7 @@ def _information(scored: Mapping[str, Any]) -> _Information | None:
         noise = chance_noise(torch.from_numpy(np.nan_to_num(by_chance[:, varies])), images)
     least = least_information(entropies, noise)
     nats = torch.from_numpy(told)
-    return _Information(names, nats, least, noise, entropies, images, is_collapsed)
+    return _Information(names, nats, least, noise, entropies, images, is_collapsed, is_still)
 
 
 def _entropies(sample: Mapping[str, Any], names: Sequence[str]) -> Float[Tensor, " factor"]:

@@ -142,12 +142,9 @@ class Study:
         total = {stage: sum(seconds, 0.0) for stage, seconds in took.items()}
         return Status(runs, total, None if untimed else known, known, tuple(untimed), left)
 
-    def notices(self) -> list[str]:
-        """Sentences on stages done with other settings or with earlier source files of plugins."""
-        return [
-            *self.folder.other_settings(self.schedule),
-            *changed_sources(self.folder, self.schedule),
-        ]
+    def changed_sources(self) -> list[str]:
+        """Sentences on stages done with earlier source files of plugins."""
+        return changed_sources(self.folder, self.schedule)
 
     def table(self) -> "pd.DataFrame":
         """Table with one row per run, indexed by the run's name.
@@ -159,15 +156,14 @@ class Study:
 
         Warns:
             StudyWarning: Numbers come from several versions of dislab or of its dependencies, or
-                runs wait as another study of the folder has done a stage with other settings, or
-                source files of plugins have changed since runs were done.
+                runs wait as another study of the folder has done a stage with other settings.
         """
         import pandas as pd  # the import takes longer than everything else in reading a study
 
         runs = [self._status(run, frozenset()) for run in self.schedule.runs]
         if different := mixed_versions(runs):
             warn(different, StudyWarning)
-        for line in self.notices():
+        for line in self.folder.other_settings(self.schedule):
             warn(line, StudyWarning)
         names = dict.fromkeys(
             (stage, name)

@@ -59,7 +59,7 @@
       const output = element("output", { for: input.id });
       const label = element("label", { for: input.id },
         element("b", { textContent: slider.name }), " ",
-        element("span", { className: "carries", textContent: slider.active ? slider.carries : "inactive" }),
+        element("span", { className: "carries", textContent: slider.active ? slider.carries : "not in use" }),
         element("small", { textContent: slider.detail }));
       const row = element("div", { className: slider.active ? "slider" : "slider idle" }, label, input, output);
       input.addEventListener("input", () => {
