@@ -530,7 +530,10 @@ def test_a_new_configuration_says_which_factors_may_be_angles(
     assert main(["configs", "new", "--data", "mine", "--out", "c.yaml"]) == 0
     note = capsys.readouterr().out.splitlines()[0]
     assert note.startswith("note: angle: if this is an angle that returns to its start, give")
-    assert note.endswith("--data.dataset.periods.angle 360")
+    assert note.endswith(
+        "--data.dataset.periods.angle 360, or for all runs write periods: {angle: 360} into "
+        "init_args of the data set"
+    )
 
 
 @pytest.mark.filterwarnings("default::dislab.factors.FactorWarning")

@@ -82,7 +82,11 @@ def of_angles(space: FactorSpace) -> list[str]:
     is_angle, its = ("this is an angle that returns", "its")
     if len(angles) > 1:
         is_angle, its = ("these are angles that return", "their")
-    text = f"{', '.join(angles)}: if {is_angle} to {its} start, give `dislab fit` {options}"
+    periods = ", ".join(f"{name}: {period}" for name, period in angles.items())
+    text = (
+        f"{', '.join(angles)}: if {is_angle} to {its} start, give `dislab fit` {options}, or for "
+        f"all runs write periods: {{{periods}}} into init_args of the data set"
+    )
     return [text] if angles else []
 
 
