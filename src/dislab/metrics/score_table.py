@@ -83,6 +83,8 @@ _DEFINED: Final = {
 
 FACTOR_VAE: Final = "factor_vae"
 """What the names of FactorVAE scores start with."""
+LARGE: Final = 100
+"""Score from which on one decimal is shown, as of losses in nats."""
 OF_STILL: Final = "no latent varies enough"
 """What stands in place of a level, or behind a score, where `is_of_no_latent`."""
 _FEW: Final = 250
@@ -260,17 +262,22 @@ def count_text(count: float) -> str:
     return f"{round(count, 1):g}"
 
 
-def score_text(name: str, value: float) -> str:
-    """A score as tables of several runs show it: three decimals, counts as counts.
+def score_text(name: str, value: float, mean: float | None = None) -> str:
+    """A score as tables of several runs show it: three decimals, one from 100 on, counts as counts.
 
     Args:
         name: Name of the score, or of its column in a table of runs.
-        value: The score.
+        value: The score, or a deviation.
+        mean: The score whose decimals it gets; its own unless given.
 
     >>> score_text("score.active_units", 6.0), score_text("score.mig", 0.25)
     ('6', '0.250')
+    >>> score_text("score.elbo", -994.09), score_text("score.elbo", 15.07, -994.09)
+    ('-994.1', '15.1')
     """
-    return count_text(value) if is_count(name, value) else f"{value:.3f}"
+    if is_count(name, value):
+        return count_text(value)
+    return f"{value:.{1 if abs(value if mean is None else mean) >= LARGE else 3}f}"
 
 
 def is_detail(name: str, values: Mapping[str, object]) -> bool:

@@ -535,7 +535,7 @@ def _spread(scores: "pd.Series[float]") -> str:
     mean, deviation = scores.mean(), scores.std()
     if math.isnan(mean):
         return "–"
-    shown = [score_text(str(scores.name), value) for value in (mean, deviation)]
+    shown = [score_text(str(scores.name), value, mean) for value in (mean, deviation)]
     return shown[0] if math.isnan(deviation) else " ± ".join(shown)
 
 
@@ -596,7 +596,8 @@ def best_run(
     if best is None or (run := _best(runs[target], best)) not in runs.index:
         return None
     values = ", ".join(run_values(runs, run, axes))
-    return run, f"{values}, {label(target)} {score_text(target, runs[target].loc[run])}"
+    score = score_text(target, runs[target].loc[run]).replace("-", "−")
+    return run, f"{values}, {label(target)} {score}"
 
 
 def run_values(runs: pd.DataFrame, run: Any, axes: Sequence[str]) -> list[str]:

@@ -8,15 +8,13 @@ import numpy as np
 import pandas as pd
 
 from dislab.functional.checks import check_count
-from dislab.metrics.score_table import count_text, is_count
+from dislab.metrics.score_table import LARGE, count_text, is_count
 from dislab.storage import markdown_text, minus_signs
 from dislab.study.stages.score import LEVELS
 
 _NUMBERS: Final = ("score", "mean", "sd", "low", "high", "runs", "seeds", "missing", *LEVELS)
 _NOISE: Final = 1e-12
 """Numbers below are rounding noise of sums that are 0."""
-_LARGE: Final = 100
-"""Mean from which a cell has fewer digits, as of losses in nats."""
 _LATEX: Final = str.maketrans(
     {"±": r"$\pm$", "–": "--", "−": "$-$", "×": r"$\times$", "²": "$^2$"}
     | {"≤": r"$\leq$", "≥": r"$\geq$", "β": r"$\beta$", "γ": r"$\gamma$", "λ": r"$\lambda$"}
@@ -78,7 +76,7 @@ def _level(summary: pd.DataFrame, level: str, keys: list[str], digits: int) -> d
 
 
 def _cell(record: dict[Any, Any], digits: int) -> str:
-    if abs(record["mean"]) >= _LARGE:
+    if abs(record["mean"]) >= LARGE:
         digits = max(digits - 2, 0)
     mean, sd, low, high = (
         count_text(record[name])
