@@ -63,6 +63,7 @@ def test_a_correlated_configuration_runs(tmp_path: Path, monkeypatch: pytest.Mon
     assert main(["fit", *options, "--trainer.fast_dev_run=true"]) == 0
 
 
+@pytest.mark.slow
 def test_a_list_that_cannot_be_is_one_message(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -68,6 +68,7 @@ def test_scalars_are_those_of_the_command_line(scalar: str) -> None:
     assert repr(parse_yaml(scalar, "x")) == repr(jsonargparse.get_loader("yaml")(scalar))
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("path", sorted(CONFIGS.rglob("*.yaml")), ids=lambda path: path.stem)
 def test_files_are_read_as_the_command_line_reads_them(path: Path) -> None:
     expected = jsonargparse.get_loader("yaml")(path.read_text())

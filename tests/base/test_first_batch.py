@@ -223,6 +223,7 @@ NO_GRADIENT = (
 )
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize(
     ("parts", "message"),
     [
@@ -391,6 +392,7 @@ def test_a_penalty_for_frozen_codes_needs_no_gradient(tmp_path: Path) -> None:
     assert runner.global_step == 2
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -566,6 +568,7 @@ def test_another_size_of_the_training_set_than_that_of_the_data_is_told(
     assert any(str(each.message).startswith(told) for each in recwarn) == warns
 
 
+@pytest.mark.every(4)
 @pytest.mark.filterwarnings("ignore:DecomposedKL was made for train_size=16")
 @pytest.mark.parametrize("kind", ["planned", "module", "loader"])
 @pytest.mark.parametrize(

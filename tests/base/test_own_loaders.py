@@ -82,6 +82,7 @@ def test_predictions_have_codes_and_labels() -> None:
     assert found["factors"].tolist() == LABELS[:, None].tolist()
 
 
+@pytest.mark.every(4)
 @pytest.mark.filterwarnings("ignore:You defined a `validation_step` but have no")
 @pytest.mark.parametrize(
     ("model", "items", "message"),

@@ -141,6 +141,7 @@ def test_every_command_reads_the_same_checkpoint(
         assert (weights[name] == value).all(), name
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize(
     "command",
     [

@@ -226,6 +226,7 @@ def test_a_misspelt_name_of_a_configuration_is_answered_with_the_right_one(
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("command", ["fit", "validate", "test", "predict"])
 @pytest.mark.parametrize("path", ["mine.yaml", "folder/mine.yml", "/nowhere/mine.yaml"])
 def test_a_missing_configuration_is_refused_by_its_path(

@@ -279,6 +279,7 @@ def test_a_full_disk(
     assert not list(cache.rglob("*.npy"))
 
 
+@pytest.mark.slow
 def test_ctrl_c_leaves_what_was_drawn_to_the_next_run(
     cache: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

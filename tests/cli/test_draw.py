@@ -114,6 +114,7 @@ def test_scores_have_room_beside_long_names(names: list[str] | None, tmp_path: P
     assert figure.bbox.containsx(text.get_window_extent().x1)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("kind", ["scores", "curves"])
 @pytest.mark.parametrize("suffix", [".pdf", ".svg", ".png"])
 def test_numbers_are_drawn_at_the_width_of_print(kind: str, suffix: str, tmp_path: Path) -> None:
@@ -159,6 +160,7 @@ def test_an_animation_shows_the_chosen_latents(run: Path) -> None:
     assert sizes[1][1] == sizes[0][1]
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize(
     ("kind", "name", "options", "message"),
     [

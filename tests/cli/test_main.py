@@ -492,6 +492,7 @@ def test_a_command_that_two_distributions_declare_is_refused_alone(
     assert "dislab.commands: score is declared by dislab" in warned
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("group", [*GROUPS, STAGES, LAUNCHERS, SAMPLERS])
 def test_a_name_that_two_distributions_declare_is_refused_alone(
     group: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -606,6 +607,7 @@ def test_plugins_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert set(rows[0]) == {"group", "name", "value", "distribution", "version", "summary", "error"}
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     ("words", "shown", "hidden"),
     [

@@ -117,6 +117,7 @@ def test_the_page_of_a_study_lies_in_its_folder(
     assert Path("studies/mine/report.html").read_bytes() == page
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("command", ["report", "cite", "study table", "study status"])
 @pytest.mark.parametrize("name", ["quick", "studies/quick", "configs/studies/quick.yaml"])
 def test_a_study_is_known_by_its_name(

@@ -159,6 +159,7 @@ NAN = draw()["codes"]
 NAN[[4, 9], 0] = np.nan
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize(
     ("spoil", "args", "message"),
     [

@@ -67,6 +67,7 @@ def ended(end: int | BaseException, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     return process.report()
 
 
+@pytest.mark.every(4)
 @pytest.mark.skipif(sys.platform != "linux", reason="the made-up command is known to forks only")
 @pytest.mark.parametrize(("end", "outcome", "message"), ENDS)
 def test_how_a_process_ends(

@@ -22,6 +22,7 @@ def allowed(data: CompositionData, split: Any, triplets: str) -> Any:
     return everything if split == "test" else np.setdiff1d(everything, data.indices("test"))
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("which", ["tiny", "partial_set"])
 @pytest.mark.parametrize("split", ["train", "validation", "test"])
 @pytest.mark.parametrize("hold_out", [None, HELD])

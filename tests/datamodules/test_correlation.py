@@ -93,6 +93,7 @@ def test_pairs_of_images_follow_several_correlations(tiny: Dataset) -> None:
     assert np.corrcoef(place, shape)[0, 1] > 0.3
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize(
     "kind",
     [

@@ -95,6 +95,7 @@ class Watcher(pl.LightningModule):
         return torch.optim.SGD(self.parameters(), lr=0.1)
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("build", MODULES)
 def test_under_a_trainer(build: Any, tiny: Dataset, batches: Batches, tmp_path: Path) -> None:
     """Images come in the trainer's precision, numbers as they are; prediction shows images."""
@@ -312,6 +313,7 @@ DOCS = "".join(page.read_text() for page in PAGES)
 EXAMPLES = [text for text in re.findall(r"```yaml\n(.*?)```", DOCS, re.S) if "Data\n" in text]
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("text", EXAMPLES)
 def test_documented_configurations_make_a_data_module(text: str, tmp_path: Path) -> None:
     load_all()

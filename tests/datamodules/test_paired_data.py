@@ -27,6 +27,7 @@ SCHEMES: list[tuple[dict[str, Any], set[int]]] = [
 ]
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize(("settings", "counts"), SCHEMES)
 @pytest.mark.parametrize("which", ["tiny", "partial_set"])
 @pytest.mark.parametrize("split", ["train", "test"])

@@ -49,6 +49,7 @@ def test_safetensors_make_the_model_again(
     assert exported(tmp_path / "again", "safetensors").is_dir()  # an export can be exported
 
 
+@pytest.mark.slow
 def test_others_can_read_an_export(tmp_path: Path) -> None:
     out = exported(tmp_path, "safetensors")
     assert len({path.stat().st_mode for path in out.iterdir()}) == 1

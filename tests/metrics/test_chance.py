@@ -25,6 +25,7 @@ FACTORS[:600, 0] = 1  # the value 1 twice as often
 PERFECT = FACTORS + 0.01 * RNG.normal(size=FACTORS.shape)
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize(
     ("metric", "name", "low", "high"),
     [

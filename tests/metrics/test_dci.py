@@ -125,6 +125,7 @@ def test_a_single_image_of_a_value_is_told_from_the_others() -> None:
     assert model.predict(codes).equal(labels)
 
 
+@pytest.mark.slow
 def test_rotated_codes_are_informative_but_entangled() -> None:
     factors = draw_factors(900)
     rotation = torch.linalg.qr(noise(3, 3))[0]

@@ -97,6 +97,7 @@ def test_names_that_clash_are_told_apart() -> None:
     assert full.metrics["MIG_2"]["init_args"] == {"bins": 40, "factor_bins": 20}
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("form", ["array", "objects", "lists", "pandas", "category", "arrow"])
 def test_texts_name_the_classes_of_a_factor(form: str) -> None:
     codes, factors = draw()
@@ -230,6 +231,7 @@ def test_intervals_hold_the_score_and_scores_that_fit_models_have_none() -> None
     assert (flat["mig_low"], flat["mig_high"]) == wide
 
 
+@pytest.mark.slow
 def test_intervals_are_as_wide_as_scores_of_other_images_are_spread() -> None:
     migs = [evaluate(*draw(600, seed, 0.8), ["MIG"])["mig"] for seed in range(1, 61)]
     spread = 2 * 1.96 * np.std(migs)
@@ -370,6 +372,7 @@ def test_codes_of_a_run_have_their_factors_and_names() -> None:
         evaluate(codes)
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize(
     ("change", "message"),
     [

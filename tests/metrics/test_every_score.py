@@ -209,6 +209,7 @@ def test_the_order_of_latents_does_not_matter(name: str) -> None:
     assert changed.item() == pytest.approx(plain.item(), abs=CASES[name].slack)
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("name", tried(name for name in CASES if CASES[name].scale_free))
 def test_units_of_latents_do_not_matter(name: str) -> None:
     codes, factors = graded(name)
@@ -263,6 +264,7 @@ def test_idle_latents_change_nothing(name: str) -> None:
     assert changed.item() == pytest.approx(plain.item(), abs=1e-9)
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("name", tried(CASES))
 def test_factors_that_never_vary_are_left_out(name: str) -> None:
     factors = draw_factors(200 if "downstream" not in name else 800)
@@ -322,6 +324,7 @@ def test_every_score_shows_itself_on_codes() -> None:
     assert [name for name in SCORES if ">>>" not in (getattr(metrics, name).__doc__ or "")] == []
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("name", tried(CASES))
 def test_incomplete_and_correlated_images_are_fine(name: str) -> None:
     factors = draw_factors(1500)
@@ -338,6 +341,7 @@ def test_incomplete_and_correlated_images_are_fine(name: str) -> None:
         assert value > 0.3
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("name", tried(CASES))
 def test_direction_and_bounds_are_declared(name: str) -> None:
     metric = built(name)
@@ -361,6 +365,7 @@ def test_many_scores_take_bins() -> None:
     assert len(BINS) > 15
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("bins", [1, 0, -3, 10_001, 10**9, 10**12, 2.5, True, float("nan")])
 @pytest.mark.parametrize(("name", "setting"), BINS)
 def test_bins_out_of_bounds_are_refused_by_every_score(

@@ -76,6 +76,7 @@ def test_verdicts(key: str) -> None:
             assert size == stored, (result, law)
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("key", [key for key, score in SCORES.items() if not score.slow])
 def test_scores_move_as_the_page_says(key: str) -> None:
     """Every column: none of these scores takes half a second on any of them."""

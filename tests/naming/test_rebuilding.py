@@ -124,6 +124,7 @@ BAD = {
 }
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("bad", BAD.values(), ids=BAD)
 @pytest.mark.parametrize("place", PLACES)
 def test_what_is_no_part_is_neither_imported_nor_called(

@@ -73,6 +73,7 @@ WITH_BOTH = [
 """Objectives that make codes of images and images of codes."""
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("build", WITH_BOTH)
 def test_images_and_codes_of_another_shape(build: Any, tmp_path: Path) -> None:
     model = cases.ready(build, tmp_path)()
@@ -103,6 +104,7 @@ def test_images_in_another_order_are_refused_with_a_remedy(
         checked_images(model, torch.rand(shape), (3, 8, 8))
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize(("build", "batch"), cases.objectives(likelihoods=False))
 def test_a_loss_of_images_of_another_shape_names_both_and_the_cure(
     build: Any, batch: Any, tmp_path: Path
@@ -122,6 +124,7 @@ def test_a_loss_of_images_of_another_shape_names_both_and_the_cure(
         model.losses(batch._replace(**larger), draws, 0)
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("build", WITH_BOTH)
 def test_no_images_have_no_codes_and_no_codes_no_images(build: Any, tmp_path: Path) -> None:
     model = cases.ready(build, tmp_path)()
@@ -253,6 +256,7 @@ def test_numbers_of_images_and_steps(method: Any) -> None:
         model.code_values(0)
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize(
     "build",
     [

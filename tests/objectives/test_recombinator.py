@@ -136,6 +136,7 @@ def test_it_is_stored_with_scan_and_vision(scan: str, save: Save) -> None:
         assert first.shape == (4, 1, 8, 8)
 
 
+@pytest.mark.slow
 def test_what_does_not_fit_is_refused(scan: str, save: Save) -> None:
     with pytest.raises(
         InputError, match=r"knows the symbols x=low, .*, and the data have a=1; use"

@@ -52,6 +52,7 @@ PICTURES: dict[str, Callable[[], Figure]] = {
 }
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("name", PICTURES)
 def test_every_text_is_inside_of_the_picture_and_no_two_overlap(
     name: str, monkeypatch: pytest.MonkeyPatch

@@ -285,6 +285,7 @@ def test_scores_of_a_record_stand_beside_their_levels() -> None:
     assert with_levels(record) == {"mig": 0.5, "mig/chance": 0.02, "mig/untrained": 0.07}
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize(
     ("seeds", "effects", "marked"),
     [

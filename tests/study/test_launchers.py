@@ -54,6 +54,7 @@ def test_how_workers_end(tmp_path: Path, code: str, error: type[Exception] | Non
         Processes().launch(workers(tmp_path, code))
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_killed_is_started_again(tmp_path: Path) -> None:
     code = (
         "import os, signal; from pathlib import Path\n"

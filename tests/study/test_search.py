@@ -122,6 +122,7 @@ def test_a_search_makes_its_trials_once_and_the_same_ones_again(
     assert points(work(other, text)) == points(schedule)
 
 
+@pytest.mark.slow
 def test_the_seed_of_a_search_chooses_its_points(folder: StudyFolder) -> None:
     found = []
     for number, seed in enumerate((3, 3, 4)):

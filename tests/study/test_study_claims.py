@@ -510,6 +510,7 @@ def test_tables_of_unseen_combinations_are_those_of_the_stored_runs(claims: Modu
     assert findings.generalisation_correlations(runs) == stored["correlations"]
 
 
+@pytest.mark.slow
 def test_correlations_of_transfer_are_those_of_the_stored_runs(claims: ModuleType) -> None:
     findings = importlib.import_module("study_findings")
     runs = pd.read_csv(BENCHMARKS.parent / "docs" / "results" / "dittadi_laptop" / "runs.csv")
@@ -765,6 +766,7 @@ def outcomes_of_codes(claim: str) -> Outcomes:
     return [(fall, less) for name, fall, less in rows if name == names[0]]
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize(
     ("name", "claim"), [(name, row[0]) for name in SEVEN for row in stored(name)["claims"]]
 )

@@ -245,6 +245,7 @@ def test_a_share_that_is_its_level_but_for_rounding_does_not_reach_it() -> None:
     assert level == "0.537 (not reached)"
 
 
+@pytest.mark.slow
 def test_scores_on_few_labels_select_runs_and_change_nothing_else() -> None:
     alone = summarize(table(**{"score.tc": rising()}), "mine", ("method",), PRIMARY)
     few = table(**{"score.tc": rising(), "labelled.mig_100_labels": rising()})

@@ -56,6 +56,7 @@ def test_every_stage_of_every_run_is_done_once(
     assert not any(path for path in folder.claims.iterdir())
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize(
     ("outcomes", "attempts", "state"),
     [
@@ -303,6 +304,7 @@ def test_a_run_without_checkpoint_starts_afresh(
     assert (here / "stages" / "train" / "settings.yaml").is_file()
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     "text", ['{"dig', "[]", '{"digest": 1e999}', "[" * 10_000, '{"digest": "\\ud800"}', "\0"]
 )
@@ -318,6 +320,7 @@ def test_a_damaged_record_is_made_again(
     assert [stage for _, stage in units.started] == ["score"]
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize(
     "link", ["", "stages", "stages/train", "stages/train/log.txt", "images", "checkpoints"]
 )

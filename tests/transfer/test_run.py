@@ -64,6 +64,7 @@ def test_codes_are_made_in_the_precision_asked_for(data: SingleData, model: VAE)
     assert rounded.values["right/Ridge"] == pytest.approx(whole, rel=0.2)
 
 
+@pytest.mark.slow
 def test_a_model_in_double_precision_is_compared_with_others_in_it(
     data: SingleData, model: VAE
 ) -> None:

@@ -397,6 +397,7 @@ def test_the_shipped_scenarios_suit_the_finger() -> None:
     assert set(hues.tolist()) == {1, 2, 3, 8}
 
 
+@pytest.mark.slow
 def test_an_encoder_that_saw_the_held_out_hues_is_no_ood2() -> None:
     every = RobotFinger(states=2000, hues="all")
     data = SingleData(every, validation=0.0, test=0.1)

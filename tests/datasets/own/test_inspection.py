@@ -116,6 +116,7 @@ def test_a_broken_image_does_not_cost_those_without_values(folder: Path) -> None
     usable(inspect(folder))
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize(
     "name",
     [

@@ -91,6 +91,7 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DISLAB_CACHE", str(tmp_path / "cache"))
 
 
+@pytest.mark.every(4)
 @every_entrance
 @pytest.mark.parametrize(
     "word",
@@ -237,6 +238,7 @@ TEXTS: dict[str, tuple[Callable[[int], str], str]] = {
 }
 
 
+@pytest.mark.every(4)
 @every_entrance
 @pytest.mark.parametrize("form", TEXTS)
 def test_texts_that_are_no_classes(entrance: Entrance, form: str, tmp_path: Path) -> None:

@@ -295,6 +295,7 @@ def row_of(path: Path, colour: Any) -> Dataset:
 FILES = [folder_of, opened, pytest.param(row_of, marks=needs_datasets)]
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("colour", ["keep", "grey", "rgb"])
 @pytest.mark.parametrize("case", REFUSED)
 @pytest.mark.parametrize("entrance", FILES)

@@ -240,6 +240,7 @@ def test_seeds_needed(deviation: float, difference: float, seeds: int) -> None:
     assert seeds_needed(deviation, difference) == seeds
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("exponent", range(2, 320, 3))
 def test_differences_that_are_equal_but_for_rounding_need_no_more_seeds(exponent: int) -> None:
     assert seeds_needed(10.0**-exponent) == 6
@@ -253,6 +254,7 @@ def power_of_t_test(seeds: int, units: float) -> float:
     return float((stats.norm.cdf(shift - spread) + stats.norm.cdf(-shift - spread)).mean())
 
 
+@pytest.mark.every(4)
 @pytest.mark.parametrize("units", [0.001, 0.01, 0.05, 0.1, 0.15, 0.2, 0.4, 0.7, 1.0, 2.0, 5.0])
 def test_the_t_test_has_its_power_at_the_first_number_of_seeds(units: float) -> None:
     """In the far tail too, where the noncentral t distribution of scipy is NaN."""
