@@ -65,7 +65,8 @@ def scored(
         scores: Primary scores by name, in the order of the runs.
     """
     plan.write(folder.path)
-    metrics = {name: {"primary": name, "higher_is_better": True} for name in scores}
+    meaning = {"higher_is_better": True, "bounds": [0.0, 1.0]}
+    metrics = {name: {"primary": name, **meaning} for name in scores}
     for number, run in enumerate(plan.runs):
         found = {name: values[number] for name, values in scores.items()}
         if all(value is None for value in found.values()):

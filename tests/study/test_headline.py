@@ -110,6 +110,24 @@ def test_a_verdict_claims_what_the_corrected_p_supports(
 
 
 @pytest.mark.parametrize(
+    ("target", "best", "name"),
+    [
+        ("score.elbo_sample_test", "highest", "ELBO (test, nats)"),
+        ("score.reconstruction_sample_test", "lowest", "Reconstruction (test, nats)"),
+        ("transfer.ood/MLP", "lowest", "Error of MLP in ood"),
+    ],
+)
+def test_a_conclusion_is_about_any_measure_that_is_the_target(
+    target: str, best: Best, name: str
+) -> None:
+    table = runs(2, 8, 300.0).rename(columns={"score.mig": target})
+    said = conclusion(table, AXES, {**SCORES, target: best}, target)
+    averaged = "averaged over the values of strength that each method has"
+    assert said.startswith(f"The difference in {name}, {averaged}, is supported, for this score")
+    assert "m1 (strength 11, 12) is 300.000 above m0 (strength 1, 2): 95 % interval" in said
+
+
+@pytest.mark.parametrize(
     ("states", "sentence"),
     [
         (["diverged"], "All 12 runs of m2 diverged, so it is in no comparison."),

@@ -204,16 +204,16 @@ def test_intervals_of_scores_end_with_their_range(
     make: Make, folder: StudyFolder, tmp_path: Path
 ) -> None:
     study = make("base: [base.yaml]\nseeds: 4\n", mig=[1.0, 1.0, 1.0, 0.9])
-    assert "1.055]" in study_page_of(study, tmp_path)
-    for path in folder.path.glob("runs/*/scores.json"):
-        record = json.loads(path.read_text())
-        record["test"]["metrics"]["mig"]["bounds"] = [0.0, 1.0]
-        path.write_text(json.dumps(record))
     page = study_page_of(study, tmp_path)
     assert re.search("\\[0\\.\\d+,\u00a01\\.000]", page), "no line breaks an interval"
     assert "1.055]" not in page
     names = ("mig", "mig_train", "sampled/mig", "sampled/mig_train")
     assert study.score_ranges() == {f"score.{name}": (0.0, 1.0) for name in names}
+    for path in folder.path.glob("runs/*/scores.json"):
+        record = json.loads(path.read_text())
+        del record["test"]["metrics"]["mig"]["bounds"]
+        path.write_text(json.dumps(record))
+    assert "1.055]" in study_page_of(study, tmp_path)
 
 
 @pytest.mark.slow

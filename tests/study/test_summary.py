@@ -276,7 +276,9 @@ def test_comparisons_of_the_target_are_corrected_for_themselves() -> None:
     runs = table(**{"score.tc": rising()})
     more = runs.assign(seed=runs["seed"] + SEEDS).rename(index="again{}".format)
     runs = pd.concat([runs, more])
-    found = summarize(runs, "mine", ("method", "strength", "noise"), PRIMARY, "score.mig")
+    ranges = dict.fromkeys(PRIMARY, (0.0, 1.0))
+    axes = ("method", "strength", "noise")
+    found = summarize(runs, "mine", axes, PRIMARY, "score.mig", ranges=ranges)
     named = found.tables["comparisons_method"]
     (excerpt,) = named.excerpts
     own = named.table[named.table["score"] == "score.mig"]
@@ -328,11 +330,29 @@ def test_a_target_in_nats_has_tables_of_its_own() -> None:
     assert set(others.tables["model_selection"].table["target"]) == set(PRIMARY)
 
 
-def test_bounds_alone_are_not_compared() -> None:
+def test_a_bound_is_compared_where_it_is_the_target() -> None:
     bounds = {"score.elbo_sample_test": rising(), "score.reconstruction_sample_test": rising()}
     runs = table(**bounds).drop(columns="score.mig")
     found = summarize(runs, "mine", ("method", "strength", "noise"))
-    assert "no score besides bounds to compare" in found.absent["comparisons_noise"]
+    assert set(found.tables["comparisons_noise"].table["score"]) == {"score.elbo_sample_test"}
+
+
+def test_only_scores_between_0_and_1_have_a_number_of_seeds_to_detect_a_difference() -> None:
+    bound, error = "score.elbo_sample_test", "transfer.ood/MLP"
+    runs = table(**{"score.tc": rising(), bound: rising(), error: rising()})
+    ranges = {"score.mig": (0.0, 1.0), "score.tc": (0.0, None)}
+    of_other_scales = " Scores whose range is not 0 to 1 have no such number."
+    for target, is_scaled in {bound: False, error: False, "score.mig": True}.items():
+        found = summarize(runs, "mine", ("method", "noise"), PRIMARY, target, ranges=ranges)
+        named = found.tables["comparisons_noise"]
+        assert set(named.table["score"]) == {"score.mig", "score.tc", error, target}
+        needed = named.table.set_index("score")["seeds_needed"]
+        assert needed.dropna().index.tolist() == ["score.mig"]
+        assert ("seeds to detect 0.05" in named.excerpts[0]) == is_scaled
+        assert ("p (Holm) and numbers of seeds can be" in named.details) == is_scaled
+        assert named.details.endswith(of_other_scales)
+    alone = summarize(runs, "mine", ("noise",), {"score.mig": "highest"}, bound)
+    assert "detect" not in alone.tables["comparisons_noise"].details
 
 
 @pytest.mark.slow

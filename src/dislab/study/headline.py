@@ -628,10 +628,11 @@ def verdict(runs: pd.DataFrame, axes: Sequence[str], measures: Mapping[str, Best
     Args:
         runs: Result of `Study.table`.
         axes: Names of the columns that are axes; the first one that varies is compared.
-        measures: Result of `measures_of`; the first headline measure is compared.
+        measures: Result of `measures_of`; the first headline measure is compared, or a bound if
+            there is nothing else.
     """
     varying = _varying(runs, axes)
-    target = next(iter(headline_measures(measures)), None)
+    target = next(iter([*headline_measures(measures), *measures]), None)
     if not varying or target is None:
         return "Nothing to compare: no axis has two values, or no score varies."
     axis, *others = varying

@@ -79,6 +79,7 @@ _OF_NEED: Final = (
     f"difference of the row, in 80 % of all studies, by a paired t test at level {LEVEL}; p (Holm) "
     "can be below it with them. From few seeds the number is rough."
 )
+_OF_OTHER_SCALES: Final = " Scores whose range is not 0 to 1 have no such number."
 _LEAST_ORDERS: Final = 2_000
 _MOST_ORDERS: Final = 50_000
 _ORDERS_PER_ROW: Final = 25
@@ -191,7 +192,7 @@ def summarize(
     makers: dict[str, Callable[[], NamedTable]] = {
         "means": partial(_means, runs, varying, measures, target, ranges),
         **{
-            f"comparisons_{text}": partial(_compared, runs, axis, varying, measures, target)
+            f"comparisons_{text}": partial(_compared, runs, axis, varying, measures, target, ranges)
             for axis, text in slugs([] if trials else varying).items()
         },
         "rank_correlations": partial(_correlated, runs, varying, measures, target),
@@ -582,18 +583,24 @@ def _with_scores(part: pd.DataFrame, means: pd.DataFrame, axes: list[str]) -> pd
 
 
 def _compared(
-    runs: pd.DataFrame, axis: str, axes: list[str], measures: Mapping[str, Best], target: str
+    runs: pd.DataFrame,
+    axis: str,
+    axes: list[str],
+    measures: Mapping[str, Best],
+    target: str,
+    ranges: Ranges,
 ) -> NamedTable:
     position = axes.index(axis)
     inner = [name for name in axes[position + 1 :] if nested(runs, name, axis)]
     outer = [name for name in axes[:position] if nested(runs, axis, name)]
     scores = [name for name in measures if not is_bound(name)]
-    if not scores:
-        raise InputError("there is no score besides bounds to compare")
     if target not in scores:
         scores = [target, *scores]
     compare = partial(comparisons, runs.drop(columns=inner), axis, within=outer, detect=_DETECT)
     differences, alone = compare(scores), compare([target])
+    scaled = [name for name in scores if ranges.get(name, _range_of(name)) == (0, 1)]
+    for compared in (differences, alone):
+        compared.loc[~compared["score"].isin(scaled), "seeds_needed"] = pd.NA
     part = differences[differences["score"] == target].reset_index(drop=True)
     part = part.assign(p_holm=holm(part["p"].to_numpy()), seeds_needed=alone["seeds_needed"])
     part = part[part["difference"].notna()]
@@ -631,18 +638,21 @@ def _compared(
         apart = ""
         intervals = f"without intervals, which take three seeds: here are {part['seeds'].max()}"
     supported = f" A difference is supported if p (Holm) is below {LEVEL}."
+    numbers = " and numbers of seeds" * bool(part["seeds_needed"].notna().any())
     every = (
-        f"; in the complete table for those of {len(scores)} scores, so that its p (Holm) and "
-        "numbers of seeds can be larger"
+        f"; in the complete table for those of {len(scores)} scores, so that its p (Holm){numbers} "
+        "can be larger"
     )
+    need = ""
+    if differences["seeds_needed"].notna().any():
+        need = _OF_NEED + _OF_OTHER_SCALES * (len(scaled) < len(scores))
     return NamedTable(
         f"Comparisons of {label(axis)}",
         f"Differences paired by seed{averaged}, {intervals}.{few or supported}{same}",
         differences,
         (excerpt,),
         f"p is by permutation, uncorrected and corrected by Holm for the rows of {label(target)}"
-        f"{every * (len(scores) > 1)}.{apart}"
-        f"{_OF_NEED * bool(part['seeds_needed'].notna().any())}",
+        f"{every * (len(scores) > 1)}.{apart}{need}",
         few,
     )
 
