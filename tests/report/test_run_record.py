@@ -543,7 +543,7 @@ def test_figures_of_latents_stand_in_one_row_with_text_of_one_size(latents: int)
         ),
         (
             [[0.9, 0.2], [0.0, 0.2], [0.0, 0.1]],  # z0 has most of y, but less than half
-            "1 of 2 factors has a latent of its own: x in z0 (100 %); "
+            "1 of 2 factors has a latent of its own: x in z0 (100 %; also 40 % of y); "
             "y is spread over several latents.",
         ),
         (
@@ -554,7 +554,7 @@ def test_figures_of_latents_stand_in_one_row_with_text_of_one_size(latents: int)
         (
             [[0.52, 0.1], [0.48, 0.8], [0.0, 0.0]],
             "2 of 2 factors have a latent of their own: x in z0 (52 %, just "
-            "above half), y in z1 (89 %).",
+            "above half), y in z1 (89 %; also 48 % of x).",
         ),
         (
             [[0.48, 0.2], [0.52, 0.8], [0.0, 0.0]],
@@ -659,6 +659,20 @@ def test_the_verdict_says_of_which_factors_even_their_latent_knows_little() -> N
     assert said.endswith("Less than a quarter of the entropy of sail (24.8 %) is in its latent.")
     record["parts"]["mutual_information"] = [[1.5, 0.0, 0.0], [0.0, 1.5, 0.0], [0.0, 0.0, 1.5]]
     assert verdict(record).endswith("which may be little of it.")
+
+
+def test_a_latent_that_also_holds_much_of_another_factor_says_so() -> None:
+    record: dict[str, Any] = {
+        "parts": {"mutual_information": [[1.1, 0.5], [1.0, 0.6], [0.0, 0.6]]},
+        "data": {"factors": ["colour", "size"]},
+        "sample": {"entropy": {"colour": 2.0, "size": 2.0}},
+    }
+    assert verdict(record).startswith(
+        "1 of 2 factors has a latent of its own: colour in z0 (52 %, just above half; also 29 % of "
+        "size); size is spread over several latents."
+    )
+    record["parts"]["mutual_information"] = [[1.1, 0.3], [1.0, 0.7], [0.0, 0.5]]
+    assert "colour in z0 (52 %, just above half);" in verdict(record)
 
 
 def test_codes_that_are_nearly_the_same_carry_no_factor() -> None:
@@ -809,7 +823,7 @@ def test_the_verdict_takes_the_entropy_of_factors_in_the_scored_images() -> None
         ),
         (
             5000,
-            "1 of 3 factors has a latent of its own: z in z1 (100 %); "
+            "1 of 3 factors has a latent of its own: z in z1 (100 %; also 50 % of y); "
             "y is spread over several latents; x is in no latent in use.",
         ),
     ],

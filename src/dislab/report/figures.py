@@ -64,7 +64,9 @@ _OF_INFORMATIVENESS: Final = {
 }
 """What shades of rows say, by whether they begin at chance."""
 _OF_INFORMATION: Final = "how much each latent tells about each factor, less what chance gives"
-_OF_KL: Final = "a sample of a latent tells at most its KL of all factors, its mean may tell more"
+_OF_KL: Final = (
+    "a sample of a latent tells no more than this of all factors, its mean may tell more"
+)
 
 
 _NUMBERED: Final = 0.24

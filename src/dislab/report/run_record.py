@@ -713,8 +713,9 @@ def _terms(scored: Mapping[str, Any]) -> Iterator[str]:
     if mapping_in(scored, "chance"):
         text = "Chance: the score of the codes of other images, which tell nothing of these"
         of_dci = (
-            "; for DCI, that of predicting the most frequent value, by which disentanglement and "
-            "completeness are 0 (with few images codes of noise score more: 0.01 to 0.03 with 280)"
+            "; for DCI, that of predicting the most frequent value, or the mean of a continuous "
+            "factor (an R² of 0), by which disentanglement and completeness are 0 (with few images "
+            "codes of noise score more: 0.01 to 0.03 with 280)"
         )
         yield f"{text}{of_dci * ('dci' in metrics)}."
     if spreads := mapping_in(mapping_in(scored, "untrained"), "scores"):

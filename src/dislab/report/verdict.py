@@ -17,6 +17,7 @@ from dislab.codes.latent_order import (
     MAIN,
     NAMED,
     NONE_ACTIVE,
+    PART,
     chance_noise,
     least_information,
     main_latents,
@@ -98,11 +99,11 @@ def verdict(scored: Mapping[str, Any]) -> str:
     Each sentence is left out where its scores are missing. A factor without a latent of its own
     shares one, if that has more than half of the information about the factor, or is spread, or is
     in no latent, or hardly, as `own_latents` counts. Shares of the information that decide this are
-    given, with those that are just above half, within 0.05, or not surely, within what chance may
-    give this number of images. A latent that knows less than a quarter of the factor's entropy has
-    it only weakly, and does not count; what it knows is given. A factor that is predicted only in
-    part, and no better than by untrained models, has no latent of its own. A latent with a KL of at
-    most 0.1 nats is not in
+    given, with those of the same latent about other factors from a quarter on, and those that are
+    just above half, within 0.05, or not surely, within what chance may give this number of images.
+    A latent that knows less than a quarter of the factor's entropy has it only weakly, and does not
+    count; what it knows is given. A factor that is predicted only in part, and no better than by
+    untrained models, has no latent of its own. A latent with a KL of at most 0.1 nats is not in
     use: it has no factor, and its information does not count. Of few images, information counts
     only if chance does not give as much; a factor without any cannot be told.
 
@@ -146,7 +147,7 @@ def _on_factors(scored: Mapping[str, Any]) -> str:
         zip(information.factors, own_latents(information.nats, information.least), strict=True)
     )
     texts = {
-        name: f"{name} in z{latent}{shares[name]}"
+        name: f"{name} in z{latent}{_with_others(shares[name], information, name, latent)}"
         for name, latent in owners.items()
         if latent is not None
     }
@@ -369,6 +370,17 @@ def _shares(information: _Information) -> dict[str, str]:
         is_there = main[k] is not None
         texts[name] = f" ({100 * float(largest.values[k] / total[k]):.0f} %{near})" * is_there
     return texts
+
+
+def _with_others(share: str, information: _Information, name: str, latent: int) -> str:
+    """A share of a factor, with the shares of other factors that its latent holds a quarter of."""
+    nats, total = information.nats[latent], information.nats.sum(0)
+    others = [
+        f"{100 * float(nats[k] / total[k]):.0f} % of {other}"
+        for k, other in enumerate(information.factors)
+        if other != name and nats[k] > information.least[k] and nats[k] >= PART * total[k]
+    ]
+    return f"{share[:-1]}; also {_listed(others)})" if others else share
 
 
 def _without_own(
