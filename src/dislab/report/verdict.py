@@ -140,7 +140,7 @@ def _on_factors(scored: Mapping[str, Any]) -> str:
     if information.is_still:
         return (
             "No latent varies enough over the images to count in the FactorVAE score: codes of all "
-            "images are nearly the same. Train longer, or weaken the regularizers."
+            "images are nearly the same (a training that has hardly begun, or posterior collapse)."
         )
     shares = _shares(information)
     owners = dict(
