@@ -58,7 +58,7 @@ FAULTS = [
     (NoConstructor, "NoConstructor has no constructor; give it an __init__ that takes latent_dim"),
     (
         TakesNothing,
-        "TakesNothing.__init__ takes no arguments; it must take latent_dim and train_size ",
+        "TakesNothing.__init__ takes weight; it must take latent_dim and train_size before ",
     ),
     (NeedsWeight, "NeedsWeight.__init__ requires weight; it must take latent_dim and train_size "),
     (OfCodesAlone, "OfCodesAlone.forward takes z; it must take posterior, z, draws, step"),

@@ -132,6 +132,23 @@ def test_axes_that_mean_something_else_in_each_method(
     assert nested(table(), inner, outer) is expected
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        ([1, 10], [10, 40], True),  # a weight of another term, of which one number is shared
+        ([1, 4], [10, 40], True),
+        ([1, 10], [1, 10], False),
+        ([1, 10], [10], False),  # runs of a strength are left out
+    ],
+)
+def test_strengths_of_methods_that_share_a_number_mean_something_else(
+    first: list[int], second: list[int], expected: bool
+) -> None:
+    rows = [("a", value) for value in first] + [("b", value) for value in second]
+    runs = pd.DataFrame(rows, columns=["method", "strength"])
+    assert nested(runs, "strength", "method") is expected
+
+
 @pytest.mark.slow
 def test_means_have_the_chance_of_scores_where_it_was_measured() -> None:
     levels = [0.01 * number for number in range(60)]

@@ -377,15 +377,15 @@ def _measures_of_stages(columns: Sequence[str]) -> dict[str, Best]:
 
 
 def nested(runs: pd.DataFrame, inner: str, outer: str) -> bool:
-    """Whether two values of the outer axis have no value of the inner axis in common.
+    """Whether of two values of the outer axis each has an inner value that the other lacks.
 
-    An example is the regularisation strength of methods that weight different terms: its meaning
-    depends on the method. Methods are then compared over all strengths together, and strengths
-    within each method.
+    An example is the regularisation strength of methods that weight different terms, even if they
+    share a number: its meaning depends on the method. Methods are then compared over all strengths
+    together, and strengths within each method.
     """
     keys = runs[[inner, outer]].map(repr)
     values = [set(part[inner]) for _, part in keys.groupby(outer, sort=False)]
-    return any(not first & second for first in values for second in values)
+    return any(first - second and second - first for first in values for second in values)
 
 
 def averaged_over(

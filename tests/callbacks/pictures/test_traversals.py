@@ -65,7 +65,9 @@ def test_latents_are_ordered_and_labelled_by_what_they_carry(
         [f"z{latent}", f"KL {kl[latent]:.2f} nats"] for latent in (2, 1, 0)
     ]
     factors = [label.split("  ")[2:] for label in grid.rows]
-    assert re.fullmatch(r"partly y, brightness \d\.\d\d, \d\.\d\d nats in the mean", factors[0][0])
+    assert re.fullmatch(
+        r"partly y, partly brightness \d\.\d\d, \d\.\d\d nats in the mean", factors[0][0]
+    )
     assert factors[2] == ["dead"]
     assert grid.faded == [False, False, True]
     assert grid.columns == ["−2σ", "−1σ", "0", "+1σ", "+2σ"] * 2
