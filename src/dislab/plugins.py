@@ -228,11 +228,21 @@ def check_undisputed(name: str, *bases: Any) -> None:
     Raises:
         InputError: Several distributions declare the name.
     """
-    kinds = [kind for base in bases for kind in getattr(get_origin(base) or base, "__mro__", ())]
-    groups = {f"{kind.__name__.lower()}s" for kind in kinds}.intersection(GROUPS) or GROUPS
+    groups = groups_of(*bases) or GROUPS
     for plugin in _Installed().named(name):
         if plugin.group in groups and plugin.dispute:
             raise InputError(plugin.dispute)
+
+
+def groups_of(*bases: Any) -> list[str]:
+    """The groups of the parts that derive from classes; empty if none does.
+
+    Args:
+        bases: Classes, such as `Encoder`.
+    """
+    kinds = [kind for base in bases for kind in getattr(get_origin(base) or base, "__mro__", ())]
+    names = {f"{kind.__name__.lower()}s" for kind in kinds}
+    return [group for group in GROUPS if group in names]
 
 
 def commands() -> dict[str, Plugin]:

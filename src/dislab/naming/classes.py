@@ -85,11 +85,10 @@ def find_class(
     value = (module_classes or {}).get(str(name)) or find_object(name, bases)
     if isinstance(value, type) and issubclass(value, bases):
         return value
+    is_any = bases == known_bases()
     if value is None:
-        theirs = {f"{base.__name__.lower()}s" for base in bases}
-        is_any = bases == known_bases()
-        plugins.warn_of_faults([each for each in plugins.GROUPS if is_any or each in theirs])
-    kind = "part" if bases == known_bases() else " or ".join(base.__name__ for base in bases)
+        plugins.warn_of_faults(plugins.GROUPS if is_any else plugins.groups_of(*bases))
+    kind = "part" if is_any else " or ".join(base.__name__ for base in bases)
     reason = plugins.missing_package(name) or (
         f"which is no {kind} of dislab, torch, lightning or an installed plugin; nothing else may "
         "be named"

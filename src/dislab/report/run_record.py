@@ -1,7 +1,7 @@
 """Reads a run folder into the form that a page shows."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from inspect import signature
@@ -241,7 +241,8 @@ def read_run(folder: Path, draw: bool = True) -> RunRecord:
     run = folder.resolve().parents[1] if folder.resolve().parent.name == OTHER_DATA else folder
     trained = published(read_config(run)) if run != folder and (run / CONFIG).is_file() else {}
     run = run if trained else folder
-    curves = list(_curves(run)) if draw else []
+    rows = read_curves(run / CURVES).rows if draw else []
+    curves = list(_curves(rows))
     values = literature(folder, settings, scored)
     planned = mapping_in(trained or settings, "trainer").get("max_steps")
     table, reasons = _scores(scored, are_details=False), set(_reasons(scored))
@@ -291,7 +292,7 @@ def read_run(folder: Path, draw: bool = True) -> RunRecord:
         ],
         _scores(scored, are_details=True),
         curves,
-        " ".join(filter(None, (of_estimates(trained or settings), _without_validation(run))))
+        " ".join(filter(None, (of_estimates(trained or settings), _without_validation(rows))))
         if curves
         else "",
         "" if curves or not draw else without_curves(run, trained or settings),
@@ -890,9 +891,8 @@ def _panels(scored: Mapping[str, Any]) -> Iterator[PagePicture]:
         yield PagePicture(name, drawing(figure, is_cropped=False), about)
 
 
-def _curves(folder: Path) -> Iterator[PagePicture]:
+def _curves(rows: Sequence[dict[str, str]]) -> Iterator[PagePicture]:
     """Curves of the terms of the loss, one picture per term."""
-    rows = read_curves(folder / CURVES).rows
     figures = ((term, curves_figure(rows, [term], COLUMN)) for term in main_terms(rows))
     for term, figure in islice(((t, f) for t, f in figures if f is not None), MOST_PANELS):
         yield PagePicture(term_name(term), drawing(figure), "over the steps of training")
@@ -921,9 +921,8 @@ def without_curves(folder: Path, settings: Mapping[str, Any]) -> str:
     )
 
 
-def _without_validation(folder: Path) -> str:
+def _without_validation(rows: Sequence[dict[str, str]]) -> str:
     """Why no curve shows the validation; empty if validation was logged more than once."""
-    rows = read_curves(folder / CURVES).rows
     logged = {row["step"] for row in rows if any(name.startswith("validation/") for name in row)}
     if len(logged) > 1:
         return ""

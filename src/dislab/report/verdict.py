@@ -181,9 +181,11 @@ def _on_factors(scored: Mapping[str, Any]) -> str:
     if not named:
         return text
     doubt = _doubt(scored, [name for name in named if name not in unearned])
-    known = _listed([f"{name} ({share})" for name, share in little.items()])
+    listed = _listed([f"{name} ({share})" for name, share in little.items()])
     its = "their" if len(little) > 1 else "its"
-    ending = f" Less than a quarter of the entropy of {known} is in {its} latent." if little else ""
+    ending = (
+        f" Less than a quarter of the entropy of {listed} is in {its} latent." if little else ""
+    )
     return f"{text}{_OF_WHAT}{doubt}.{ending}"
 
 
@@ -327,7 +329,8 @@ def _information(scored: Mapping[str, Any]) -> _Information | None:
         is_collapsed = bool((kl <= ACTIVE).all())
         scores = mapping_in(scored, "scores")
         is_still = any(is_of_no_latent(name, scores) for name in scores)
-        told[:, :] = 0 if is_still else told  # of a constant code, the KL is that of its mean
+        if is_still:  # of a constant code, the KL is that of its mean
+            told[:] = 0
     names = list(compress(factors, varies))
     entropies = _entropies(mapping_in(scored, "sample"), names)
     by_chance, images = information_by_chance(parts), mapping_in(scored, "sample").get("images")

@@ -207,8 +207,8 @@ def _of_axis(group: Group, fault: str, file: StudyFile) -> str:
     """
     for axis in group.axes:
         part, lacks, _ = fault.partition(": no class is named; ")
-        if lacks and axis.startswith(f"{part}.") and (found := _with_part(part, group, file)):
-            value, others = found
+        if lacks and axis.startswith(f"{part}.") and (lacking := _with_part(part, group, file)):
+            value, others = lacking
             return (
                 f"{value} has no {part}; move this setting into `axes:` of {' and '.join(others)}"
             )
