@@ -917,6 +917,17 @@ def test_curves_of_training_alone_say_why(tmp_path: Path, rows: str, ending: str
     assert said in page_of([ReportedRun(folder, None, None)])
 
 
+def test_terms_with_the_curve_of_the_loss_are_named_and_not_drawn(tmp_path: Path) -> None:
+    folder = write_run(tmp_path / "run")
+    names = "step,train/loss,train/reconstruction,train/kl/kl"
+    (folder / "metrics.csv").write_text(f"{names}\n0,9,9,1\n1,8,8,2\n")
+    record = read_run(folder)
+    assert [curve.name for curve in record.curves] == ["loss", "kl"]
+    assert "the same as that of the loss: reconstruction." in record.of_curves
+    (folder / "metrics.csv").write_text(f"{names}\n0,9,7,1\n1,8,8,2\n")
+    assert "Left out" not in read_run(folder).of_curves
+
+
 def test_likelihoods_stand_in_one_table(tmp_path: Path) -> None:
     scores = {f"{term}_{split}": 1.0 for split in ("train", "test") for term in ("elbo_mean", "kl")}
     record = read_run(write_run(tmp_path / "run", scores={"test": {"scores": scores}}))

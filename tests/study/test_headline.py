@@ -124,7 +124,7 @@ def test_a_conclusion_is_about_any_measure_that_is_the_target(
     said = conclusion(table, AXES, {**SCORES, target: best}, target)
     averaged = "averaged over the values of strength that each method has"
     assert said.startswith(f"The difference in {name}, {averaged}, is supported, for this score")
-    assert "m1 (strength 11, 12) is 300.000 above m0 (strength 1, 2): 95 % interval" in said
+    assert "m1 (strength 11, 12) is 300.0 above m0 (strength 1, 2): 95 % interval" in said
 
 
 @pytest.mark.parametrize(
@@ -384,13 +384,16 @@ def test_runs_without_a_setting_have_a_row_too() -> None:
 def test_the_best_run_of_all_is_told_in_words() -> None:
     table, axes = runs(2, 2, 0.3), ["method", "strength"]
     table.loc["r7", "strength"] = None
-    assert best_run(table, axes, SCORES, "score.mig") == ("r7", "method m1, seed 1, MIG 0.314")
+    best = ("r7", "method m1, seed 1, MIG 0.314 (chance 0.020)")
+    assert best_run(table, axes, SCORES, "score.mig") == best
     assert best_run(table, axes, {"score.mig": "lowest"}, "score.mig") == (
         "r0",
-        "method m0, strength 1, seed 0, MIG 0.002",
+        "method m0, strength 1, seed 0, MIG 0.002 (chance 0.020)",
     )
     same = table.assign(strength=1)  # says nothing about a run
-    assert best_run(same, axes, SCORES, "score.mig") == ("r7", "method m1, seed 1, MIG 0.314")
+    assert best_run(same, axes, SCORES, "score.mig") == best
+    unknown = table.drop(columns="score.mig/chance")
+    assert best_run(unknown, axes, SCORES, "score.mig") == ("r7", "method m1, seed 1, MIG 0.314")
     assert named_run(same, "r7", axes) == "method m1, seed 1 (r7)"
     assert best_run(table.assign(**{"score.mig": np.nan}), axes, SCORES, "score.mig") is None
 
@@ -523,8 +526,22 @@ def test_latex_has_a_supported_best_mean_in_bold() -> None:
         r"{\footnotesize Mean $\pm$ standard deviation over all runs of a row; bold marks"
     )
     assert lines[2] == r"\toprule"
-    assert r"m0 & 12 & 0.008 $\pm$ 0.004 & r11 \\" in lines
-    assert r"m1 & 12 & \textbf{0.308 $\pm$ 0.004} & r23 \\" in lines
+    assert r"m0 & 12 & 0.008 $\pm$ 0.004 \\" in lines
+    assert r"m1 & 12 & \textbf{0.308 $\pm$ 0.004} \\" in lines
+    assert lines[-6:-3] == [r"\midrule", r"chance &  & 0.020 \\", r"\bottomrule"]
+
+
+def test_latex_has_a_column_for_each_axis_and_numbers_below_zero_at_the_right() -> None:
+    table, by = runs(2, 9, 0.3, 0.002), ["method", "strength"]
+    table["score.mig"] -= 1
+    lines = latex_means(headline_table(table, by, SCORES, by=by), table, by).splitlines()
+    assert lines[1:4] == [
+        r"\begin{tabular}{lrrr}",
+        r"\toprule",
+        r"method & strength & runs & MIG \\",
+    ]
+    assert any(line.startswith(r"m1 & 12 & 9 & \textbf{$-$0.6") for line in lines)
+    assert r"chance &  &  & 0.020 \\" in lines
 
 
 def test_columns_without_room_follow_below() -> None:

@@ -442,6 +442,7 @@ def _put_means(study: Study, table: "pd.DataFrame", options: argparse.Namespace)
         put_bytes(table_bytes(numbers.set_index(numbers.columns[0]), form), options)
         return
     means = headline_table(table, fixed, measures, target, options.by, shown)
+    by = rows_of(table, fixed, options.by)
     if form is None:
         _print_means(
             study,
@@ -449,12 +450,12 @@ def _put_means(study: Study, table: "pd.DataFrame", options: argparse.Namespace)
             means,
             {**measures, **shown},
             target or next(iter(shown)),
-            rows_of(table, fixed, options.by),
+            by,
         )
     elif form == "latex":
-        put_bytes(latex_means(means.drop(columns=BEST, errors="ignore"), table).encode(), options)
+        put_bytes(latex_means(means, table, by).encode(), options)
     else:
-        others = [axis for axis in axes if axis not in rows_of(table, fixed, options.by)]
+        others = [axis for axis in axes if axis not in by]
         if BEST in means:
             means[BEST] = [
                 named_run(table, run, others) if run in table.index else run for run in means[BEST]

@@ -277,7 +277,12 @@ def score_text(name: str, value: float, mean: float | None = None) -> str:
     """
     if is_count(name, value):
         return count_text(value)
-    return f"{value:.{1 if abs(value if mean is None else mean) >= LARGE else 3}f}"
+    return f"{value:.{decimals(value if mean is None else mean)}f}"
+
+
+def decimals(score: float) -> int:
+    """Digits after the point of a score in tables of several runs and in sentences on them."""
+    return 1 if abs(score) >= LARGE else 3
 
 
 def is_detail(name: str, values: Mapping[str, object]) -> bool:

@@ -161,10 +161,18 @@ def main_terms(rows: Sequence[Mapping[str, str]]) -> list[str]:
         term
         for term in loss_terms(rows)
         if any(_curve(rows, f"{stage}/{term}") is not None for stage in STAGES)
-        and (term == "loss" or not _is_loss(rows, term))
     ]
-    capacities = set(map(_capacity_of, changed))
-    return [term for term in changed if term not in capacities]
+    left_out = {*map(_capacity_of, changed), *repeats_of_loss(rows)}
+    return [term for term in changed if term not in left_out]
+
+
+def repeats_of_loss(rows: Sequence[Mapping[str, str]]) -> list[str]:
+    """Terms whose curve cannot be told from that of the loss.
+
+    Args:
+        rows: The rows of `metrics.csv`.
+    """
+    return [term for term in loss_terms(rows) if term != "loss" and _is_loss(rows, term)]
 
 
 def _capacity_of(term: str) -> str:

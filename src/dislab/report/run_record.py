@@ -42,6 +42,7 @@ from dislab.report.figures import (
     main_terms,
     part_figures,
     picture,
+    repeats_of_loss,
     scored_factors,
 )
 from dislab.report.literature import literature
@@ -181,7 +182,7 @@ class RunRecord(NamedTuple):
         notes: Remarks on how to interpret the numbers.
         details: The table of scores that repeat others in another form; None if there are none.
         curves: Training curves.
-        of_curves: Sentences on terms whose values have no meaning, and on why no curve is of
+        of_curves: Sentences on terms left out or without meaning, and on why no curve is of
             validation; empty if neither is so.
         without_curves: Sentence on why there are none; empty if there are some.
         panels: Figures of latents and factors.
@@ -292,9 +293,7 @@ def read_run(folder: Path, draw: bool = True) -> RunRecord:
         ],
         _scores(scored, are_details=True),
         curves,
-        " ".join(filter(None, (of_estimates(trained or settings), _without_validation(rows))))
-        if curves
-        else "",
+        _of_curves(rows, trained or settings) if curves else "",
         "" if curves or not draw else without_curves(run, trained or settings),
         list(_panels(scored)) if draw else [],
         list(_pictures(folder)) if draw else [],
@@ -919,6 +918,15 @@ def without_curves(folder: Path, settings: Mapping[str, Any]) -> str:
         f"No curves: training logs its losses every {every} steps, and {end}; a curve takes two. "
         "Set --trainer.log_every_n_steps to less than half of the steps of training."
     )
+
+
+def _of_curves(rows: Sequence[dict[str, str]], settings: Mapping[str, Any]) -> str:
+    """What the curves of a run leave out, and which of them have no meaning."""
+    repeats = " and ".join(map(term_name, repeats_of_loss(rows)))
+    left_out = f"Left out, as its curve looks the same as that of the loss: {repeats}." * bool(
+        repeats
+    )
+    return " ".join(filter(None, (left_out, of_estimates(settings), _without_validation(rows))))
 
 
 def _without_validation(rows: Sequence[dict[str, str]]) -> str:

@@ -14,13 +14,14 @@ import pandas as pd
 
 from dislab.codes.latent_order import NONE_ACTIVE
 from dislab.errors import InputError
-from dislab.metrics.score_table import FACTOR_VAE, is_count, score_text
+from dislab.metrics.score_table import FACTOR_VAE, decimals, is_count, score_text
 from dislab.storage import WIDTH, minus_signs, text_table
 from dislab.study.identity import OF_THE_HOST
 from dislab.study.stages.score import LEVELS
 from dislab.study.statistics import comparisons, latex, rank_correlations, seeds_needed
 from dislab.study.statistics._frames import AGREEMENT, keyed
 from dislab.study.statistics.selection import Best
+from dislab.study.statistics.text import BOLD, END
 from dislab.study.status import states_line
 from dislab.study.summary import (
     LEVEL,
@@ -46,9 +47,6 @@ _CELL: Final = 20
 _INDEX: Final = 40
 """Letters of the name of a row in such a line."""
 _SPREAD: Final = "mean ± standard deviation over all runs of a row"
-_BOLD: Final = "\ue000"
-_END: Final = "\ue001"
-"""Characters of no language, which stand for bold text while the rest is escaped."""
 _ROW: Final = "row of the table"
 """Column with the row of each run, for comparisons between rows."""
 _COUNT: Final = "score.num_active"
@@ -512,23 +510,32 @@ def _lines(table: pd.DataFrame) -> list[str]:
     return [minus_signs(line) for line in lines]
 
 
-def latex_means(table: pd.DataFrame, runs: pd.DataFrame) -> str:
+def latex_means(table: pd.DataFrame, runs: pd.DataFrame, by: Sequence[str] = ()) -> str:
     """The result of `headline_table` as a LaTeX `tabular` with its notes, marked means in bold.
+
+    It has no best runs, a column for each axis, and a rule above the levels, such as chance.
 
     Args:
         table: Result of `headline_table`.
         runs: The runs that it was made of.
+        by: The axes that make its rows; without any, their names have one column.
     """
-    marked = table.map(
-        lambda cell: f"{_BOLD}{cell[:-1]}{_END}" if cell[-1:] == "*" else cell.strip()
+    marked = table.drop(columns=BEST, errors="ignore").map(
+        lambda cell: f"{BOLD}{cell[:-1]}{END}" if cell[-1:] == "*" else cell.strip()
     )
+    if by:
+        cells = [list(map(setting_text, runs[axis])) for axis in by]
+        rows = {", ".join(values): values for values in zip(*cells, strict=True)}
+        settings = pd.DataFrame(
+            [rows.get(row, (row, *[""] * (len(by) - 1))) for row in marked.index],
+            columns=list(map(label, by)),
+        )
+        marked = pd.concat([settings, marked.reset_index(drop=True)], axis=1)
     marks = legend(table, runs).replace("* marks", "bold marks", 1)
     words = "; ".join(filter(None, [spread_note(table), marks]))
-    return (
-        latex(marked, notes=f"{words[:1].upper()}{words[1:]}." if words else "")
-        .replace(_BOLD, r"\textbf{")
-        .replace(_END, "}")
-    )
+    made = latex(marked, notes=f"{words[:1].upper()}{words[1:]}." if words else "")
+    level = next((level for level in LEVELS if level in table.index), "")
+    return made.replace(f"\n{level} &", f"\n\\midrule\n{level} &", 1) if level else made
 
 
 def _spread(scores: "pd.Series[float]") -> str:
@@ -584,7 +591,8 @@ def best_run(
 ) -> tuple[str, str] | None:
     """The name of the best run of all by a measure, and what it is in words; None without any.
 
-    There is none by a result without a direction in which it improves.
+    The words have its score and the levels of this, such as that of chance. There is none by a
+    result without a direction in which it improves.
 
     Args:
         runs: Result of `Study.table`.
@@ -595,9 +603,14 @@ def best_run(
     best = measures[target]
     if best is None or (run := _best(runs[target], best)) not in runs.index:
         return None
-    values = ", ".join(run_values(runs, run, axes))
-    score = score_text(target, runs[target].loc[run]).replace("-", "−")
-    return run, f"{values}, {label(target)} {score}"
+    columns = {label(target): target, **{level: f"{target}/{level}" for level in LEVELS}}
+    score, *levels = (
+        minus_signs(f"{name} {score_text(target, runs[column].loc[run])}")
+        for name, column in columns.items()
+        if column in runs and pd.notna(runs[column].loc[run])
+    )
+    words = ", ".join([*run_values(runs, run, axes), score])
+    return run, f"{words} ({', '.join(levels)})" if levels else words
 
 
 def run_values(runs: pd.DataFrame, run: Any, axes: Sequence[str]) -> list[str]:
@@ -641,7 +654,8 @@ def verdict(runs: pd.DataFrame, axes: Sequence[str], measures: Mapping[str, Best
         pairs = _differences(runs, axes, axis, target)
     except InputError as error:
         return f"Nothing to compare: {error}."
-    rows = [row for row in pairs.to_dict("records") if not pd.isna(row["difference"])]
+    digits = {"digits": decimals(runs[target].mean())}
+    rows = [row | digits for row in pairs.to_dict("records") if not pd.isna(row["difference"])]
     if not rows:
         return f"Nothing to compare: no two values of {label(axis)} have scores of one seed."
     largest = max(rows, key=lambda row: abs(row["difference"]))
@@ -691,7 +705,7 @@ def _of_the_best(
         return ""
     kind = "methods" if axis == "method" else f"values of {axis}"
     named = " and ".join(map(setting_text, pair))
-    difference = f"{abs(row['difference']):.3f}"
+    difference = f"{abs(row['difference']):.{row['digits']}f}"
     return f" The two best {kind}, {named}, differ by {difference}: {_evidence(row, rows)}."
 
 
@@ -707,9 +721,9 @@ def _range_of(
     parts = parts.assign(above=sign * parts["difference"]).dropna(subset="above")
     if len(parts) < 2:
         return ""
-    rows = parts.sort_values("above", kind="stable").to_dict("records")
+    rows, digits = parts.sort_values("above", kind="stable").to_dict("records"), largest["digits"]
     least, most = (
-        f"{round(row['above'], 3) + 0.0:.3f}".replace("-", "−")
+        f"{round(row['above'], digits) + 0.0:.{digits}f}".replace("-", "−")
         + f" ({', '.join(setting_text(row[name]) for name in crossed)})"
         for row in (rows[0], rows[-1])
     )
@@ -766,7 +780,7 @@ def _of_the_largest(
     first, second = (f"{name}{own.get(name, '')}" for name in names)
     subject = first if axis == "method" else f"{label(axis)} {first}"
     beginning = "The largest: " if len(rows) > 1 else ""
-    above = f"{subject} is {row['difference']:.3f} above {second}"
+    above = f"{subject} is {row['difference']:.{row['digits']}f} above {second}"
     return f"{beginning}{above}: {_evidence(row, rows)}."
 
 
@@ -803,7 +817,7 @@ def _evidence(row: Mapping[Any, Any], rows: Sequence[Mapping[Any, Any]]) -> str:
     if math.isnan(low):
         parts = [f"{'one seed' if seeds == 1 else 'two seeds'}, no interval"]
     else:
-        interval = f"{low:.3f} to {high:.3f}".replace("-", "−")
+        interval = " to ".join(f"{end:.{row['digits']}f}".replace("-", "−") for end in (low, high))
         corrected = "uncorrected " * (len(rows) > 1)
         parts = [f"{corrected}95 % interval {interval}, {seeds} seeds"]
     if not of_few_seeds(seeds, len(rows)):

@@ -15,13 +15,17 @@ from dislab.study.stages.score import LEVELS
 _NUMBERS: Final = ("score", "mean", "sd", "low", "high", "runs", "seeds", "missing", *LEVELS)
 _NOISE: Final = 1e-12
 """Numbers below are rounding noise of sums that are 0."""
+BOLD: Final = "\ue000"
+END: Final = "\ue001"
+"""Characters of no language, between which `latex` makes text bold."""
 _LATEX: Final = str.maketrans(
-    {"±": r"$\pm$", "–": "--", "−": "$-$", "×": r"$\times$", "²": "$^2$"}
+    {BOLD: r"\textbf{", END: "}"}
+    | {"±": r"$\pm$", "–": "--", "−": "$-$", "×": r"$\times$", "²": "$^2$"}
     | {"≤": r"$\leq$", "≥": r"$\geq$", "β": r"$\beta$", "γ": r"$\gamma$", "λ": r"$\lambda$"}
     | {"ρ": r"$\rho$", "σ": r"$\sigma$"}
 )
-_NUMBER: Final = re.compile(r"\W?\d|–?$")
-"""How a cell of a column of numbers begins, or one without."""
+_NUMBER: Final = re.compile(r"\W{0,2}\d|–?$")
+"""How a cell of a column of numbers begins, also in bold and below 0, or one without."""
 _SPECIAL: Final = str.maketrans(
     {letter: f"\\{letter}" for letter in "&%$#_{}"}
     | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
