@@ -8,20 +8,26 @@ CONSTRAINT := $(shell command -v nvidia-smi >/dev/null 2>&1 || echo -c constrain
 # Processes that tests are spread over; each computes with one thread, and so do those it starts.
 JOBS ?= $(shell env -u OMP_NUM_THREADS nproc 2>/dev/null || echo 2)
 SPREAD := -n $(JOBS) --dist worksteal
-test part slow timm plugins lowest: export OMP_NUM_THREADS = 1
-# `make test` checks types and shapes of every call; tests that train for long go without that.
+test shapes part slow timm plugins lowest: export OMP_NUM_THREADS = 1
+# pytest checks types and shapes of every call, which takes a third of its time. The targets below
+# leave it out, but for `make part` and `make shapes`, the tests of the parts that compute.
 UNTYPED := --jaxtyping-packages=
+FAST := -m "not slow and not gpu and not data"
+COMPUTING := $(addprefix tests/,conformance decoders encoders functional metrics objectives predictors regularizers)
 
 PLUGINS := $(sort $(dir $(wildcard plugins/*/pyproject.toml)))
 
-.PHONY: fit test part slow gpu timm plugins $(addsuffix tests,$(PLUGINS)) lowest lint docs docs-tables bench laws stress faults clean
+.PHONY: fit test shapes part slow gpu timm plugins $(addsuffix tests,$(PLUGINS)) lowest lint docs docs-tables bench laws stress faults clean
 .DEFAULT_GOAL := test
 
 fit: .venv/.package
 	$(BIN)/dislab fit --config factorvae --config first_run
 
 test: lint
-	$(BIN)/python -m pytest $(SPREAD) -m "not slow and not gpu and not data"
+	$(BIN)/python -m pytest $(SPREAD) $(UNTYPED) $(FAST)
+
+shapes: .venv/.dev
+	$(BIN)/python -m pytest $(SPREAD) $(FAST) $(COMPUTING)
 
 # The tests of one part, in some seconds: make part NAME=TotalCorrelation
 part: .venv/.dev
@@ -53,7 +59,7 @@ $(addsuffix tests,$(PLUGINS)): .venv/plugins/.made
 # deprecations, which matplotlib prints into commands' output, are not shown.
 # SELECT="test_metrics or test_training" runs a part of it.
 lowest: .venv-lowest/.made
-	.venv-lowest/bin/python -m pytest $(SPREAD) $(UNTYPED) -o filterwarnings=ignore::DeprecationWarning -m "not slow and not gpu and not data" $(if $(SELECT),-k "$(SELECT)")
+	.venv-lowest/bin/python -m pytest $(SPREAD) $(UNTYPED) -o filterwarnings=ignore::DeprecationWarning $(FAST) $(if $(SELECT),-k "$(SELECT)")
 
 lint: .venv/.dev
 	$(BIN)/ruff check .
