@@ -29,6 +29,7 @@ from dislab.report.explorer import (
     explorer_of,
     traversal_figure,
 )
+from dislab.report.verdict import LatentInformation
 
 SIZE = 12
 
@@ -104,36 +105,41 @@ def test_a_latent_that_tells_less_than_a_tenth_of_a_nat_names_no_factor(data: Si
     assert all(slider["active"] and not slider["carries"] for slider in sliders)
 
 
-def test_a_slider_names_a_factor_as_the_verdict_of_the_run_does(data: SingleData) -> None:
-    module = reads_coordinates()
-    shared = explorer_of(module, data, {})["sliders"]
-    factors = {one["latent"]: one["carries"].removeprefix("partly ") for one in shared}
-    assert any(factors.values())
-    assert all(one["carries"].startswith("partly ") for one in shared if one["carries"])
-    latent = next(latent for latent, factor in factors.items() if factor)
-    owned = explorer_of(module, data, {factors[latent]: latent})["sliders"]
-    names = {one["latent"]: one["carries"] for one in owned}
-    assert names[latent] == factors[latent]
-    assert all(name.startswith("partly ") for z, name in names.items() if name and z != latent)
-    other = next(name for name in data.factors.essential_names if name != factors[latent])
-    renamed = explorer_of(module, data, {other: latent})["sliders"]  # of more than it tells most of
-    assert next(one["carries"] for one in renamed if one["latent"] == latent) == other
+def information_of(data: SingleData, *nats: tuple[float, float]) -> LatentInformation:
+    """What the scores of a run say that each latent knows about the first two factors."""
+    factors, zeros = list(data.factors.essential_names[:2]), torch.zeros(2)
+    least = torch.full((2,), 0.1)
+    information = torch.tensor([*nats, *[(0.0, 0.0)] * (3 - len(nats))])
+    return LatentInformation(factors, information, least, zeros, zeros, 1000, False, False)
+
+
+def names_of(module: VAE, data: SingleData, *given: Any) -> list[str]:
+    sliders = explorer_of(module, data, *given)["sliders"]
+    return [slider["carries"] for slider in sorted(sliders, key=lambda s: s["latent"])[:2]]
+
+
+def test_a_slider_has_the_name_and_the_nats_of_the_scores_of_the_run(data: SingleData) -> None:
+    module, (x, y) = reads_coordinates(), data.factors.essential_names[:2]
+    assert names_of(module, data, information_of(data, (2, 0), (0, 3))) == [x, y]
+    assert names_of(module, data, information_of(data, (0, 3), (2, 0))) == [y, x]
+    spread = information_of(data, (1, 1), (1, 1))
+    assert names_of(module, data, spread) == [f"partly {x}", f"partly {x}"]
+    assert names_of(module, data, information_of(data, (2, 1), (0, 1))) == [x, f"partly {y}"]
+    first = explorer_of(module, data, information_of(data, (1.25, 0)))["sliders"][0]
+    assert first["detail"].endswith(f", 1.25 nats on {x}")
+    of_other_latents = spread._replace(nats=spread.nats[:2])
+    assert names_of(module, data, of_other_latents) == names_of(module, data)
 
 
 def test_no_slider_has_the_name_of_a_factor_that_untrained_models_predict(
     data: SingleData,
 ) -> None:
     module, (x, y) = reads_coordinates(), data.factors.essential_names[:2]
-
-    def names(main: dict[str, int | None], *unearned: str) -> list[str]:
-        sliders = explorer_of(module, data, main, unearned)["sliders"]
-        return [slider["carries"] for slider in sorted(sliders, key=lambda s: s["latent"])[:2]]
-
-    assert names({x: 0, y: 1}) == [x, y]
-    assert names({x: 0, y: 1}, y) == [x, ""]
-    assert names({x: 0, y: 0}, y)[0] == f"partly {x}"
-    partly = names({})
-    assert names({}, partly[0].removeprefix("partly ")) == ["", partly[1]]
+    assert names_of(module, data, information_of(data, (2, 0), (0, 3)), [y]) == [x, ""]
+    assert names_of(module, data, information_of(data, (2, 3)), [y]) == [f"partly {x}", ""]
+    spread = information_of(data, (1, 0), (1, 0))
+    assert names_of(module, data, spread, [y]) == [f"partly {x}", f"partly {x}"]
+    assert names_of(module, data, spread, [x]) == ["", ""]
 
 
 def test_a_row_of_traversals_names_both_factors_of_its_latent(data: SingleData) -> None:
@@ -149,7 +155,7 @@ def test_a_row_of_traversals_names_both_factors_of_its_latent(data: SingleData) 
 
 def test_a_slider_names_all_factors_that_the_verdict_gives_its_latent(data: SingleData) -> None:
     module, (x, y) = reads_coordinates(), data.factors.essential_names[:2]
-    sliders = explorer_of(module, data, {x: 0, y: 0})["sliders"]
+    sliders = explorer_of(module, data, information_of(data, (2, 3), (0.9, 0)))["sliders"]
     first, second = sorted(sliders, key=lambda slider: slider["latent"])[:2]
     assert first["carries"] == f"partly {x}, partly {y}"
     assert re.search(rf"nats on {x}, \d\.\d\d nats on {y}$", first["detail"])

@@ -111,6 +111,26 @@ def test_own_images_are_told_by_their_folder_and_number(tmp_path: Path) -> None:
     assert read_run(folder).images == "my_images, 227 images"
 
 
+def test_scores_of_few_images_say_so_and_active_units_how_many_are_in_use(tmp_path: Path) -> None:
+    scored: dict[str, Any] = {
+        "scores": {"mig": 0.5, "active_units": 3.0, "dci_hgbt_informativeness_nrmse": 0.4},
+        "parts": {"kl_per_latent": [2.0, 0.05, 0.02, 0.001], "mig_per_factor": [0.4, 0.6]},
+        "sample": {"factors": {"x": 37, "y": None}},
+        "draw": {"split": "all", "points": 999, "available": 999},
+        "data": {"images": 999},
+    }
+    record = read_run(write_run(tmp_path / "few", scores={"test": scored}))
+    assert any(sentence.startswith("That is few: ") for sentence in record.reading)
+    used = "Of 3 active units 1 have a KL above 0.1 nats, and are in use."
+    assert used in record.reading
+    assert any(term.startswith("NRMSE: ") and "categories" in term for term in record.terms)
+    assert [row[0] for row in record.others["By factor"].rows] == ["x (37 values)", "y"]
+    scored["parts"]["kl_per_latent"] = [2.0, 1.0, 0.5, 0.001]
+    scored["draw"]["points"] = scored["data"]["images"] = 1000
+    record = read_run(write_run(tmp_path / "many", scores={"test": scored}))
+    assert not [sentence for sentence in record.reading if "few" in sentence or "units" in sentence]
+
+
 def test_a_run_on_equal_files_says_so(tmp_path: Path) -> None:
     draw = {**SCORED["draw"], "equal_files": 12}
     scores = {"test": {**SCORED, "draw": draw}}
@@ -145,9 +165,8 @@ def with_legend(sentence: str) -> str:
         return sentence
     first, little, rest = sentence.partition(" Less than a quarter ")
     return (
-        f"{first} Each percentage is of the sum of what each latent in use knows about the "
-        "factor, which "
-        f"may be little of it.{little}{rest}"
+        f"{first} Percentages: the part of a latent in all that latents in use know about the "
+        f"factor, which may be little of it.{little}{rest}"
     )
 
 
@@ -542,14 +561,14 @@ def test_figures_of_latents_stand_in_one_row_with_text_of_one_size(latents: int)
             "2 of 2 factors have a latent of their own: x in z0 (90 %), y in z1 (89 %).",
         ),
         (
-            [[0.9, 0.2], [0.0, 0.2], [0.0, 0.1]],  # z0 has most of y, but less than half
-            "1 of 2 factors has a latent of its own: x in z0 (100 %; also 40 % of y); "
-            "y is spread over several latents.",
+            [[0.9, 0.2], [0.0, 0.21], [0.0, 0.1]],  # z1 has most of y, but less than half
+            "1 of 2 factors has a latent of its own: x in z0 (100 %); "
+            "y (41 % in z1 and 39 % in z0) is spread over several latents.",
         ),
         (
             [[0.9, 0.1], [0.0, 0.2], [0.0, 0.25]],
             "1 of 2 factors has a latent of its own: x in z0 (100 %); "
-            "y is spread over several latents.",
+            "y (45 % in z2 and 36 % in z1) is spread over several latents.",
         ),
         (
             [[0.52, 0.1], [0.48, 0.8], [0.0, 0.0]],
@@ -629,14 +648,6 @@ def test_the_verdict_ignores_trifles_and_inactive_latents(
     assert verdict(record) == with_legend(sentence)
 
 
-@pytest.mark.parametrize("images", [2000, 15_000])
-def test_the_information_says_on_how_many_more_images_it_rests_than_sliders(images: int) -> None:
-    record = {"parts": SCORED["parts"], "sample": {"factors": ["x", "y"], "images": images}}
-    (caption,) = [about for name, about, _ in part_figures(record) if "information" in name]
-    ending = "; it is taken from 15,000 images, and that beside the sliders from at most 2,000"
-    assert caption.endswith("less what chance gives" + ending * (images > 2000))
-
-
 def test_the_verdict_says_of_which_factors_even_their_latent_knows_little() -> None:
     record: dict[str, Any] = {
         "parts": {"mutual_information": [[0.3, 0.26, 1.5], [0.2, 0.24, 0.0]]},
@@ -654,7 +665,7 @@ def test_the_verdict_says_of_which_factors_even_their_latent_knows_little() -> N
     said = verdict(record)
     assert said.startswith(
         "2 of 3 factors have a latent of their own: weather in z2 (100 %), hull in z0 (100 %); "
-        "sail in z1 (100 %) only weakly. Each"
+        "sail in z1 (100 %) only weakly. Percentages"
     )
     assert said.endswith("Less than a quarter of the entropy of sail (24.8 %) is in its latent.")
     record["parts"]["mutual_information"] = [[1.5, 0.0, 0.0], [0.0, 1.5, 0.0], [0.0, 0.0, 1.5]]
@@ -668,11 +679,20 @@ def test_a_latent_that_also_holds_much_of_another_factor_says_so() -> None:
         "sample": {"entropy": {"colour": 2.0, "size": 2.0}},
     }
     assert verdict(record).startswith(
-        "1 of 2 factors has a latent of its own: colour in z0 (52 %, just above half; also 29 % of "
-        "size); size is spread over several latents."
+        "1 of 2 factors has a latent of its own: colour in z0 (52 %, just above half); size (35 % "
+        "in z1, 35 % in z2 and 29 % in z0) is spread over several latents."
     )
-    record["parts"]["mutual_information"] = [[1.1, 0.3], [1.0, 0.7], [0.0, 0.5]]
-    assert "colour in z0 (52 %, just above half);" in verdict(record)
+    record["parts"]["mutual_information"] = [[1.1, 0.5], [0.4, 1.0], [0.0, 0.0]]
+    assert "colour in z0 (73 %; also 33 % of size), size in z1 (67 %; also 27 " in verdict(record)
+    record["parts"]["mutual_information"] = [[1.1, 0.3], [0.3, 1.0], [0.0, 0.0]]
+    assert "colour in z0 (79 %), size in z1 (77 %)." in verdict(record)
+    record["parts"]["mutual_information"] = [[1.1, 0.05], [0.0, 0.21], [0.0, 0.0]]
+    record["sample"]["entropy"]["size"] = (
+        0.3  # less than 0.1 nats, but not a quarter of what is known
+    )
+    assert "(100 %), size in z1 (81 %)." in verdict(record)
+    record["parts"]["mutual_information"][0][1] = 0.07
+    assert "(100 %; also 25 % of size), size in z1 (75 %)." in verdict(record)
 
 
 def test_codes_that_are_nearly_the_same_carry_no_factor() -> None:
@@ -711,19 +731,19 @@ def test_the_verdict_doubts_only_factors_that_are_not_predicted_well() -> None:
         "data": {"factors": ["hull", "sail"]},
         "sample": {"entropy": {"hull": 2.0, "sail": 2.0}},
     }
-    assert verdict(record).endswith("each latent in use knows about the factor.")
+    assert verdict(record).endswith("latents in use know about the factor.")
     record["parts"][f"{name}_by_chance"] = [0.1, 0.6]
     unsure = (
-        "knows about the factor; all latents together predict {} only in part (DCI "
+        "know about the factor; all latents together predict {} only in part (DCI "
         "informativeness {})."
     )
     assert verdict(record).endswith(unsure.format("sail", "0.80"))
     record["parts"][name] = [0.3, 0.6]
     assert verdict(record).endswith(
-        f"which may be little of sail{unsure[22:].format('hull', '0.30')}"
+        f"which may be little of sail{unsure[21:].format('hull', '0.30')}"
     )
     record["parts"][name] = [1.0, None]
-    assert verdict(record).endswith("knows about the factor, which may be little of sail.")
+    assert verdict(record).endswith("know about the factor, which may be little of sail.")
     record["parts"][name] = [0.3, None]
     assert verdict(record).endswith(
         "which may be little of sail; all latents together predict hull only in part (DCI "
@@ -776,7 +796,7 @@ def test_the_verdict_cites_only_what_training_has_earned(
         "sample": {"entropy": {"hull": 2.0, "sail": 2.0}},
         "untrained": {key: {f"{name}{endings[key]}": of} for key, of in untrained.items()},
     }
-    of_what = "Each percentage is of the sum of what each latent in use knows about the factor"
+    of_what = "Percentages: the part of a latent in all that latents in use know about the factor"
     assert verdict(record) == f"{first} {of_what}{ending}"
     unearned = first.partition("own")[2].partition(";")[2]
     assert unearned_in(record) == [name for name in ("hull", "sail") if name in unearned]
@@ -823,8 +843,8 @@ def test_the_verdict_takes_the_entropy_of_factors_in_the_scored_images() -> None
         ),
         (
             5000,
-            "1 of 3 factors has a latent of its own: z in z1 (100 %; also 50 % of y); "
-            "y is spread over several latents; x is in no latent in use.",
+            "1 of 3 factors has a latent of its own: z in z1 (100 %); y (50 % in z0 and "
+            "50 % in z1) is spread over several latents; x is in no latent in use.",
         ),
     ],
 )
@@ -903,16 +923,16 @@ def test_scores_of_single_factors_and_losses_without_scores_stand_in_tables(tmp_
 @pytest.mark.parametrize(
     ("rows", "ending"),
     [
-        ("0,9,\n1,8,\n", "none was logged."),
-        ("0,9,\n1,8,8.5\n", "only one was logged."),
+        ("0,9,\n1,8,\n", "training had none; it comes every 50 steps."),
+        ("0,9,\n1,8,8.5\n", "training had one; it comes every 50 steps."),
         ("0,9,9\n1,8,8.5\n", ""),
     ],
 )
 def test_curves_of_training_alone_say_why(tmp_path: Path, rows: str, ending: str) -> None:
-    folder = write_run(tmp_path / "run")
+    folder = write_run(tmp_path / "run", {**SETTINGS, "trainer": {"val_check_interval": 50}})
     (folder / "metrics.csv").write_text(f"step,train/loss,validation/loss\n{rows}")
-    said = read_run(folder).of_curves
-    assert said.startswith("No curve shows the validation") == bool(ending)
+    said = read_run(folder).of_curves.removeprefix("Without a unit: loss. ")
+    assert said.startswith("No curve of the validation, ") == bool(ending)
     assert said.endswith(ending)
     assert said in page_of([ReportedRun(folder, None, None)])
 

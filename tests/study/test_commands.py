@@ -261,7 +261,7 @@ def test_a_study_ends_with_means_a_verdict_and_the_next_commands(
     for part in means.rstrip("\n").split("\n\n"):
         if "no mean is marked" not in part:
             assert ended.count(part) == 1, "the study ends with the same"
-    assert "\nno mean is marked\n" in ended
+    assert "\nno mean is marked: too few seeds\n" in ended
     assert main([*command, "--means", "--by", "model.b"]) == 0
     assert capsys.readouterr().out == means
     assert main([*command, "--means", "--target", "sap"]) == 0

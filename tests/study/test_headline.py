@@ -574,3 +574,33 @@ def test_runs_without_a_latent_in_use_are_told() -> None:
         "In 4 runs no latent is active: the KL of each is at most 0.01 nats."
     )
     assert without_latents(table, names).endswith(f"nats. {still}")
+
+
+def test_the_legend_names_the_tests_of_a_mark_and_scores_that_improve_downwards() -> None:
+    target = "score.reconstruction_sample_test"
+    table = runs(2, 9, 300.0, 0.1).rename(columns={"score.mig": target})
+    measures: dict[str, Best] = {target: "lowest"}
+    for by, p in (
+        (["method"], "its p (uncorrected, of each score alone), paired by seed"),
+        (
+            ["method", "strength"],
+            "its p (Holm, over the 6 differences in each score alone), paired",
+        ),
+    ):
+        means = headline_table(table, by, measures, target, by)
+        said = legend(means, table, measures=measures)
+        assert p in said
+        assert said.endswith("; lower is better: Reconstruction (test, nats)")
+        assert "lower is better: Reconstruction" in latex_means(means, table, by, measures)
+    assert "lower" not in legend(means, table, measures={target: "highest"})
+
+
+def test_a_verdict_without_a_difference_names_no_winner_and_says_if_all_is_chance() -> None:
+    table = runs(2, 2, 0.0001, 0.002)
+    said = conclusion(table, ["method", "strength"], SCORES, "score.mig")
+    assert (
+        "m1 (strength 11, 12) and m0 (strength 1, 2) differ by less than 0.001: two seeds" in said
+    )
+    assert said.endswith("No mean of any setting is 0.02 above chance.")
+    table = runs(2, 2, 0.05, 0.002)
+    assert "chance" not in conclusion(table, ["method", "strength"], SCORES, "score.mig")

@@ -524,7 +524,7 @@ def test_a_search_or_a_base_that_has_changed_since_it_was_run_is_told(folder: St
     plan(folder).write(folder.path)
     path = folder.path.parent.parent / "mine.yaml"
     Study(path, folder.path)
-    told = r"from the study that was run, which is shown; .* --folder \S+mine` does the rest"
+    told = r"from the study that was run, which is shown; .* --folder \S+mine` takes up the file "
     text = path.read_text()
     path.write_text(text.replace("trials: 4", "trials: 5"))
     with pytest.warns(StudyWarning, match=told):

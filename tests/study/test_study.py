@@ -51,8 +51,9 @@ def plan(folder: StudyFolder, tmp_path: Path) -> Schedule:
     [
         ("seeds: [3, 5]", "seeds: [3, 5, 6]", "6 runs, 9 in the file"),
         ("seeds: [3, 5]", "seeds: [3]", "6 runs, 3 in the file"),
-        ("model.b: [1, 2]", "model.b: [1, 2, 4]", "6 runs, 10 in the file"),
+        ("model.b: [1, 2]", "model.b: [1, 2, 4]", "6 runs, 10 in the file, 6 of them new"),
         ("model.a: 3", "model.a: 4", "6 runs, 6 in the file, 2 of them new"),
+        ("seeds: [3, 5]", "seeds: [5, 6, 7]", "6 runs, 9 in the file, 6 of them new"),
         (
             "score: {}",
             "score: {points: 100}",
@@ -94,7 +95,7 @@ def test_a_file_that_has_changed_since_it_was_run_is_told(
         Study("studies/mine")
     told = (
         f"mine.yaml differs from the study that was run ({counts}), which is shown; "
-        "`dislab study run mine.yaml` does the rest"
+        "`dislab study run mine.yaml` takes up the file and keeps all runs"
     )
     assert [str(one.message) for one in found] == [told] * bool(counts)
 

@@ -453,7 +453,7 @@ def _put_means(study: Study, table: "pd.DataFrame", options: argparse.Namespace)
             by,
         )
     elif form == "latex":
-        put_bytes(latex_means(means, table, by).encode(), options)
+        put_bytes(latex_means(means, table, by, {**measures, **shown}).encode(), options)
     else:
         others = [axis for axis in axes if axis not in by]
         if BEST in means:
@@ -486,7 +486,7 @@ def _print_means(
     from dislab.study.headline import BEST, best_runs, legend, spread_note, text
 
     scores = means.drop(columns=BEST, errors="ignore")
-    marks = legend(scores, table, verdict)
+    marks = legend(scores, table, verdict, measures)
     notes = [part for line in (spread_note(scores), marks) for part in textwrap.wrap(line, WIDTH)]
     print("\n".join([*text(scores), *([""] if notes else []), *notes]))
     if BEST in means:

@@ -175,6 +175,26 @@ def own_latents(
     return [latent if main.count(latent) == 1 else None for latent in main]
 
 
+def carried_factors(
+    information: Float[Tensor, "latent factor"], least: Float[Tensor, " factor"]
+) -> list[Carried | None]:
+    """The factor of each latent; None if it has less than a quarter of what all know of any factor.
+
+    Args:
+        information: Mutual information in nats; 0 for latents that are not in use.
+        least: Result of `least_information`.
+    """
+    own = own_latents(information, least)
+    shares = (information / information.sum(0).clamp(min=LEAST)).where(information > least, 0.0)
+    carried: list[Carried | None] = []
+    for latent, row in enumerate(information):
+        is_own = latent in own
+        factor = own.index(latent) if is_own else int(shares[latent].argmax())
+        is_named = float(shares[latent, factor]) >= PART
+        carried.append(Carried(factor, float(row[factor]), is_own) if is_named else None)
+    return carried
+
+
 def _descending(values: Float[Tensor, " latent"]) -> list[int]:
     latents: list[int] = values.argsort(descending=True, stable=True).tolist()
     return latents
@@ -190,15 +210,7 @@ def _carried(
         return [None] * codes.shape[1], [], codes.new_zeros(codes.shape[1], 0)
     information, least = _information(codes, positions)
     used = information * in_use[:, None]
-    own = own_latents(used, least)
-    shares = (used / used.sum(0).clamp(min=LEAST)).where(used > least, 0.0)
-    carried: list[Carried | None] = []
-    for latent, row in enumerate(used):
-        is_own = latent in own
-        factor = own.index(latent) if is_own else int(shares[latent].argmax())
-        is_named = float(shares[latent, factor]) >= PART
-        carried.append(Carried(factor, float(row[factor]), is_own) if is_named else None)
-    return carried, main_latents(used, least), information
+    return carried_factors(used, least), main_latents(used, least), information
 
 
 def _information(

@@ -97,11 +97,11 @@ def _plot_violin(axes: Axes, row: int, scores: Float[np.ndarray, " run"], colour
         )["bodies"]
         for body in bodies:
             body.set(facecolor=colour, alpha=0.35, edgecolor="none")
-    # equal scores get the same positions every time, with neighbours kept apart
-    offsets = 0.12 * np.sin(2.4 * np.arange(len(scores)))
-    axes.scatter(scores, row + offsets, s=9, color=colour, linewidths=0, alpha=0.8)
     if len(scores):
         axes.plot([scores.mean()] * 2, [row - 0.3, row + 0.3], color="black", linewidth=1.6)
+    # equal scores get the same positions every time, with neighbours kept apart
+    offsets = 0.12 * np.sin(2.4 * np.arange(len(scores)))
+    axes.scatter(scores, row + offsets, s=9, color=colour, linewidths=0, alpha=0.8, zorder=3)
 
 
 def _violin_label(group: str, scores: Float[np.ndarray, " run"]) -> str:

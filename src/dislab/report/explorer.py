@@ -1,7 +1,7 @@
 """Data of the latent explorer on a page: sliders, starting images and decoder."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -15,7 +15,15 @@ from torch import Tensor
 from dislab.base import DataModule, Objective, is_vector
 from dislab.base.datamodule import draw_points, draw_states
 from dislab.base.inference import lacks
-from dislab.codes.latent_order import LatentOrder, nats, order_by_kl, order_by_spread
+from dislab.codes.latent_order import (
+    Carried,
+    LatentOrder,
+    carried_factors,
+    main_latents,
+    nats,
+    order_by_kl,
+    order_by_spread,
+)
 from dislab.errors import InputError
 from dislab.factors import Indices
 from dislab.functional.losses import kl_per_latent
@@ -23,6 +31,7 @@ from dislab.plots import codes_against_factors, image_grid
 from dislab.plots._panels import two_lines
 from dislab.report.figures import MOST_ORDERED, atlas, png
 from dislab.report.network import network_of
+from dislab.report.verdict import LatentInformation
 
 STARTS: Final = 10
 """Number of test images that a reader can start from."""
@@ -55,7 +64,7 @@ class _Codes(NamedTuple):
 def explorer_of(
     module: Objective,
     data: DataModule,
-    main: Mapping[str, int | None] | None = None,
+    information: LatentInformation | None = None,
     unearned: Sequence[str] = (),
 ) -> Record:
     """JSON-ready data for the explorer of one model.
@@ -66,8 +75,8 @@ def explorer_of(
     Args:
         module: The objective in evaluation mode; its device is used for encoding and decoding.
         data: The prepared data module that provides test images.
-        main: The main latent of each factor, as the run's scores say; None to tell from up to
-            2,000 images, those of the test first.
+        information: What latents know about factors, as the run's scores say; None to tell from
+            up to 2,000 images, those of the test first.
         unearned: Factors that untrained models predict no worse, which name no slider.
 
     Raises:
@@ -87,7 +96,7 @@ def explorer_of(
         if not module.has_codes and lacks(module, "encode"):
             raise InputError(f"{type(module).__name__} has no codes")
         codes = _codes(module, data, states)
-    sliders = _sliders(module, data, codes, main, unearned)
+    sliders = _sliders(module, data, codes, information, unearned)
     explorer: Record = {"shape": list(data.image_shape), "sliders": sliders}
     device = module.device
     network = network_of(module.cpu())
@@ -165,18 +174,17 @@ def _sliders(
     module: Objective,
     data: DataModule,
     codes: _Codes,
-    main: Mapping[str, int | None] | None,
+    information: LatentInformation | None,
     unearned: Sequence[str],
 ) -> list[Record]:
     """One slider per latent, in order."""
-    order, sliders, names = codes.order, list[Record](), data.factors.essential_names
-    if main is None:
-        main = dict(zip(names, order.main, strict=True))
+    order, sliders = codes.order, list[Record]()
+    carriers = _carriers(order, data.factors.essential_names, information)
     values = None if lacks(module, "code_values") else _values(module)
     for latent in order.latents:
-        factors, text = _carried(order, names, latent, main, unearned)
-        told = order.information[latent].tolist()
-        about = [f"{told[factor]:.2f} nats on {names[factor]}" for factor in factors]
+        factors, text = _carried(carriers, latent, unearned)
+        amounts = carriers.nats[latent].tolist()
+        about = [f"{amounts[factor]:.2f} nats on {carriers.factors[factor]}" for factor in factors]
         detail = [codes.amounts[latent], *about]
         slider: Record = {
             "latent": latent,
@@ -196,28 +204,43 @@ def _sliders(
     return sliders
 
 
-def _carried(
-    order: LatentOrder,
-    names: Sequence[str],
-    latent: int,
-    main: Mapping[str, int | None],
-    unearned: Sequence[str],
-) -> tuple[list[int], str]:
+class _Carriers(NamedTuple):
+    """What latents know about factors, the main latent of each, and the factor of each latent."""
+
+    factors: Sequence[str]
+    nats: Float[Tensor, "latent factor"]
+    main: list[int | None]
+    carried: list[Carried | None]
+
+
+def _carriers(
+    order: LatentOrder, factors: Sequence[str], information: LatentInformation | None
+) -> _Carriers:
+    """By the scores of a run where they are of these latents, else by the order of latents."""
+    if information is None or len(information.nats) != len(order.latents):
+        return _Carriers(factors, order.information, order.main, order.carried)
+    shares = (information.nats, information.least)
+    main, carried = main_latents(*shares), carried_factors(*shares)
+    return _Carriers(information.factors, information.nats, main, carried)
+
+
+def _carried(carriers: _Carriers, latent: int, unearned: Sequence[str]) -> tuple[list[int], str]:
     """The factors that a latent knows most about, and the name that they give its slider.
 
     They are those whose main latent it is. Without these it is the factor of whose information it
     holds the largest share, of at least a quarter, which names it if no other latent is its main
     one. Factors that untrained models predict no worse are left out of the name.
     """
-    factors = [factor for factor, name in enumerate(names) if main.get(name) == latent]
+    names, main = carriers.factors, carriers.main
+    factors = [factor for factor, carrier in enumerate(main) if carrier == latent]
     if factors:
         partly = "partly " * (len(factors) > 1)
         named = [names[factor] for factor in factors if names[factor] not in unearned]
         return factors, ", ".join(f"{partly}{name}" for name in named)
-    if (carried := order.carried[latent]) is None:
+    if (carried := carriers.carried[latent]) is None:
         return [], ""
     name = names[carried.factor]
-    is_named = main.get(name) is None and name not in unearned
+    is_named = main[carried.factor] is None and name not in unearned
     return [carried.factor], f"partly {name}" if is_named else ""
 
 

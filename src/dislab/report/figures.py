@@ -120,7 +120,7 @@ def curves_figure(
             axes.legend(fontsize=7, frameon=False)
         size = 9 if width is None else 8
         axes.set_title(term_name(term), fontsize=size, loc="left", parse_math=False)
-        axes.set_ylabel(_unit(term, rows), fontsize=7)
+        axes.set_ylabel(unit_of(term, rows), fontsize=7)
         axes.tick_params(labelsize=7)
         axes.grid(alpha=0.3, linewidth=0.5)
     for idle in panels[len(plotted) :]:
@@ -189,10 +189,14 @@ def _is_loss(rows: Sequence[Mapping[str, str]], term: str) -> bool:
     return bool(np.abs(curve - loss).max() <= _REPEATS * np.ptp(loss[1]))
 
 
-def _unit(term: str, rows: Sequence[Mapping[str, str]]) -> str:
+def unit_of(term: str, rows: Sequence[Mapping[str, str]]) -> str:
     """Unit of a term of the loss; empty if it has none, or is not known.
 
     The loss and the objective are in nats if they contain a reconstruction, which always is.
+
+    Args:
+        term: The term, one of `loss_terms`.
+        rows: The rows of `metrics.csv`.
     """
     if term in ("loss", "objective"):
         return _PER_IMAGE if "reconstruction" in loss_terms(rows) else ""
@@ -229,7 +233,7 @@ def part_figures(record: Mapping[str, Any]) -> Iterator[tuple[str, str, Figure]]
         if parts.information is not None:
             figure, axes = _titled(parts.about, names + cells + _SCALE, height)
             plot_heat_map(axes, parts.information, parts.names, "nats", "", parts.kl)
-            yield parts.about, f"{_OF_INFORMATION}{_images_of(record)}", figure
+            yield parts.about, _OF_INFORMATION, figure
         if parts.kl is not None:
             figure, axes = _titled("KL from the prior, nats", _NARROWEST, height)
             plot_kl(axes, parts.kl)
@@ -256,16 +260,6 @@ def _titled(title: str, width: float, height: float) -> tuple[Figure, Axes]:
     figure, axes = panel(max(width, _NARROWEST), height)
     figure.suptitle(title, x=0.01, ha="left", fontsize=TITLE_SIZE, parse_math=False)
     return figure, axes
-
-
-def _images_of(record: Mapping[str, Any]) -> str:
-    """On how many images information rests, where sliders rest on fewer; else empty."""
-    sample = record.get("sample")
-    images = sample.get("images") if isinstance(sample, Mapping) else None
-    if not isinstance(images, int) or images <= MOST_ORDERED:
-        return ""
-    taken = f"it is taken from {images:,} images"
-    return f"; {taken}, and that beside the sliders from at most {MOST_ORDERED:,}"
 
 
 def scored_factors(record: Mapping[str, Any]) -> list[str]:

@@ -145,7 +145,7 @@ def _read(index: int, run: ReportedRun) -> _Shown:
             figures = islice(scatter_figures(run.module, run.data), MOST_PANELS)
             drawn = [PagePicture(name, drawing(figure), "") for name, figure in figures]
             record = record._replace(panels=[*record.panels, *drawn])
-        explorer = explorer_of(run.module, run.data, record.main, record.unearned)
+        explorer = explorer_of(run.module, run.data, record.information, record.unearned)
         record = _with_reconstructions(record, run.module, run.data)
         record = _with_traversals(record, run.module, explorer)
         return _Shown(f"run-{index}", record, explorer, "", run.failure)

@@ -44,9 +44,17 @@ from dislab.report.figures import (
     picture,
     repeats_of_loss,
     scored_factors,
+    unit_of,
 )
 from dislab.report.literature import literature
-from dislab.report.verdict import EXPLAINED, main_in, unearned_in, untrained_by_factor, verdict
+from dislab.report.verdict import (
+    EXPLAINED,
+    LatentInformation,
+    information_in,
+    unearned_in,
+    untrained_by_factor,
+    verdict,
+)
 from dislab.runs import SCORES, checkpoint_of, read_checkpoint, read_scores
 from dislab.runs.curves import CURVES, read_curves, term_name
 from dislab.runs.published import published, without_paths
@@ -103,6 +111,8 @@ _SOURCES: Final = {
 _FEW: Final = 8
 """Maximum number of values of a factor that are listed."""
 _SPLITS: Final = ("train", "validation", "test")
+_FEW_IMAGES: Final = 1_000
+"""Number of images below which scores are said to depend on which images they are."""
 _LOGGED: Final = 50
 """Lightning's `log_every_n_steps` where the settings have none."""
 _PHONE: Final = 44
@@ -166,7 +176,7 @@ class RunRecord(NamedTuple):
         other_data: On which other data the run is scored, in sentences; empty for its own data.
         facts: Names and values of basic facts such as method, data and steps.
         verdict: Sentence on which latents carry which factors; empty if that was not scored.
-        main: The main latent of each factor that has one; None if that was not scored.
+        information: What latents know about factors; None if that was not scored.
         unearned: Factors that untrained models predict no worse; empty if that is not known.
         headline: The main scores by name, each with the levels beside it, which may be empty.
         scores: The table of scores; None for a run that was not scored.
@@ -197,7 +207,7 @@ class RunRecord(NamedTuple):
     other_data: str
     facts: dict[str, str]
     verdict: str
-    main: dict[str, int] | None
+    information: LatentInformation | None
     unearned: list[str]
     headline: dict[str, tuple[str, str]]
     scores: Table | None
@@ -238,7 +248,7 @@ def read_run(folder: Path, draw: bool = True) -> RunRecord:
     settings = published(read_config(folder))
     records = _records(folder)
     scored = scored_record(records)
-    transfer, main = _first(records, _OF_TRANSFER), main_in(scored)
+    transfer = _first(records, _OF_TRANSFER)
     run = folder.resolve().parents[1] if folder.resolve().parent.name == OTHER_DATA else folder
     trained = published(read_config(run)) if run != folder and (run / CONFIG).is_file() else {}
     run = run if trained else folder
@@ -264,7 +274,7 @@ def read_run(folder: Path, draw: bool = True) -> RunRecord:
         else "",
         facts | training.facts | facts,  # steps of the scores before those of training
         verdict(scored),
-        None if main is None else {f: z for f, z in main.items() if z is not None},
+        information_in(scored),
         unearned_in(scored),
         _headline(scored),
         table,
@@ -683,6 +693,11 @@ def _reading(scored: Mapping[str, Any]) -> Iterator[str]:
         numbers = ("points", "incomplete", "equal_files")
         count, incomplete, equal = (_count(scored, "draw", name) for name in numbers)
         yield f"Scored on {images_text(count, images, incomplete, equal).removesuffix(',')}."
+        if count < _FEW_IMAGES and not mapping_in(scored, "intervals"):
+            yield (
+                "That is few: other images may give other scores. Those that fit no predictor get "
+                "intervals by dislab test --run RUN --evaluate.bootstrap 100."
+            )
         if equal:
             yield (
                 "Equal files may be in training and test; the setting copies: drop of the data set "
@@ -694,6 +709,11 @@ def _reading(scored: Mapping[str, Any]) -> Iterator[str]:
         names = [title(n) for n, of in metrics.items() if of.get("higher_is_better") is is_high]
         if names:
             yield f"{sentence}: {', '.join(names)}."
+    kl = mapping_in(scored, "parts").get("kl_per_latent")
+    if "active_units" in mapping_in(scored, "scores") and isinstance(kl, list):
+        active, used = (sum(amount > least for amount in kl) for least in (ACTIVE, NAMED))
+        if used < active:
+            yield f"Of {active} active units {used} have a KL above {NAMED} nats, and are in use."
     spreads = mapping_in(mapping_in(scored, "untrained"), "scores")
     if mapping_in(scored, "chance") and "untrained" in scored and not spreads:
         yield (
@@ -711,13 +731,20 @@ def _terms(scored: Mapping[str, Any]) -> Iterator[str]:
     """What the columns, the counts and the abbreviations of the table of scores mean."""
     scores, metrics = mapping_in(scored, "scores"), mapping_in(scored, "metrics")
     if mapping_in(scored, "chance"):
-        text = "Chance: the score of the codes of other images, which tell nothing of these"
-        of_dci = (
-            "; for DCI, that of predicting the most frequent value, or the mean of a continuous "
-            "factor (an R² of 0), by which disentanglement and completeness are 0 (with few images "
-            "codes of noise score more: 0.01 to 0.03 with 280)"
+        yield "Chance: the score of the codes of other images, which tell nothing of these."
+    if "dci" in metrics:
+        yield (
+            "DCI informativeness: the share of images whose value of a factor is predicted "
+            "exactly; of a continuous factor, R². Its chance is that of always predicting the most "
+            "frequent value, or the mean; disentanglement and completeness are then 0. With few "
+            "images, codes of noise have more: 0.01 to 0.03 with 280."
         )
-        yield f"{text}{of_dci * ('dci' in metrics)}."
+    if any(str(name).endswith("_nrmse") for name in scores):
+        yield (
+            "NRMSE: the root mean squared error in standard deviations of the factor, whose values "
+            "are numbered in their order. Of categories it has no meaning, and of a factor that is "
+            "always predicted as its most frequent value it is above 1."
+        )
     if spreads := mapping_in(mapping_in(scored, "untrained"), "scores"):
         count = max((len(_values_of(of)) for of in _mappings(spreads).values()), default=0)
         models = f"{count} models" if count else "models"
@@ -742,7 +769,8 @@ def _terms(scored: Mapping[str, Any]) -> Iterator[str]:
     if any(str(name).endswith("_train") and not likelihood(name) for name in scores):
         yield (
             "On training images: those that the predictor of the score was fitted to, whatever "
-            "split of the model's training they are of."
+            "split of the model's training they are of. If it is far higher there, the predictor "
+            "has learnt these images by heart."
         )
     if text := abbreviations(map(label, scores)):
         yield f"{text}."
@@ -859,7 +887,9 @@ def _by_factor(scored: Mapping[str, Any]) -> Table | None:
             heads.append(f"{label(score)}{_UNTRAINED}")
             columns.append([spread_text(spread, _digits) for spread in spreads])
     cells = zip(*columns, strict=True)
-    rows = [[name, *row] for name, row in zip(factors, cells, strict=False) if any(row)]
+    sizes = mapping_in(mapping_in(scored, "sample"), "factors")
+    names = [f"{f} ({size} values)" if (size := sizes.get(f)) else f for f in factors]
+    rows = [[name, *row] for name, row in zip(names, cells, strict=False) if any(row)]
     return Table(heads, rows) if rows else None
 
 
@@ -921,21 +951,25 @@ def without_curves(folder: Path, settings: Mapping[str, Any]) -> str:
 
 
 def _of_curves(rows: Sequence[dict[str, str]], settings: Mapping[str, Any]) -> str:
-    """What the curves of a run leave out, and which of them have no meaning."""
+    """What the curves of a run leave out, and which of them have no unit or no meaning."""
+    without_unit = [term_name(term) for term in main_terms(rows) if not unit_of(term, rows)]
+    of_units = f"Without a unit: {', '.join(without_unit)}." * bool(without_unit)
     repeats = " and ".join(map(term_name, repeats_of_loss(rows)))
     left_out = f"Left out, as its curve looks the same as that of the loss: {repeats}." * bool(
         repeats
     )
-    return " ".join(filter(None, (left_out, of_estimates(settings), _without_validation(rows))))
+    of_validation = _without_validation(rows, mapping_in(settings, "trainer"))
+    return " ".join(filter(None, (of_units, left_out, of_estimates(settings), of_validation)))
 
 
-def _without_validation(rows: Sequence[dict[str, str]]) -> str:
+def _without_validation(rows: Sequence[dict[str, str]], trainer: Mapping[str, Any]) -> str:
     """Why no curve shows the validation; empty if validation was logged more than once."""
     logged = {row["step"] for row in rows if any(name.startswith("validation/") for name in row)}
     if len(logged) > 1:
         return ""
-    ended = "only one was" if logged else "none was"
-    return f"No curve shows the validation: it takes two validations, and {ended} logged."
+    count, every = "one" if logged else "none", trainer.get("val_check_interval")
+    when = f"; it comes every {every:,} steps" if isinstance(every, int) else ""
+    return f"No curve of the validation, which takes two points: training had {count}{when}."
 
 
 def _pictures(folder: Path) -> Iterator[PagePicture]:

@@ -43,13 +43,15 @@ _LITTLE_KNOWN: Final = 0.25
 """Share of the entropy of a factor below which its main latent knows little of it."""
 _NEAR: Final = 0.05
 """Difference from a half up to which a share of information is called close to it."""
-_OF_WHAT: Final = " Each percentage is of the sum of what each latent in use knows about the factor"
+_OF_WHAT: Final = (
+    " Percentages: the part of a latent in all that latents in use know about the factor"
+)
 _PREDICTED: Final = 1 - _LITTLE_KNOWN
 """Informativeness from which on latents know more than little of a factor: 0 is chance, if known
 by factor, and 1 is no error."""
 
 
-class _Information(NamedTuple):
+class LatentInformation(NamedTuple):
     """What latents know about the factors that vary.
 
     Attributes:
@@ -73,21 +75,12 @@ class _Information(NamedTuple):
     is_still: bool
 
 
-def main_in(scored: Mapping[str, Any]) -> dict[str, int | None] | None:
-    """The main latent of each factor that varies; None if that was not scored."""
-    if (information := _information(scored)) is None:
-        return None
-    return dict(
-        zip(information.factors, main_latents(information.nats, information.least), strict=True)
-    )
-
-
 def unearned_in(scored: Mapping[str, Any]) -> list[str]:
     """The factors that are predicted only in part, and no better than by untrained models.
 
     All of them if no latent varies enough to carry one.
     """
-    information = _information(scored)
+    information = information_in(scored)
     if information is not None and information.is_still:
         return information.factors
     return _predictions(scored, scored_factors(scored)).unearned
@@ -130,7 +123,7 @@ def _on_images(scored: Mapping[str, Any]) -> str:
 
 def _on_factors(scored: Mapping[str, Any]) -> str:
     """A sentence on which factors have a latent of their own; empty if that was not scored."""
-    if (information := _information(scored)) is None:
+    if (information := information_in(scored)) is None:
         return ""
     if information.is_collapsed:
         return (
@@ -290,7 +283,7 @@ def _listed(texts: Sequence[str]) -> str:
     return f"{', '.join(others)} and {last}" if others else last
 
 
-def _little_known(information: _Information) -> dict[str, str]:
+def _little_known(information: LatentInformation) -> dict[str, str]:
     """The share of the entropy of factors of which their main latent knows less than a quarter."""
     nats, entropies = information.nats, information.entropies.tolist()
     main = main_latents(nats, information.least)
@@ -307,8 +300,12 @@ def _little_known(information: _Information) -> dict[str, str]:
     }
 
 
-def _information(scored: Mapping[str, Any]) -> _Information | None:
-    """What latents know about the factors that vary; None if that was not scored."""
+def information_in(scored: Mapping[str, Any]) -> LatentInformation | None:
+    """What latents know about the factors that vary; None if that was not scored.
+
+    Args:
+        scored: The record of the scores of codes.
+    """
     parts, factors = mapping_in(scored, "parts"), scored_factors(scored)
     try:
         told, measured, kl = (
@@ -340,7 +337,7 @@ def _information(scored: Mapping[str, Any]) -> _Information | None:
         noise = chance_noise(torch.from_numpy(np.nan_to_num(by_chance[:, varies])), images)
     least = least_information(entropies, noise)
     nats = torch.from_numpy(told)
-    return _Information(names, nats, least, noise, entropies, images, is_collapsed, is_still)
+    return LatentInformation(names, nats, least, noise, entropies, images, is_collapsed, is_still)
 
 
 def _entropies(sample: Mapping[str, Any], names: Sequence[str]) -> Float[Tensor, " factor"]:
@@ -354,20 +351,26 @@ def _entropies(sample: Mapping[str, Any], names: Sequence[str]) -> Float[Tensor,
     return torch.tensor(entropies, dtype=torch.float64)
 
 
-def _untold(information: _Information) -> list[str]:
+def _untold(information: LatentInformation) -> list[str]:
     """The factors about which no latent has more information than chance may give few images."""
     is_noise = information.nats.amax(0) <= information.noise
     is_noise &= information.noise >= information.least
     return list(compress(information.factors, is_noise.tolist()))
 
 
-def _shares(information: _Information) -> dict[str, str]:
-    """The share of a factor's main latent, and how sure it is above half; empty without one."""
+def _shares(information: LatentInformation) -> dict[str, str]:
+    """The share of a factor's main latent, and how sure it is above half; empty without one.
+
+    Of a factor that is spread, the latents that hold a quarter or more, each with its share.
+    """
     largest, total = information.nats.max(0), information.nats.sum(0)
     above = largest.values - MAIN * total
-    main = main_latents(information.nats, information.least)
+    main, is_spread = main_latents(information.nats, information.least), _is_spread(information)
     texts = {}
     for k, name in enumerate(information.factors):
+        if is_spread[k]:
+            texts[name] = _over_latents(information.nats[:, k])
+            continue
         near = ", just above half" if above[k] <= _NEAR * total[k] else ""
         near = near or ", not surely above half" * bool(above[k] <= information.noise[k])
         is_there = main[k] is not None
@@ -375,19 +378,35 @@ def _shares(information: _Information) -> dict[str, str]:
     return texts
 
 
-def _with_others(share: str, information: _Information, name: str, latent: int) -> str:
-    """A share of a factor, with the shares of other factors that its latent holds a quarter of."""
+def _is_spread(information: LatentInformation) -> list[bool]:
+    """Which factors latents in use know enough about, none of them more than half."""
+    nats, total = information.nats, information.nats.sum(0)
+    is_there = (nats.amax(0) > LEAST) & (total > information.least)
+    return (is_there & (nats.amax(0) <= MAIN * total)).tolist()
+
+
+def _over_latents(nats: Float[Tensor, " latent"]) -> str:
+    """The latents that hold a quarter or more about a factor, each with its share."""
+    shares, latents = (part.tolist() for part in (nats / nats.sum()).sort(descending=True))
+    pairs = zip(shares, latents, strict=True)
+    held = [f"{100 * share:.0f} % in z{latent}" for share, latent in pairs if share >= PART]
+    return f" ({_listed(held)})" if held else ""
+
+
+def _with_others(share: str, information: LatentInformation, name: str, latent: int) -> str:
+    """A share of a factor, with those of the factors of other latents that its latent holds."""
     nats, total = information.nats[latent], information.nats.sum(0)
+    main = main_latents(information.nats, information.least)
     others = [
         f"{100 * float(nats[k] / total[k]):.0f} % of {other}"
         for k, other in enumerate(information.factors)
-        if other != name and nats[k] > information.least[k] and nats[k] >= PART * total[k]
+        if other != name and main[k] is not None and nats[k] >= PART * total[k]
     ]
     return f"{share[:-1]}; also {_listed(others)})" if others else share
 
 
 def _without_own(
-    names: Sequence[str], information: _Information, shares: Mapping[str, str]
+    names: Sequence[str], information: LatentInformation, shares: Mapping[str, str]
 ) -> Iterator[str]:
     """Where factors without a latent of their own are: shared, spread, in no latent, or unknown.
 
@@ -395,7 +414,7 @@ def _without_own(
     """
     factors, nats, least = information.factors, information.nats, information.least
     is_there = (nats.amax(0) > LEAST) & (nats.sum(0) > least)
-    is_spread = is_there & (nats.amax(0) <= MAIN * nats.sum(0))
+    is_spread = torch.tensor(_is_spread(information))
     kinds = [is_spread, is_there & ~is_spread, ~is_there]
     untold = _untold(information)
     main = dict(zip(factors, main_latents(nats, least), strict=True))
@@ -414,7 +433,8 @@ def _without_own(
         (nowhere, "in no latent in use"),
     ):
         if members:
-            yield f"{_listed(members)} {'is' if len(members) == 1 else 'are'} {ending}"
+            texts = [f"{name}{shares[name]}" for name in members]
+            yield f"{_listed(texts)} {'is' if len(members) == 1 else 'are'} {ending}"
     if little:
         yield f"little of {_listed(little)} is in any latent in use"
     if untold:

@@ -66,6 +66,8 @@ BEST: Final = "best run"
 _FOLDER: Final = "folder"
 _WITHOUT_SCORES: Final = ("diverged", "failed")
 """States of runs that have ended without scores, which a row counts."""
+_NEAR_CHANCE: Final = 0.02
+"""Difference from chance below which a sentence says that no mean reaches it."""
 _NAMES: Final = 3
 """Number of runs up to which a sentence names them."""
 
@@ -224,8 +226,15 @@ def spread_note(table: pd.DataFrame) -> str:
     return _SPREAD if has_spread else ""
 
 
-def legend(table: pd.DataFrame, runs: pd.DataFrame, verdict: str = "") -> str:
+def legend(
+    table: pd.DataFrame,
+    runs: pd.DataFrame,
+    verdict: str = "",
+    measures: Mapping[str, Best | None] = MappingProxyType({}),
+) -> str:
     """Says which means of a `headline_table` are marked, or why none is, and what chance is.
+
+    Scores of which lower is better are named, too.
 
     Before that it has the number of runs in each state, unless all have finished.
     Where there are too few seeds to mark any, it says how many would allow it. A single row has no
@@ -235,9 +244,14 @@ def legend(table: pd.DataFrame, runs: pd.DataFrame, verdict: str = "") -> str:
         table: Result of `headline_table`.
         runs: The runs that it was made of.
         verdict: Text beside the table; what it says about too few seeds is not repeated.
+        measures: The results with the direction in which each improves.
     """
     levels = [text for level, text in LEVELS.items() if level in table.index]
-    return "; ".join(filter(None, [unfinished(runs), _of_marks(table, runs, verdict), *levels]))
+    heads = [label(name) for name, best in measures.items() if best == "lowest"]
+    lowest = ", ".join(name for name in heads if name in table and "lower is better" not in name)
+    of_lowest = f"lower is better: {lowest}" * bool(lowest)
+    marks = _of_marks(table, runs, verdict)
+    return "; ".join(filter(None, [unfinished(runs), marks, of_lowest, *levels]))
 
 
 def unfinished(runs: pd.DataFrame) -> str:
@@ -255,18 +269,19 @@ def _of_marks(table: pd.DataFrame, runs: pd.DataFrame, verdict: str) -> str:
     count = int((~rows["runs"].str.startswith("0 ")).sum())
     if count < 2:
         return ""
+    tests = count * (count - 1) // 2
+    p = f"p (Holm, over the {tests} differences in" if tests > 1 else "p (uncorrected, of"
+    p += " each score alone), paired by seed,"
     if table.map(lambda cell: cell[-1:] == "*").to_numpy().any():
         return (
             "* marks the best mean of a score, and those whose difference from it is not supported:"
-            f" its p (Holm), paired by seed, is {LEVEL} or more"
+            f" its {p} is {LEVEL} or more"
         )
     seeds = runs.loc[runs["state"] == "finished", "seed"].nunique()
-    tests = count * (count - 1) // 2
     if seeds and (few := of_few_seeds(seeds, tests)):
-        return "no mean is marked" if few in verdict else f"no mean is marked: {few}"
+        return f"no mean is marked: {few if few not in verdict else 'too few seeds'}"
     return (
-        "no mean is marked, as no difference from the best is supported: no p (Holm), paired by "
-        f"seed, is below {LEVEL}"
+        f"no mean is marked, as no difference from the best is supported: no {p} is below {LEVEL}"
     )
 
 
@@ -309,7 +324,7 @@ def _listed(runs: Sequence[str]) -> str:
 def conclusion(
     runs: pd.DataFrame, axes: Sequence[str], measures: Mapping[str, Best], target: str
 ) -> str:
-    """The verdict on a measure, and sentences on lost values and on runs without latents in use.
+    """The verdict on a measure, and sentences on chance, lost values and runs without latents.
 
     Args:
         runs: Result of `Study.table`.
@@ -319,10 +334,21 @@ def conclusion(
     """
     sentences = [
         verdict(runs, axes, {target: measures[target]}),
+        _at_chance(runs, axes, target) if measures[target] == "highest" else "",
         _lost(runs, axes),
         without_latents(runs, headline_measures(measures), axes),
     ]
     return " ".join(filter(None, sentences))
+
+
+def _at_chance(runs: pd.DataFrame, axes: Sequence[str], target: str) -> str:
+    """Says that no mean over the runs of a setting is clearly above chance; else empty."""
+    if (level := f"{target}/{next(iter(LEVELS))}") not in runs or not axes:
+        return ""
+    above = (runs[target] - runs[level]).groupby([keyed(runs, axes)[axis] for axis in axes]).mean()
+    if not above.max() < _NEAR_CHANCE:
+        return ""
+    return f"No mean of any setting is {_NEAR_CHANCE} above chance."
 
 
 def _lost(runs: pd.DataFrame, axes: Sequence[str]) -> str:
@@ -510,7 +536,12 @@ def _lines(table: pd.DataFrame) -> list[str]:
     return [minus_signs(line) for line in lines]
 
 
-def latex_means(table: pd.DataFrame, runs: pd.DataFrame, by: Sequence[str] = ()) -> str:
+def latex_means(
+    table: pd.DataFrame,
+    runs: pd.DataFrame,
+    by: Sequence[str] = (),
+    measures: Mapping[str, Best | None] = MappingProxyType({}),
+) -> str:
     """The result of `headline_table` as a LaTeX `tabular` with its notes, marked means in bold.
 
     It has no best runs, a column for each axis, and a rule above the levels, such as chance.
@@ -519,6 +550,7 @@ def latex_means(table: pd.DataFrame, runs: pd.DataFrame, by: Sequence[str] = ())
         table: Result of `headline_table`.
         runs: The runs that it was made of.
         by: The axes that make its rows; without any, their names have one column.
+        measures: The results with the direction in which each improves.
     """
     marked = table.drop(columns=BEST, errors="ignore").map(
         lambda cell: f"{BOLD}{cell[:-1]}{END}" if cell[-1:] == "*" else cell.strip()
@@ -531,7 +563,7 @@ def latex_means(table: pd.DataFrame, runs: pd.DataFrame, by: Sequence[str] = ())
             columns=list(map(label, by)),
         )
         marked = pd.concat([settings, marked.reset_index(drop=True)], axis=1)
-    marks = legend(table, runs).replace("* marks", "bold marks", 1)
+    marks = legend(table, runs, measures=measures).replace("* marks", "bold marks", 1)
     words = "; ".join(filter(None, [spread_note(table), marks]))
     made = latex(marked, notes=f"{words[:1].upper()}{words[1:]}." if words else "")
     level = next((level for level in LEVELS if level in table.index), "")
@@ -780,7 +812,10 @@ def _of_the_largest(
     first, second = (f"{name}{own.get(name, '')}" for name in names)
     subject = first if axis == "method" else f"{label(axis)} {first}"
     beginning = "The largest: " if len(rows) > 1 else ""
-    above = f"{subject} is {row['difference']:.{row['digits']}f} above {second}"
+    difference = f"{row['difference']:.{row['digits']}f}"
+    above = f"{subject} is {difference} above {second}"
+    if not float(difference):
+        above = f"{subject} and {second} differ by less than {0.1 ** row['digits']:g}"
     return f"{beginning}{above}: {_evidence(row, rows)}."
 
 

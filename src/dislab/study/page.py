@@ -26,7 +26,7 @@ from dislab.report.run_record import (
     facts_of,
     scored_record,
 )
-from dislab.report.verdict import main_in, unearned_in
+from dislab.report.verdict import LatentInformation, information_in, unearned_in
 from dislab.runs import CONFIG, SCORES, read_scores
 from dislab.runs.published import is_published, published, without_paths
 from dislab.storage import duration
@@ -368,8 +368,8 @@ def _explorer(run: ReportedRun) -> tuple[dict[str, Any] | None, str]:
         return None, str(error)
 
 
-def _carried(run: Path) -> tuple[dict[str, int | None] | None, list[str]]:
-    """The main latent of each factor, and the factors that untrained models predict no worse.
+def _carried(run: Path) -> tuple[LatentInformation | None, list[str]]:
+    """What latents know about factors, and the factors that untrained models predict no worse.
 
     Both are as the page of the run says; None and nothing if not scored.
     """
@@ -377,7 +377,7 @@ def _carried(run: Path) -> tuple[dict[str, int | None] | None, list[str]]:
         scored = scored_record(read_scores(run))
     except InputError:  # no scores, or damaged ones
         return None, []
-    return main_in(scored), unearned_in(scored)
+    return information_in(scored), unearned_in(scored)
 
 
 def _is_known(value: Any) -> bool:

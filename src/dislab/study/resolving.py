@@ -134,7 +134,7 @@ def changes(
         counts = "; ".join(["0 new", *of_stages])
     else:
         new = len(wanted - there)
-        listed = f", {new} of them new" if new and len(wanted) <= len(there) else ""
+        listed = f", {new} of them new" if new and there - wanted else ""
         of_stages = list(_stage_changes(settings, file.stages, len(wanted & there)))
         counts = "; ".join([f"{len(there)} runs, {len(wanted)} in the file{listed}", *of_stages])
     in_brackets = f" ({counts})" if counts else ""

@@ -89,7 +89,10 @@ class Study:
             before = read_stages(study_file_of(directory, self.schedule.name)) if file else None
         if file and (differ := changes(file, self.schedule, before)):
             command = f"dislab study run {path}{f' --folder {folder}' if folder else ''}"
-            warn(f"{differ}, which is shown; `{command}` does the rest", StudyWarning)
+            warn(
+                f"{differ}, which is shown; `{command}` takes up the file and keeps all runs",
+                StudyWarning,
+            )
 
     @classmethod
     def of(cls, folder: Path, schedule: Schedule) -> "Study":

@@ -24,7 +24,7 @@
     if (typeof value !== "number" || column.kind !== "result") return String(value);
     if (column.whole) return String(value).replace("-", "−");
     const tiny = value !== 0 && Math.abs(value) < 0.0005;
-    return (tiny ? value.toExponential(0) : value.toFixed(3)).replace(/-/g, "−");
+    return (tiny ? value.toExponential(0) : value.toFixed(Math.abs(value) < 100 ? 3 : 1)).replace(/-/g, "−");
   }
 
   const isNumeric = columns.map((_, number) => rows.some((row) => typeof row[number] === "number"));
