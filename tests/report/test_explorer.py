@@ -96,15 +96,6 @@ def test_sliders_are_ordered_by_kl_and_name_their_factor(data: SingleData) -> No
     assert found["network"]["parameters"] > 0
 
 
-def test_a_latent_that_tells_less_than_a_tenth_of_a_nat_names_no_factor(data: SingleData) -> None:
-    module = vae(shape=(1, SIZE, SIZE))
-    *_, last = (part for part in module.encoder.modules() if isinstance(part, nn.Linear))
-    with torch.no_grad():
-        last.weight.mul_(20)
-    sliders = explorer_of(module, data)["sliders"]
-    assert all(slider["active"] and not slider["carries"] for slider in sliders)
-
-
 def information_of(data: SingleData, *nats: tuple[float, float]) -> LatentInformation:
     """What the scores of a run say that each latent knows about the first two factors."""
     factors, zeros = list(data.factors.essential_names[:2]), torch.zeros(2)
@@ -129,6 +120,17 @@ def test_a_slider_has_the_name_and_the_nats_of_the_scores_of_the_run(data: Singl
     assert first["detail"].endswith(f", 1.25 nats on {x}")
     of_other_latents = spread._replace(nats=spread.nats[:2])
     assert names_of(module, data, of_other_latents) == names_of(module, data)
+
+
+def test_a_latent_that_tells_a_tenth_of_a_nat_or_less_or_noise_names_no_factor(
+    data: SingleData,
+) -> None:
+    module, x = reads_coordinates(), data.factors.essential_names[0]
+    spread = information_of(data, (0.2, 0), (0.2, 0))
+    assert names_of(module, data, spread) == [f"partly {x}", f"partly {x}"]
+    assert names_of(module, data, spread._replace(least=torch.full((2,), 0.4))) == ["", ""]
+    assert names_of(module, data, spread._replace(noise=torch.full((2,), 0.2))) == ["", ""]
+    assert names_of(module, data, information_of(data, (0.1, 0), (0.1, 0))) == ["", ""]
 
 
 def test_no_slider_has_the_name_of_a_factor_that_untrained_models_predict(

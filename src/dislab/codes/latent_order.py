@@ -176,16 +176,23 @@ def own_latents(
 
 
 def carried_factors(
-    information: Float[Tensor, "latent factor"], least: Float[Tensor, " factor"]
+    information: Float[Tensor, "latent factor"],
+    least: Float[Tensor, " factor"],
+    noise: Float[Tensor, " factor"],
 ) -> list[Carried | None]:
     """The factor of each latent; None if it has less than a quarter of what all know of any factor.
+
+    It must hold more than 0.1 nats and the noise, and all latents together more than the least.
 
     Args:
         information: Mutual information in nats; 0 for latents that are not in use.
         least: Result of `least_information`.
+        noise: Result of `chance_noise`.
     """
     own = own_latents(information, least)
-    shares = (information / information.sum(0).clamp(min=LEAST)).where(information > least, 0.0)
+    total = information.sum(0)
+    counts = (information > noise.clamp(min=LEAST)) & (total > least)
+    shares = (information / total.clamp(min=LEAST)).where(counts, 0.0)
     carried: list[Carried | None] = []
     for latent, row in enumerate(information):
         is_own = latent in own
@@ -208,15 +215,15 @@ def _carried(
     """The factor of each latent, the main latent of each factor, and the information of all."""
     if not positions.shape[1]:
         return [None] * codes.shape[1], [], codes.new_zeros(codes.shape[1], 0)
-    information, least = _information(codes, positions)
+    information, least, noise = _information(codes, positions)
     used = information * in_use[:, None]
-    return carried_factors(used, least), main_latents(used, least), information
+    return carried_factors(used, least, noise), main_latents(used, least), information
 
 
 def _information(
     codes: Float[Tensor, "point latent"], factors: Int[Tensor, "point factor"]
-) -> tuple[Float[Tensor, "latent factor"], Float[Tensor, " factor"]]:
-    """Mutual information in nats, minus that with shuffled factors, and the least that counts.
+) -> tuple[Float[Tensor, "latent factor"], Float[Tensor, " factor"], Float[Tensor, " factor"]]:
+    """Mutual information in nats, minus that with shuffled factors, the least that counts, noise.
 
     On a few thousand points, codes share some information with any factor by chance, and more with
     a factor of many values; on few points, it also varies much. Non-finite codes count as 0.
@@ -225,8 +232,9 @@ def _information(
     shuffled = factors[torch.from_numpy(host_generator(0).permutation(len(factors)))]
     gaps = information_gaps(codes, factors, BINS)
     by_chance = information_gaps(codes, shuffled, BINS).mutual_information
-    least = least_information(gaps.entropy, chance_noise(by_chance, len(codes)))
-    return (gaps.mutual_information - by_chance).clamp(min=0.0), least
+    noise = chance_noise(by_chance, len(codes))
+    least = least_information(gaps.entropy, noise)
+    return (gaps.mutual_information - by_chance).clamp(min=0.0), least, noise
 
 
 def nats(amount: float) -> str:

@@ -219,9 +219,9 @@ def _carriers(
     """By the scores of a run where they are of these latents, else by the order of latents."""
     if information is None or len(information.nats) != len(order.latents):
         return _Carriers(factors, order.information, order.main, order.carried)
-    shares = (information.nats, information.least)
-    main, carried = main_latents(*shares), carried_factors(*shares)
-    return _Carriers(information.factors, information.nats, main, carried)
+    amounts, least = information.nats, information.least
+    carried = carried_factors(amounts, least, information.noise)
+    return _Carriers(information.factors, amounts, main_latents(amounts, least), carried)
 
 
 def _carried(carriers: _Carriers, latent: int, unearned: Sequence[str]) -> tuple[list[int], str]:

@@ -369,7 +369,7 @@ def _shares(information: LatentInformation) -> dict[str, str]:
     texts = {}
     for k, name in enumerate(information.factors):
         if is_spread[k]:
-            texts[name] = _over_latents(information.nats[:, k])
+            texts[name] = _over_latents(information.nats[:, k], float(information.noise[k]))
             continue
         near = ", just above half" if above[k] <= _NEAR * total[k] else ""
         near = near or ", not surely above half" * bool(above[k] <= information.noise[k])
@@ -385,10 +385,10 @@ def _is_spread(information: LatentInformation) -> list[bool]:
     return (is_there & (nats.amax(0) <= MAIN * total)).tolist()
 
 
-def _over_latents(nats: Float[Tensor, " latent"]) -> str:
-    """The latents that hold a quarter or more about a factor, each with its share."""
-    shares, latents = (part.tolist() for part in (nats / nats.sum()).sort(descending=True))
-    pairs = zip(shares, latents, strict=True)
+def _over_latents(nats: Float[Tensor, " latent"], noise: float) -> str:
+    """The latents that hold a quarter or more about a factor, as `carried_factors` counts."""
+    shares = nats.where(nats > max(noise, LEAST), 0.0) / nats.sum()
+    pairs = zip(*(part.tolist() for part in shares.sort(descending=True)), strict=True)
     held = [f"{100 * share:.0f} % in z{latent}" for share, latent in pairs if share >= PART]
     return f" ({_listed(held)})" if held else ""
 
