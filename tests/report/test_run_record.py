@@ -121,11 +121,11 @@ def test_scores_of_few_images_say_so_and_active_units_how_many_are_in_use(tmp_pa
     }
     record = read_run(write_run(tmp_path / "few", scores={"test": scored}))
     assert any(sentence.startswith("That is few: ") for sentence in record.reading)
-    used = "Of 3 active units 1 have a KL above 0.1 nats, and are in use."
+    used = "In use, with a KL above 0.1 nats: 1 of 3 active units."
     assert used in record.reading
     assert any(term.startswith("NRMSE: ") and "categories" in term for term in record.terms)
     assert [row[0] for row in record.others["By factor"].rows] == ["x (37 values)", "y"]
-    scored["parts"]["kl_per_latent"] = [2.0, 1.0, 0.5, 0.001]
+    scored["parts"]["kl_per_latent"] = [2.0, 1.0, 0.5, None]  # by hand
     scored["draw"]["points"] = scored["data"]["images"] = 1000
     record = read_run(write_run(tmp_path / "many", scores={"test": scored}))
     assert not [sentence for sentence in record.reading if "few" in sentence or "units" in sentence]

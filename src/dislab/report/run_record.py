@@ -711,9 +711,10 @@ def _reading(scored: Mapping[str, Any]) -> Iterator[str]:
             yield f"{sentence}: {', '.join(names)}."
     kl = mapping_in(scored, "parts").get("kl_per_latent")
     if "active_units" in mapping_in(scored, "scores") and isinstance(kl, list):
-        active, used = (sum(amount > least for amount in kl) for least in (ACTIVE, NAMED))
+        amounts = [amount for amount in kl if isinstance(amount, int | float)]
+        active, used = (sum(amount > least for amount in amounts) for least in (ACTIVE, NAMED))
         if used < active:
-            yield f"Of {active} active units {used} have a KL above {NAMED} nats, and are in use."
+            yield f"In use, with a KL above {NAMED} nats: {used} of {active} active units."
     spreads = mapping_in(mapping_in(scored, "untrained"), "scores")
     if mapping_in(scored, "chance") and "untrained" in scored and not spreads:
         yield (
