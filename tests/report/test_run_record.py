@@ -114,8 +114,14 @@ def test_own_images_are_told_by_their_folder_and_number(tmp_path: Path) -> None:
 def test_scores_of_few_images_say_so_and_active_units_how_many_are_in_use(tmp_path: Path) -> None:
     scored: dict[str, Any] = {
         "scores": {"mig": 0.5, "active_units": 3.0, "dci_hgbt_informativeness_nrmse": 0.4},
-        "parts": {"kl_per_latent": [2.0, 0.05, 0.02, 0.001], "mig_per_factor": [0.4, 0.6]},
-        "sample": {"factors": {"x": 37, "y": None}},
+        "parts": {
+            "kl_per_latent": [2.0, 0.05, 0.02, 0.001],
+            "mig_per_factor": [0.4, 0.6, 0.5, None],
+        },
+        "sample": {
+            "factors": {"x": 37, "y": None, "hue": 10, "shape": 4},
+            "entropy": {"x": 3.2, "y": 2.0, "hue": math.log(6), "shape": 0.0},
+        },
         "draw": {"split": "all", "points": 999, "available": 999},
         "data": {"images": 999},
     }
@@ -124,7 +130,9 @@ def test_scores_of_few_images_say_so_and_active_units_how_many_are_in_use(tmp_pa
     used = "In use, with a KL above 0.1 nats: 1 of 3 active units."
     assert used in record.reading
     assert any(term.startswith("NRMSE: ") and "categories" in term for term in record.terms)
-    assert [row[0] for row in record.others["By factor"].rows] == ["x (37 values)", "y"]
+    names = [row[0] for row in record.others["By factor"].rows]
+    assert names == ["x (up to 37 values)", "y", "hue (6 values)"]
+    assert "Constant in these images, and in no score: shape." in record.reading
     scored["parts"]["kl_per_latent"] = [2.0, 1.0, 0.5, None]  # by hand
     scored["draw"]["points"] = scored["data"]["images"] = 1000
     record = read_run(write_run(tmp_path / "many", scores={"test": scored}))
@@ -165,7 +173,7 @@ def with_legend(sentence: str) -> str:
         return sentence
     first, little, rest = sentence.partition(" Less than a quarter ")
     return (
-        f"{first} Percentages: the part of a latent in all that latents in use know about the "
+        f"{first} A percentage is one latent's part of what all latents in use know about the "
         f"factor, which may be little of it.{little}{rest}"
     )
 
@@ -665,7 +673,7 @@ def test_the_verdict_says_of_which_factors_even_their_latent_knows_little() -> N
     said = verdict(record)
     assert said.startswith(
         "2 of 3 factors have a latent of their own: weather in z2 (100 %), hull in z0 (100 %); "
-        "sail in z1 (100 %) only weakly. Percentages"
+        "sail in z1 (100 %) only weakly. A percentage"
     )
     assert said.endswith("Less than a quarter of the entropy of sail (24.8 %) is in its latent.")
     record["parts"]["mutual_information"] = [[1.5, 0.0, 0.0], [0.0, 1.5, 0.0], [0.0, 0.0, 1.5]]
@@ -734,16 +742,15 @@ def test_the_verdict_doubts_only_factors_that_are_not_predicted_well() -> None:
     assert verdict(record).endswith("latents in use know about the factor.")
     record["parts"][f"{name}_by_chance"] = [0.1, 0.6]
     unsure = (
-        "know about the factor; all latents together predict {} only in part (DCI "
-        "informativeness {})."
+        "about the factor; all latents together predict {} only in part (DCI informativeness {})."
     )
     assert verdict(record).endswith(unsure.format("sail", "0.80"))
     record["parts"][name] = [0.3, 0.6]
     assert verdict(record).endswith(
-        f"which may be little of sail{unsure[21:].format('hull', '0.30')}"
+        f"which may be little of sail{unsure[16:].format('hull', '0.30')}"
     )
     record["parts"][name] = [1.0, None]
-    assert verdict(record).endswith("know about the factor, which may be little of sail.")
+    assert verdict(record).endswith("about the factor, which may be little of sail.")
     record["parts"][name] = [0.3, None]
     assert verdict(record).endswith(
         "which may be little of sail; all latents together predict hull only in part (DCI "
@@ -796,7 +803,7 @@ def test_the_verdict_cites_only_what_training_has_earned(
         "sample": {"entropy": {"hull": 2.0, "sail": 2.0}},
         "untrained": {key: {f"{name}{endings[key]}": of} for key, of in untrained.items()},
     }
-    of_what = "Percentages: the part of a latent in all that latents in use know about the factor"
+    of_what = "A percentage is one latent's part of what all latents in use know about the factor"
     assert verdict(record) == f"{first} {of_what}{ending}"
     unearned = first.partition("own")[2].partition(";")[2]
     assert unearned_in(record) == [name for name in ("hull", "sail") if name in unearned]
@@ -923,8 +930,8 @@ def test_scores_of_single_factors_and_losses_without_scores_stand_in_tables(tmp_
 @pytest.mark.parametrize(
     ("rows", "ending"),
     [
-        ("0,9,\n1,8,\n", "training had none; it comes every 50 steps."),
-        ("0,9,\n1,8,8.5\n", "training had one; it comes every 50 steps."),
+        ("0,9,\n1,8,\n", "no validation, as it comes every 50 steps, and a curve takes two."),
+        ("0,9,\n1,8,8.5\n", "one validation, as it comes every 50 steps, and a curve takes two."),
         ("0,9,9\n1,8,8.5\n", ""),
     ],
 )
@@ -932,7 +939,7 @@ def test_curves_of_training_alone_say_why(tmp_path: Path, rows: str, ending: str
     folder = write_run(tmp_path / "run", {**SETTINGS, "trainer": {"val_check_interval": 50}})
     (folder / "metrics.csv").write_text(f"step,train/loss,validation/loss\n{rows}")
     said = read_run(folder).of_curves.removeprefix("Without a unit: loss. ")
-    assert said.startswith("No curve of the validation, ") == bool(ending)
+    assert said.startswith("Training had ") == bool(ending)
     assert said.endswith(ending)
     assert said in page_of([ReportedRun(folder, None, None)])
 
@@ -1062,3 +1069,17 @@ def test_results_on_other_data_name_both_data_and_have_the_training_of_their_run
     assert ["dislab fit --config" in page for page in pages] == [True, False]
     alone = folder.rename(tmp_path / "other_data")
     assert not read_run(alone).other_data
+
+
+def test_factors_that_untrained_models_predict_clearly_better_are_named(tmp_path: Path) -> None:
+    name = "dci_hgbt_informativeness"
+    scored = {
+        "scores": {name: 0.3},
+        "parts": {"dci_hgbt_importance": [[1.0] * 3], f"{name}_per_factor": [0.1, 0.2, 0.3]},
+        "data": {"factors": ["hull", "sail", "mast"]},
+        "untrained": {
+            "parts": {f"{name}_per_factor": {"mean": [0.2, 0.22, None], "std": [0.04, 0.04, None]}}
+        },
+    }
+    record = read_run(write_run(tmp_path / "run", scores={"test": scored}))
+    assert "Untrained models predict better (DCI informativeness): hull." in record.reading

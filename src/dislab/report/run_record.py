@@ -1,5 +1,6 @@
 """Reads a run folder into the form that a page shows."""
 
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -32,6 +33,7 @@ from dislab.metrics.score_table import (
     spread_text,
     title,
 )
+from dislab.metrics.sheet import informativeness_in
 from dislab.naming.classes import class_name, find_object, method_of
 from dislab.regularizers.decomposed_kl import Decomposition
 from dislab.report.figures import (
@@ -111,6 +113,8 @@ _SOURCES: Final = {
 _FEW: Final = 8
 """Maximum number of values of a factor that are listed."""
 _SPLITS: Final = ("train", "validation", "test")
+_EVEN: Final = 0.005
+"""Share by which the number of values of a factor may differ from that by their entropy."""
 _FEW_IMAGES: Final = 1_000
 """Number of images below which scores are said to depend on which images they are."""
 _LOGGED: Final = 50
@@ -695,8 +699,8 @@ def _reading(scored: Mapping[str, Any]) -> Iterator[str]:
         yield f"Scored on {images_text(count, images, incomplete, equal).removesuffix(',')}."
         if count < _FEW_IMAGES and not mapping_in(scored, "intervals"):
             yield (
-                "That is few: other images may give other scores. Those that fit no predictor get "
-                "intervals by dislab test --run RUN --evaluate.bootstrap 100."
+                "That is few: other images may give other scores. Scores that fit no predictor, "
+                "such as MIG, get intervals by dislab test --run RUN --evaluate.bootstrap 100."
             )
         if equal:
             yield (
@@ -709,6 +713,11 @@ def _reading(scored: Mapping[str, Any]) -> Iterator[str]:
         names = [title(n) for n, of in metrics.items() if of.get("higher_is_better") is is_high]
         if names:
             yield f"{sentence}: {', '.join(names)}."
+    entropies = mapping_in(mapping_in(scored, "sample"), "entropy")
+    if constant := [factor for factor in scored_factors(scored) if entropies.get(factor) == 0]:
+        yield f"Constant in these images, and in no score: {', '.join(constant)}."
+    if worse := _predicted_worse(scored):
+        yield f"Untrained models predict better (DCI informativeness): {', '.join(worse)}."
     kl = mapping_in(scored, "parts").get("kl_per_latent")
     if "active_units" in mapping_in(scored, "scores") and isinstance(kl, list):
         amounts = [amount for amount in kl if isinstance(amount, int | float)]
@@ -728,17 +737,34 @@ def _reading(scored: Mapping[str, Any]) -> Iterator[str]:
         yield "An untrained model in which no latent varies enough has a FactorVAE score of 0."
 
 
+def _predicted_worse(scored: Mapping[str, Any]) -> list[str]:
+    """Factors whose informativeness is below that of untrained models by more than its spread."""
+    name, factors = informativeness_in(mapping_in(scored, "parts")), scored_factors(scored)
+    values = mapping_in(scored, "parts").get(f"{name}{PER_FACTOR}")
+    spreads = untrained_by_factor(scored, f"{name}{PER_FACTOR}", len(factors))
+    if not isinstance(values, list):
+        return []
+    return [
+        factor
+        for factor, value, spread in zip(factors, values, spreads, strict=False)
+        if isinstance(value, int | float)
+        and isinstance(mean := spread["mean"], int | float)
+        and value < 2 * mean - highest_of(spread)
+    ]
+
+
 def _terms(scored: Mapping[str, Any]) -> Iterator[str]:
     """What the columns, the counts and the abbreviations of the table of scores mean."""
     scores, metrics = mapping_in(scored, "scores"), mapping_in(scored, "metrics")
     if mapping_in(scored, "chance"):
         yield "Chance: the score of the codes of other images, which tell nothing of these."
     if "dci" in metrics:
+        of_noise = " Of few images, codes of noise have more: 0.01 to 0.03 with 280 images."
         yield (
             "DCI informativeness: the share of images whose value of a factor is predicted "
-            "exactly; of a continuous factor, R². Its chance is that of always predicting the most "
-            "frequent value, or the mean; disentanglement and completeness are then 0. With few "
-            "images, codes of noise have more: 0.01 to 0.03 with 280."
+            "exactly; of a continuous factor, R². Chance of DCI is that of always predicting the "
+            "most frequent value, or the mean; disentanglement and completeness are then 0."
+            f"{of_noise * (_count(scored, 'draw', 'points') < _FEW_IMAGES)}"
         )
     if any(str(name).endswith("_nrmse") for name in scores):
         yield (
@@ -888,10 +914,23 @@ def _by_factor(scored: Mapping[str, Any]) -> Table | None:
             heads.append(f"{label(score)}{_UNTRAINED}")
             columns.append([spread_text(spread, _digits) for spread in spreads])
     cells = zip(*columns, strict=True)
-    sizes = mapping_in(mapping_in(scored, "sample"), "factors")
-    names = [f"{f} ({size} values)" if (size := sizes.get(f)) else f for f in factors]
+    sample = mapping_in(scored, "sample")
+    names = [f"{factor}{_count_of_values(sample, factor)}" for factor in factors]
     rows = [[name, *row] for name, row in zip(names, cells, strict=False) if any(row)]
     return Table(heads, rows) if rows else None
+
+
+def _count_of_values(sample: Mapping[str, Any], factor: str) -> str:
+    """How many values of a factor the scored images have, in brackets; empty if not known.
+
+    Of equally frequent values it is told by their entropy; of others the record has the most.
+    """
+    size, entropy = (mapping_in(sample, name).get(factor) for name in ("factors", "entropy"))
+    if not isinstance(size, int) or not isinstance(entropy, int | float):
+        return ""
+    count = round(math.exp(entropy))
+    is_even = abs(math.exp(entropy) - count) < _EVEN * count
+    return f" ({count} values)" if is_even else f" (up to {size} values)"
 
 
 def _title_of_factors(scored: Mapping[str, Any]) -> str:
@@ -968,9 +1007,12 @@ def _without_validation(rows: Sequence[dict[str, str]], trainer: Mapping[str, An
     logged = {row["step"] for row in rows if any(name.startswith("validation/") for name in row)}
     if len(logged) > 1:
         return ""
-    count, every = "one" if logged else "none", trainer.get("val_check_interval")
-    when = f"; it comes every {every:,} steps" if isinstance(every, int) else ""
-    return f"No curve of the validation, which takes two points: training had {count}{when}."
+    count, every = (
+        "one validation" if logged else "no validation",
+        trainer.get("val_check_interval"),
+    )
+    when = f", as it comes every {every:,} steps" if isinstance(every, int) else ""
+    return f"Training had {count}{when}, and a curve takes two."
 
 
 def _pictures(folder: Path) -> Iterator[PagePicture]:

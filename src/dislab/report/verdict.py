@@ -44,7 +44,7 @@ _LITTLE_KNOWN: Final = 0.25
 _NEAR: Final = 0.05
 """Difference from a half up to which a share of information is called close to it."""
 _OF_WHAT: Final = (
-    " Percentages: the part of a latent in all that latents in use know about the factor"
+    " A percentage is one latent's part of what all latents in use know about the factor"
 )
 _PREDICTED: Final = 1 - _LITTLE_KNOWN
 """Informativeness from which on latents know more than little of a factor: 0 is chance, if known
