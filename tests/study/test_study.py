@@ -181,12 +181,12 @@ def test_time_that_is_left(folder: StudyFolder, plan: Schedule) -> None:
     assert study.status().remaining is None  # nothing is known of generalisation
     finish(folder, plan, 0, "generalisation", 1.0)
     status = study.status()
-    # medians of 20, 4 and 1 seconds; 3 runs are to be trained, 5 to be scored
-    assert status.remaining == 3 * 20 + 5 * 4 + 5 * 1
+    # 60 seconds of the setting of one run to be trained, medians of 20, 4 and 1 of all others
+    assert status.remaining == 60 + 2 * 20 + 5 * 4 + 5 * 1
     said = "\n".join(lines(study))
     assert "6 runs: 1 finished, 5 waiting (2 of them begun and to be continued)\n" in said
     assert "train: 3 done, 30 s each" in said
-    assert "work left: 85 s of one worker" in said
+    assert "work left: 2 min of one worker" in said
 
 
 def test_a_run_that_was_stopped_at_a_checkpoint_counts_as_begun(

@@ -45,8 +45,9 @@ class Status(NamedTuple):
         runs: Every run, in the order of the study file.
         seconds: Total run time of finished stages, by stage.
         remaining: Seconds of work left for one worker, estimated from the median of each stage's
-            finished runs, with the trials that a search will add; None if an unfinished stage has
-            no finished run.
+            finished runs of the same setting, else of the same value of the first axis, else of
+            all, with the trials that a search will add; None if an unfinished stage has no finished
+            run.
         known: The same without such stages.
         untimed: Names of these stages.
         left: Number of runs that still need a stage, by stage, with the trials that a search will

@@ -2,7 +2,7 @@
 
 import statistics
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, final
@@ -123,26 +123,25 @@ class Study:
         """State of every run, and remaining time."""
         working = self._working()
         runs = [self._status(run, working) for run in self.schedule.runs]
-        took = {
-            stage: [run.done[stage].seconds for run in runs if stage in run.done]
-            for stage in self.schedule.stages
-        }
         added = len(expected(self.schedule).runs) - len(runs)  # by a search, later
-        known, untimed, left = 0.0, [], {}
-        for stage, seconds in took.items():
-            waiting = added + sum(
-                run.state in ("waiting", "running")
+        known, untimed, left, total = 0.0, list[str](), dict[str, int](), dict[str, float]()
+        for stage in self.schedule.stages:
+            total[stage] = sum((run.done[stage].seconds for run in runs if stage in run.done), 0.0)
+            waiting = [
+                _alike(run)
+                for run in runs
+                if run.state in ("waiting", "running")
                 and stage not in run.done
                 and stage not in run.failed
-                for run in runs
-            )
-            if waiting:
-                left[stage] = waiting
-            if waiting and seconds:
-                known += waiting * statistics.median(seconds)
-            elif waiting:
+            ] + [[()]] * added
+            if not waiting:
+                continue
+            left[stage] = len(waiting)
+            medians = _medians(runs, stage)
+            if not medians:
                 untimed.append(stage)
-        total = {stage: sum(seconds, 0.0) for stage, seconds in took.items()}
+                continue
+            known += sum(next(medians[key] for key in keys if key in medians) for keys in waiting)
         return Status(runs, total, None if untimed else known, known, tuple(untimed), left)
 
     def changed_sources(self) -> list[str]:
@@ -443,3 +442,19 @@ def _check_images(codes: "dict[str, StoredCodes]", folder: StudyFolder) -> None:
             f"the codes of {others[0]}{more} are of other images than those of the other runs of "
             f"its setting, so that they cannot be compared; {again(str(folder.run(others[0])))}"
         )
+
+
+def _alike(run: RunStatus) -> list[tuple[str, ...]]:
+    """Keys of the runs that take as long as a run: of its setting, its first axis, and all."""
+    axes = tuple(f"{name}: {label!r}" for name, label in run.run.group.axes.items())
+    return [axes, axes[:1], ()]
+
+
+def _medians(runs: Sequence[RunStatus], stage: str) -> dict[tuple[str, ...], float]:
+    """The median time of a stage in the finished runs of each key of `_alike`, in seconds."""
+    times: dict[tuple[str, ...], list[float]] = {}
+    for run in runs:
+        if stage in run.done:
+            for key in dict.fromkeys(_alike(run)):
+                times.setdefault(key, []).append(run.done[stage].seconds)
+    return {key: statistics.median(seconds) for key, seconds in times.items()}

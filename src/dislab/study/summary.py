@@ -15,6 +15,7 @@ import pandas as pd
 from dislab.errors import InputError, suggestion
 from dislab.metrics.score_table import label as words
 from dislab.plugins import STAGES, declared, letters
+from dislab.storage import minus_signs
 from dislab.study.schedule import spelt
 from dislab.study.stages import load_stage
 from dislab.study.statistics import (
@@ -688,7 +689,9 @@ def of_few_seeds(seeds: int, tests: int, *, is_planned: bool = False) -> str:
     return f"{seeds} {few} too few to support {what}, by p (Holm) below {LEVEL}; {remedy}"
 
 
-def _without_constants(excerpt: pd.DataFrame, names: Sequence[str]) -> tuple[pd.DataFrame, str]:
+def _without_constants(
+    excerpt: pd.DataFrame, names: Sequence[str], where: str = "In every row"
+) -> tuple[pd.DataFrame, str]:
     """An excerpt without those of the columns that have one value, which a sentence gives."""
     excerpt = excerpt.reset_index(drop=True)
     same = [name for name in names if name in excerpt and excerpt[name].nunique(dropna=False) == 1]
@@ -701,7 +704,7 @@ def _without_constants(excerpt: pd.DataFrame, names: Sequence[str]) -> tuple[pd.
         else f"{name} {value}"
         for name, value in values.items()
     ]
-    return excerpt.drop(columns=same), f" In every row: {', '.join(listed)}."
+    return excerpt.drop(columns=same), minus_signs(f" {where}: {', '.join(listed)}.")
 
 
 def _correlated(
@@ -726,7 +729,8 @@ def _correlated(
         }
     )
     overall = excerpt[excerpt["group"] == "all"].drop(columns="group")
-    overall, same = _without_constants(overall, [P_HOLM, "runs"])
+    where = f"In every row of the table of {label(target)}"
+    overall, same = _without_constants(overall, [P_HOLM, "runs"], where)
     names_of = labels(map(str, matrix.columns)) | labels(map(str, matrix.index))
     matrix = matrix.rename(index=names_of, columns=names_of).rename_axis("ρ")
     matrix = matrix.map("{:.2f}".format, na_action="ignore")

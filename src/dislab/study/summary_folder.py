@@ -134,7 +134,7 @@ def _scatters(
         yield StudyPicture(
             f"scatter_{files[partner]}",
             f"{label(target)} against {name}, with Spearman's ρ over all runs"
-            f"{f' and by {by[0]}' if by else ''}{'' if known is None else _OF_P}.",
+            f"{f' and by {label(by[0])}' if by else ''}{'' if known is None else _OF_P}.",
             scatter(
                 values[target],
                 values[partner],
