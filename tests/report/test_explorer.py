@@ -131,6 +131,10 @@ def test_a_latent_that_tells_a_tenth_of_a_nat_or_less_or_noise_names_no_factor(
     assert names_of(module, data, spread._replace(least=torch.full((2,), 0.4))) == ["", ""]
     assert names_of(module, data, spread._replace(noise=torch.full((2,), 0.2))) == ["", ""]
     assert names_of(module, data, information_of(data, (0.1, 0), (0.1, 0))) == ["", ""]
+    least = information_of(data, (0.22, 0), (0.2, 0), (0.5, 0))  # less than a quarter
+    assert names_of(module, data, least) == ["", ""]
+    most = information_of(data, (0.5, 0.3), (0.4, 0.1), (0.45, 1.0))
+    assert names_of(module, data, most)[0] == f"partly {x}"
 
 
 def test_no_slider_has_the_name_of_a_factor_that_untrained_models_predict(

@@ -116,11 +116,11 @@ def test_scores_of_few_images_say_so_and_active_units_how_many_are_in_use(tmp_pa
         "scores": {"mig": 0.5, "active_units": 3.0, "dci_hgbt_informativeness_nrmse": 0.4},
         "parts": {
             "kl_per_latent": [2.0, 0.05, 0.02, 0.001],
-            "mig_per_factor": [0.4, 0.6, 0.5, None],
+            "mig_per_factor": [0.4, 0.6, 0.5, None, 0.1],
         },
         "sample": {
-            "factors": {"x": 37, "y": None, "hue": 10, "shape": 4},
-            "entropy": {"x": 3.2, "y": 2.0, "hue": math.log(6), "shape": 0.0},
+            "factors": {"x": 37, "y": None, "hue": 10, "shape": 4, "z": 9},
+            "entropy": {"x": 3.2, "y": 2.0, "hue": math.log(6), "shape": 0.0, "z": 2.19},
         },
         "draw": {"split": "all", "points": 999, "available": 999},
         "data": {"images": 999},
@@ -131,7 +131,7 @@ def test_scores_of_few_images_say_so_and_active_units_how_many_are_in_use(tmp_pa
     assert used in record.reading
     assert any(term.startswith("NRMSE: ") and "categories" in term for term in record.terms)
     names = [row[0] for row in record.others["By factor"].rows]
-    assert names == ["x (up to 37 values)", "y", "hue (6 values)"]
+    assert names == ["x (up to 37 values)", "y", "hue (6 values)", "z (9 values)"]
     assert "Constant in these images, and in no score: shape." in record.reading
     scored["parts"]["kl_per_latent"] = [2.0, 1.0, 0.5, None]  # by hand
     scored["draw"]["points"] = scored["data"]["images"] = 1000
@@ -173,8 +173,8 @@ def with_legend(sentence: str) -> str:
         return sentence
     first, little, rest = sentence.partition(" Less than a quarter ")
     return (
-        f"{first} A percentage is one latent's part of what all latents in use know about the "
-        f"factor, which may be little of it.{little}{rest}"
+        f"{first} A percentage is one latent's part of the sum of what each latent in use knows "
+        f"about the factor, which may be little of it.{little}{rest}"
     )
 
 
@@ -739,7 +739,7 @@ def test_the_verdict_doubts_only_factors_that_are_not_predicted_well() -> None:
         "data": {"factors": ["hull", "sail"]},
         "sample": {"entropy": {"hull": 2.0, "sail": 2.0}},
     }
-    assert verdict(record).endswith("latents in use know about the factor.")
+    assert verdict(record).endswith("each latent in use knows about the factor.")
     record["parts"][f"{name}_by_chance"] = [0.1, 0.6]
     unsure = (
         "about the factor; all latents together predict {} only in part (DCI informativeness {})."
@@ -803,7 +803,10 @@ def test_the_verdict_cites_only_what_training_has_earned(
         "sample": {"entropy": {"hull": 2.0, "sail": 2.0}},
         "untrained": {key: {f"{name}{endings[key]}": of} for key, of in untrained.items()},
     }
-    of_what = "A percentage is one latent's part of what all latents in use know about the factor"
+    of_what = (
+        "A percentage is one latent's part of the sum of what each latent in use knows about the "
+        "factor"
+    )
     assert verdict(record) == f"{first} {of_what}{ending}"
     unearned = first.partition("own")[2].partition(";")[2]
     assert unearned_in(record) == [name for name in ("hull", "sail") if name in unearned]
@@ -930,8 +933,8 @@ def test_scores_of_single_factors_and_losses_without_scores_stand_in_tables(tmp_
 @pytest.mark.parametrize(
     ("rows", "ending"),
     [
-        ("0,9,\n1,8,\n", "no validation, as it comes every 50 steps, and a curve takes two."),
-        ("0,9,\n1,8,8.5\n", "one validation, as it comes every 50 steps, and a curve takes two."),
+        ("0,9,\n1,8,\n", "no validation (each 50 steps have one); a curve of it takes two."),
+        ("0,9,\n1,8,8.5\n", "one validation (each 50 steps have one); a curve of it takes two."),
         ("0,9,9\n1,8,8.5\n", ""),
     ],
 )

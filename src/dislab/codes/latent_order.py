@@ -60,8 +60,8 @@ class LatentOrder(NamedTuple):
         dead: Whether each latent is inactive.
         in_use: Whether each latent has a KL above 0.1 nats or, without a posterior, codes that
             spread more than a hundredth as much as the most spread ones.
-        carried: The factor of each latent; None for latents that are not in use, and for those
-            that hold less than a quarter of what latents know of any factor.
+        carried: The factor of each latent, as in `carried_factors`; None for latents that are not
+            in use, and for those that hold too little about every factor.
         main: The main latent of each factor, as in `main_latents`.
         information: Mutual information in nats, minus that with shuffled factors, shape (latent,
             factor).
@@ -180,9 +180,10 @@ def carried_factors(
     least: Float[Tensor, " factor"],
     noise: Float[Tensor, " factor"],
 ) -> list[Carried | None]:
-    """The factor of each latent; None if it has less than a quarter of what all know of any factor.
+    """The factor of each latent: of those that it holds most about, or a quarter of what all know.
 
     It must hold more than 0.1 nats and the noise, and all latents together more than the least.
+    It is the factor of its own, else that of the largest share; None if there is none.
 
     Args:
         information: Mutual information in nats; 0 for latents that are not in use.
@@ -191,13 +192,16 @@ def carried_factors(
     """
     own = own_latents(information, least)
     total = information.sum(0)
+    shares = information / total.clamp(min=LEAST)
     counts = (information > noise.clamp(min=LEAST)) & (total > least)
-    shares = (information / total.clamp(min=LEAST)).where(counts, 0.0)
+    is_most = torch.arange(len(information))[:, None] == information.argmax(0)
+    counts &= is_most | (shares >= PART)
+    shares = shares.where(counts, 0.0)
     carried: list[Carried | None] = []
     for latent, row in enumerate(information):
         is_own = latent in own
         factor = own.index(latent) if is_own else int(shares[latent].argmax())
-        is_named = float(shares[latent, factor]) >= PART
+        is_named = is_own or bool(counts[latent, factor])
         carried.append(Carried(factor, float(row[factor]), is_own) if is_named else None)
     return carried
 

@@ -98,15 +98,16 @@ def explorer_of(
         codes = _codes(module, data, states)
     sliders = _sliders(module, data, codes, information, unearned)
     explorer: Record = {"shape": list(data.image_shape), "sliders": sliders}
+    has_prior = not lacks(module, "encode")
+    middle = _start(f"the middle of the {'prior' if has_prior else 'codes'}", codes.order.centre)
     device = module.device
     network = network_of(module.cpu())
     module.to(device)
     if not isinstance(network, str):
         starts = _starts(module, data, states[:STARTS], codes.starts[:STARTS])
-        middle = _start("the middle of the codes", codes.order.centre)
         return {**explorer, "starts": [middle, *starts], "network": network.record()}
     starts = _starts(module, data, states[:STRIP_STARTS], codes.starts[:STRIP_STARTS])
-    explorer["starts"] = [_start("the middle of the codes", codes.order.centre), *starts]
+    explorer["starts"] = [middle, *starts]
     explorer["sliders"] = [_stepped(slider) for slider in explorer["sliders"][:STRIP_SLIDERS]]
     with torch.inference_mode():
         return {**explorer, "strips": _strips(explorer, _decoder(module)), "reason": network}

@@ -759,7 +759,7 @@ def _terms(scored: Mapping[str, Any]) -> Iterator[str]:
     if mapping_in(scored, "chance"):
         yield "Chance: the score of the codes of other images, which tell nothing of these."
     if "dci" in metrics:
-        of_noise = " Of few images, codes of noise have more: 0.01 to 0.03 with 280 images."
+        of_noise = " On few images codes of noise have more than 0: 0.01 to 0.03 on 280 images."
         yield (
             "DCI informativeness: the share of images whose value of a factor is predicted "
             "exactly; of a continuous factor, R². Chance of DCI is that of always predicting the "
@@ -929,6 +929,8 @@ def _count_of_values(sample: Mapping[str, Any], factor: str) -> str:
     if not isinstance(size, int) or not isinstance(entropy, int | float):
         return ""
     count = round(math.exp(entropy))
+    if math.exp(entropy) > size - 1 + _EVEN:  # fewer values cannot have this entropy
+        return f" ({size} values)"
     is_even = abs(math.exp(entropy) - count) < _EVEN * count
     return f" ({count} values)" if is_even else f" (up to {size} values)"
 
@@ -1011,8 +1013,8 @@ def _without_validation(rows: Sequence[dict[str, str]], trainer: Mapping[str, An
         "one validation" if logged else "no validation",
         trainer.get("val_check_interval"),
     )
-    when = f", as it comes every {every:,} steps" if isinstance(every, int) else ""
-    return f"Training had {count}{when}, and a curve takes two."
+    when = f" (each {every:,} steps have one)" if isinstance(every, int) else ""
+    return f"Training had {count}{when}; a curve of it takes two."
 
 
 def _pictures(folder: Path) -> Iterator[PagePicture]:

@@ -44,7 +44,8 @@ _LITTLE_KNOWN: Final = 0.25
 _NEAR: Final = 0.05
 """Difference from a half up to which a share of information is called close to it."""
 _OF_WHAT: Final = (
-    " A percentage is one latent's part of what all latents in use know about the factor"
+    " A percentage is one latent's part of the sum of what each latent in use knows about the "
+    "factor"
 )
 _PREDICTED: Final = 1 - _LITTLE_KNOWN
 """Informativeness from which on latents know more than little of a factor: 0 is chance, if known
@@ -361,7 +362,7 @@ def _untold(information: LatentInformation) -> list[str]:
 def _shares(information: LatentInformation) -> dict[str, str]:
     """The share of a factor's main latent, and how sure it is above half; empty without one.
 
-    Of a factor that is spread, the latents that hold a quarter or more, each with its share.
+    Of a factor that is spread, the latents that hold most or a quarter, each with its share.
     """
     largest, total = information.nats.max(0), information.nats.sum(0)
     above = largest.values - MAIN * total
@@ -386,10 +387,11 @@ def _is_spread(information: LatentInformation) -> list[bool]:
 
 
 def _over_latents(nats: Float[Tensor, " latent"], noise: float) -> str:
-    """The latents that hold a quarter or more about a factor, as `carried_factors` counts."""
+    """The latents that hold most or a quarter about a factor, as `carried_factors` counts."""
     shares = nats.where(nats > max(noise, LEAST), 0.0) / nats.sum()
     pairs = zip(*(part.tolist() for part in shares.sort(descending=True)), strict=True)
-    held = [f"{100 * share:.0f} % in z{latent}" for share, latent in pairs if share >= PART]
+    least = min(PART, max(float(shares.max()), 1e-9))
+    held = [f"{100 * share:.0f} % in z{latent}" for share, latent in pairs if share >= least]
     return f" ({_listed(held)})" if held else ""
 
 
