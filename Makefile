@@ -9,8 +9,8 @@ CONSTRAINT := $(shell command -v nvidia-smi >/dev/null 2>&1 || echo -c constrain
 JOBS ?= $(shell env -u OMP_NUM_THREADS nproc 2>/dev/null || echo 2)
 SPREAD := -n $(JOBS) --dist worksteal
 test shapes part slow timm plugins lowest: export OMP_NUM_THREADS = 1
-# pytest checks types and shapes of every call, which takes a third of its time. The targets below
-# leave it out, but for `make part` and `make shapes`, the tests of the parts that compute.
+# pytest checks types and shapes of every call, which takes a third of its time. Targets of many
+# tests leave it out; `make shapes` has it for the parts that compute.
 UNTYPED := --jaxtyping-packages=
 FAST := -m "not slow and not gpu and not data"
 COMPUTING := $(addprefix tests/,conformance decoders encoders functional metrics objectives predictors regularizers)

@@ -133,10 +133,12 @@ def test_scores_of_few_images_say_so_and_active_units_how_many_are_in_use(tmp_pa
     names = [row[0] for row in record.others["By factor"].rows]
     assert names == ["x (up to 37 values)", "y", "hue (6 values)", "z (9 values)"]
     assert "Constant in these images, and in no score: shape." in record.reading
-    scored["parts"]["kl_per_latent"] = [2.0, 1.0, 0.5, None]  # by hand
+    scored["parts"]["kl_per_latent"] = [2.0, 1.0, 0.5, None]  # by hand, and so are these
+    scored["sample"]["entropy"] |= {"x": None, "hue": 1e9, "z": -1.0}
     scored["draw"]["points"] = scored["data"]["images"] = 1000
     record = read_run(write_run(tmp_path / "many", scores={"test": scored}))
     assert not [sentence for sentence in record.reading if "few" in sentence or "units" in sentence]
+    assert [row[0] for row in record.others["By factor"].rows] == ["x", "y", "hue", "z"]
 
 
 def test_a_run_on_equal_files_says_so(tmp_path: Path) -> None:
@@ -695,9 +697,7 @@ def test_a_latent_that_also_holds_much_of_another_factor_says_so() -> None:
     record["parts"]["mutual_information"] = [[1.1, 0.3], [0.3, 1.0], [0.0, 0.0]]
     assert "colour in z0 (79 %), size in z1 (77 %)." in verdict(record)
     record["parts"]["mutual_information"] = [[1.1, 0.05], [0.0, 0.21], [0.0, 0.0]]
-    record["sample"]["entropy"]["size"] = (
-        0.3  # less than 0.1 nats, but not a quarter of what is known
-    )
+    record["sample"]["entropy"]["size"] = 0.3
     assert "(100 %), size in z1 (81 %)." in verdict(record)
     record["parts"]["mutual_information"][0][1] = 0.07
     assert "(100 %; also 25 % of size), size in z1 (75 %)." in verdict(record)
@@ -933,8 +933,8 @@ def test_scores_of_single_factors_and_losses_without_scores_stand_in_tables(tmp_
 @pytest.mark.parametrize(
     ("rows", "ending"),
     [
-        ("0,9,\n1,8,\n", "no validation (each 50 steps have one); a curve of it takes two."),
-        ("0,9,\n1,8,8.5\n", "one validation (each 50 steps have one); a curve of it takes two."),
+        ("0,9,\n1,8,\n", "no validation (one comes every 50 steps); a curve takes two."),
+        ("0,9,\n1,8,8.5\n", "one validation (one comes every 50 steps); a curve takes two."),
         ("0,9,9\n1,8,8.5\n", ""),
     ],
 )

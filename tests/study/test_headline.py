@@ -604,3 +604,5 @@ def test_a_verdict_without_a_difference_names_no_winner_and_says_if_all_is_chanc
     assert said.endswith("No mean of any setting is 0.02 above chance.")
     table = runs(2, 2, 0.05, 0.002)
     assert "chance" not in conclusion(table, ["method", "strength"], SCORES, "score.mig")
+    table.loc[table["method"] == "m1", "strength"] = None  # the method above chance lacks the axis
+    assert "chance" not in conclusion(table, ["method", "strength"], SCORES, "score.mig")

@@ -257,7 +257,8 @@ def read_run(folder: Path, draw: bool = True) -> RunRecord:
     trained = published(read_config(run)) if run != folder and (run / CONFIG).is_file() else {}
     run = run if trained else folder
     rows = read_curves(run / CURVES).rows if draw else []
-    curves = list(_curves(rows))
+    terms = main_terms(rows)
+    curves = list(_curves(rows, terms))
     values = literature(folder, settings, scored)
     planned = mapping_in(trained or settings, "trainer").get("max_steps")
     table, reasons = _scores(scored, are_details=False), set(_reasons(scored))
@@ -307,7 +308,7 @@ def read_run(folder: Path, draw: bool = True) -> RunRecord:
         ],
         _scores(scored, are_details=True),
         curves,
-        _of_curves(rows, trained or settings) if curves else "",
+        _of_curves(rows, terms, trained or settings) if curves else "",
         "" if curves or not draw else without_curves(run, trained or settings),
         list(_panels(scored)) if draw else [],
         list(_pictures(folder)) if draw else [],
@@ -926,7 +927,9 @@ def _count_of_values(sample: Mapping[str, Any], factor: str) -> str:
     Of equally frequent values it is told by their entropy; of others the record has the most.
     """
     size, entropy = (mapping_in(sample, name).get(factor) for name in ("factors", "entropy"))
-    if not isinstance(size, int) or not isinstance(entropy, int | float):
+    if not isinstance(size, int) or not isinstance(entropy, int | float) or size < 1:
+        return ""
+    if not 0 <= entropy <= math.log(size) + _EVEN:  # a record by hand
         return ""
     count = round(math.exp(entropy))
     if math.exp(entropy) > size - 1 + _EVEN:  # fewer values cannot have this entropy
@@ -962,9 +965,9 @@ def _panels(scored: Mapping[str, Any]) -> Iterator[PagePicture]:
         yield PagePicture(name, drawing(figure, is_cropped=False), about)
 
 
-def _curves(rows: Sequence[dict[str, str]]) -> Iterator[PagePicture]:
+def _curves(rows: Sequence[dict[str, str]], terms: Sequence[str]) -> Iterator[PagePicture]:
     """Curves of the terms of the loss, one picture per term."""
-    figures = ((term, curves_figure(rows, [term], COLUMN)) for term in main_terms(rows))
+    figures = ((term, curves_figure(rows, [term], COLUMN)) for term in terms)
     for term, figure in islice(((t, f) for t, f in figures if f is not None), MOST_PANELS):
         yield PagePicture(term_name(term), drawing(figure), "over the steps of training")
 
@@ -992,9 +995,11 @@ def without_curves(folder: Path, settings: Mapping[str, Any]) -> str:
     )
 
 
-def _of_curves(rows: Sequence[dict[str, str]], settings: Mapping[str, Any]) -> str:
+def _of_curves(
+    rows: Sequence[dict[str, str]], terms: Sequence[str], settings: Mapping[str, Any]
+) -> str:
     """What the curves of a run leave out, and which of them have no unit or no meaning."""
-    without_unit = [term_name(term) for term in main_terms(rows) if not unit_of(term, rows)]
+    without_unit = [term_name(term) for term in terms if not unit_of(term, rows)]
     of_units = f"Without a unit: {', '.join(without_unit)}." * bool(without_unit)
     repeats = " and ".join(map(term_name, repeats_of_loss(rows)))
     left_out = f"Left out, as its curve looks the same as that of the loss: {repeats}." * bool(
@@ -1013,8 +1018,8 @@ def _without_validation(rows: Sequence[dict[str, str]], trainer: Mapping[str, An
         "one validation" if logged else "no validation",
         trainer.get("val_check_interval"),
     )
-    when = f" (each {every:,} steps have one)" if isinstance(every, int) else ""
-    return f"Training had {count}{when}; a curve of it takes two."
+    when = f" (one comes every {every:,} steps)" if isinstance(every, int) else ""
+    return f"Training had {count}{when}; a curve takes two."
 
 
 def _pictures(folder: Path) -> Iterator[PagePicture]:

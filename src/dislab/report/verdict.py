@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from dislab.codes.latent_order import (
@@ -379,11 +379,11 @@ def _shares(information: LatentInformation) -> dict[str, str]:
     return texts
 
 
-def _is_spread(information: LatentInformation) -> list[bool]:
+def _is_spread(information: LatentInformation) -> Bool[Tensor, " factor"]:
     """Which factors latents in use know enough about, none of them more than half."""
     nats, total = information.nats, information.nats.sum(0)
     is_there = (nats.amax(0) > LEAST) & (total > information.least)
-    return (is_there & (nats.amax(0) <= MAIN * total)).tolist()
+    return is_there & (nats.amax(0) <= MAIN * total)
 
 
 def _over_latents(nats: Float[Tensor, " latent"], noise: float) -> str:
@@ -416,7 +416,7 @@ def _without_own(
     """
     factors, nats, least = information.factors, information.nats, information.least
     is_there = (nats.amax(0) > LEAST) & (nats.sum(0) > least)
-    is_spread = torch.tensor(_is_spread(information))
+    is_spread = _is_spread(information)
     kinds = [is_spread, is_there & ~is_spread, ~is_there]
     untold = _untold(information)
     main = dict(zip(factors, main_latents(nats, least), strict=True))

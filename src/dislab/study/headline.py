@@ -234,11 +234,9 @@ def legend(
 ) -> str:
     """Says which means of a `headline_table` are marked, or why none is, and what chance is.
 
-    Scores of which lower is better are named, too.
-
-    Before that it has the number of runs in each state, unless all have finished.
-    Where there are too few seeds to mark any, it says how many would allow it. A single row has no
-    mark.
+    It begins with the number of runs in each state, unless all have finished, and names the scores
+    of which lower is better. Where there are too few seeds to mark any, it says how many would
+    allow it. A single row has no mark.
 
     Args:
         table: Result of `headline_table`.
@@ -343,9 +341,10 @@ def conclusion(
 
 def _at_chance(runs: pd.DataFrame, axes: Sequence[str], target: str) -> str:
     """Says that no mean over the runs of a setting is clearly above chance; else empty."""
-    if (level := f"{target}/{next(iter(LEVELS))}") not in runs or not axes:
+    if (level := f"{target}/chance") not in runs or not axes:
         return ""
-    above = (runs[target] - runs[level]).groupby([keyed(runs, axes)[axis] for axis in axes]).mean()
+    keys = [key for _, key in keyed(runs, axes).items()]
+    above = (runs[target] - runs[level]).groupby(keys, dropna=False).mean()
     if not above.max() < _NEAR_CHANCE:
         return ""
     return f"No mean of any setting is {_NEAR_CHANCE} above chance."
